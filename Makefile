@@ -5,13 +5,14 @@ BIN    := $(VENV)/bin
 # One worker a core; a single worker on one core.
 WORKERS ?= auto
 
-.PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-mutants test-browser lint-deploy docs bench clean
+.PHONY: help announce demo test lint types unit coverage wheel wheel-twice lock test-slow test-forger test-canary test-faults test-mutants test-browser lint-deploy docs bench clean
 help:
 	@echo "make demo          design a mechanism for an embedded city and write demo/index.html"
 	@echo "make test          lint, types, tests, examples, coverage of the trusted base, the wheel"
 	@echo "make test-slow     long and statistical tests"
 	@echo "make test-forger   twenty thousand mutants of every kind of file: does a verifier pass what is false? for hours"
 	@echo "make test-canary   twenty thousand runs of all commands on broken files: does a private value come out?"
+	@echo "make test-faults   break five hundred releases off at their system calls: is a charge ever without a result?"
 	@echo "make test-mutants  break copies of the library on purpose: a test must notice each time"
 	@echo "make test-browser  look at the documentation, the reports and the studio in headless Chromium"
 	@echo "make lint-deploy   the manifest by the schemas of Kubernetes, the workflows, the unit"
@@ -75,6 +76,9 @@ test-forger: $(VENV)/.made
 
 test-canary: $(VENV)/.made
 	$(BIN)/pytest -q -n 0 -s -m canary tests/forger
+
+test-faults: $(VENV)/.made
+	$(BIN)/pytest -q -n $(WORKERS) -m faults tests/faults
 
 # One process a core: each has a copy of its own.
 test-mutants: $(VENV)/.made

@@ -30,31 +30,20 @@ file states neither loss nor bound. It also states by which part of epsilon the 
 the columns: ``discreet verify`` checks such files by a theorem about the two, and a file that keeps its promise in
 another way is NOT CHECKED. So is one beyond 5120 secrets, which holds no distances.
 
-A mechanism for every point of a region (text of the form "discreet.lrgeo.points") is a mesh of triangles with integer
-corners and a row of weights for each corner. A point draws a corner of its triangle by its barycentric weights, then a
-report from the row of that corner. This file proves that the triangles fit edge to edge and cover a convex polygon
-once, and that ``|grad W[.][k]| <= epsilon min W[v][k]`` on each triangle, for each report k, in integers. By that the
-logarithm of a report's probability is Lipschitz along each segment, so that it holds between any two points. On a
-sphere, that the plane lengthens no distance is decided in floats. Bounds are stated there without proof: not checked.
+A mechanism for every point of a region (text of the form "discreet.lrgeo.noise") is a box of square cells and one table
+of integer noise ``w`` on a torus. A point draws a control point by the biquadratic B-spline weights of its cell, adds
+noise, and the node so reached is renamed. So each node's probability is a spline whose coefficients are ``w`` in some
+order, and names only add nodes up. This file proves that ``w`` is a distribution and that at each knot and middle of
+two neighbors, in both axes, the slope is at most epsilon times the value, in integers. These are Bernstein
+coefficients, of a cell and of its gradient raised to the same degree; such polynomials are not negative, so that the
+logarithm of a report's probability is Lipschitz along each segment of the box, and the promise holds between any two
+points. On a sphere, that the plane lengthens no distance is decided in floats. Bounds are stated there without proof:
+not checked.
 
-Its second form ("discreet.lrgeo.noise") is a box of square cells and one table of integer noise ``w`` on a torus. A
-point draws a control point by the biquadratic B-spline weights of its cell, adds noise, and the node so reached is
-renamed. So each node's probability is a spline whose coefficients are ``w`` in some order, and names only add nodes up.
-This file proves that ``w`` is a distribution and that at each knot and middle of two neighbors, in both axes, the slope
-is at most epsilon times the value, in integers. These are Bernstein coefficients, of a cell and of its gradient raised
-to the same degree; such polynomials are not negative, so that the logarithm is Lipschitz in the whole box.
-
-Its third form ("discreet.lrgeo.lattice") is such a box, with a row of weights for each control point in place of noise.
-A point draws a control point in the same way, then a report from its row, so that each report's probability is a spline
-whose coefficients are its weights. This file proves that each row sums to its total, and makes the comparison of the
-second form for each report at each knot and middle of the box.
-
-A mechanism along roads ("discreet.lrgeo.roads") is about points *on* a road network, and about distances *along* it:
-nothing is promised of distances in the plane. Pieces of road have integer lengths and are cut into parts; each node, a
-vertex or a cut, has a row of weights. A point draws the nearer end of its part more often, in proportion, then a report
-from the row of that node. This file proves that each row sums to its total, and that on each part ``|W[a][k] - W[b][k]|
-<= epsilon length min(W[a][k], W[b][k])`` for each report k, in integers. So the logarithm of a report's probability is
-Lipschitz along each way. Lengths are taken as FILE states them: roads that are shorter in truth are told more of.
+Its second form ("discreet.lrgeo.lattice") is such a box, with a row of weights for each control point in place of
+noise. A point draws a control point in the same way, then a report from its row, so that each report's probability is a
+spline whose coefficients are its weights. This file proves that each row sums to its total, and makes the comparison of
+the first form for each report at each knot and middle of the box.
 
 Where this program says 0, ``discreet verify --optimality`` passes FILE (``discreet verify`` where it is about points),
 and where it says 1 or 2 that refuses it. What FILE holds is printed escaped, on one line, and cut at 200 characters.
@@ -770,12 +759,8 @@ EVERYWHERE = {  # what both forms have
     *("form", "version", "unit", "origin", "east", "north", "reach", "reports", "shown", "bits"),
     *("guarantee", "certificate", "lower", "upper", "provenance", "digest"),
 }
-POINTS = {*EVERYWHERE, "vertices", "triangles", "outline", "weights", "mesh_lower"}
 NOISE = {*EVERYWHERE, "low", "side", "cells", "torus", "noise", "names"}
 LATTICE = {*EVERYWHERE, "low", "side", "cells", "weights", "mesh_lower"}
-ROADS = (EVERYWHERE - {"east", "north", "reach"}) | {
-    *("vertices", "segments", "lengths", "parts", "weights"),
-}
 DECIMETERS = {"km": 10_000, "m": 10}
 PI = Fraction("3.14159265358979323846264338327950288419716939937510")
 PER_DEGREE = int(
@@ -883,24 +868,6 @@ class Everywhere(Published):
         require(far < 1 << 30 and 0 <= self.reach < 1 << 30, "a place beyond all")
 
 
-class Points(Everywhere):
-    """A mesh of triangles, and a row of weights for each corner."""
-
-    def __init__(self, data):
-        super().__init__(data, POINTS)
-        meta = self.meta
-        self.vertices, self.triangles = unpack(meta["vertices"], 2), unpack(meta["triangles"], 3)
-        self.outline = unpack(meta["outline"], 1)
-        flat = unpack(meta["weights"], 1)
-        self.n = len(self.vertices)
-        require(len(flat) == self.n * self.k, "weights for other vertices")
-        self.rows = [flat[at : at + self.k] for at in range(0, len(flat), self.k)]
-        seen = [one for three in self.triangles for one in three] + self.outline
-        inside = min(seen) >= 0 and max(seen) < self.n and len(self.outline) >= 3
-        require(inside, "a vertex that there is not")
-        self.require_near()
-
-
 class Box(Everywhere):
     """A box of cells in the plane."""
 
@@ -941,91 +908,6 @@ class Noise(Box):
         self.torus = m, n
         self.noise, self.names = (unpack(self.meta[name], 1) for name in ("noise", "names"))
         require(len(self.noise) == len(self.names) == m * n, "noise or names of other nodes")
-
-
-class Roads(Published):
-    """Pieces of road, cut into parts, and a row of weights for each node."""
-
-    def __init__(self, data):
-        super().__init__(data, ROADS)
-        meta = self.meta
-        require(meta["upper"] is not None, "no upper bound")
-        vertices, self.segments = unpack(meta["vertices"], 2), unpack(meta["segments"], 2)
-        self.lengths, self.parts = unpack(meta["lengths"], 1), unpack(meta["parts"], 1)
-        reports, weights = unpack(meta["reports"], 1), unpack(meta["weights"], 1, 2**62)
-        self.n, m = len(vertices), len(self.segments)
-        require(max(abs(one) for place in vertices for one in place) < 1 << 30, "a place too far")
-        ends = [end for pair in self.segments for end in pair]
-        require(0 <= min(ends) <= max(ends) < self.n, "a road to no vertex")
-        require(len(self.lengths) == len(self.parts) == m, "lengths or parts of other roads")
-        near = min(self.parts) >= 1 and max(self.lengths) < 1 << 30
-        require(near and sum(self.parts) <= 1 << 20, "a road too long, or too many parts")
-        cut = all(part <= length for part, length in zip(self.parts, self.lengths))
-        require(cut, "a part below a decimeter")
-        self.nodes = self.n + sum(self.parts) - m
-        require(len(reports) == self.k, "reports that are not told")
-        require(0 <= min(reports) <= max(reports) < self.n, "a report at no vertex")
-        require(len(weights) == self.nodes * self.k, "weights of other nodes")
-        self.rows = [weights[at : at + self.k] for at in range(0, len(weights), self.k)]
-
-
-def turn(a, b, c):
-    """Give twice the area of a triangle, positive where it is counterclockwise."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def check_mesh(p):
-    """Triangles fit edge to edge and cover one convex polygon once."""
-    places = p.vertices
-    yield "vertices at one spot", p.n - len({tuple(place) for place in places}), f"{p.n} vertices"
-    used = {corner for three in p.triangles for corner in three}
-    yield "vertices of no triangle", p.n - len(used), ""
-    areas = [turn(*(places[corner] for corner in three)) for three in p.triangles]
-    yield "triangles flat or clockwise", sum(area <= 0 for area in areas), f"{len(areas)} triangles"
-    edges = [edge for a, b, c in p.triangles for edge in ((a, b), (b, c), (c, a))]
-    once_only = set(edges)
-    yield "edges of two triangles on one side", len(edges) - len(once_only), ""
-    border = {edge for edge in once_only if edge[::-1] not in once_only}
-    after = dict(border)
-    faults = len(border) - len(after)
-    corners = [places[corner] for corner in p.outline]
-    faults += corners[0] != min(corners)
-    sides = list(zip(corners, corners[1:] + corners[:1], corners[2:] + corners[:2]))
-    faults += sum(turn(a, b, c) <= 0 for a, b, c in sides)
-    faults += sum(turn(a, b, c) < 0 for a, b, _ in sides for c in corners)
-    at, ahead, walked = p.outline[0], [*p.outline[1:], p.outline[0]], 0
-    for start, end in zip(p.outline, ahead):
-        while faults == 0 and walked < len(border):
-            found = after.get(at)
-            if found is None:
-                faults += 1
-                break
-            a, b, here, there = places[start], places[end], places[at], places[found]
-            step = (there[0] - here[0], there[1] - here[1])
-            onward = step[0] * (b[0] - here[0]) + step[1] * (b[1] - here[1])
-            rest = (b[0] - here[0]) ** 2 + (b[1] - here[1]) ** 2
-            faults += turn(a, b, there) != 0 or not 0 < onward <= rest
-            at, walked = found, walked + 1
-            if at == end:
-                break
-        faults += at != end
-    yield "faults of the border", faults + (walked != len(border)), f"{len(border)} edges"
-    whole = sum(a[0] * b[1] - b[0] * a[1] for a, b, _ in sides)
-    yield "area not covered once", int(sum(areas) != whole), "in square decimeters"
-
-
-def check_gradients(p):
-    """No report's gradient on a triangle exceeds epsilon times its least weight there."""
-    wrong, rate = 0, p.epsilon / DECIMETERS[p.unit]
-    for three in p.triangles:
-        (ax, ay), (bx, by), (cx, cy) = (p.vertices[corner] for corner in three)
-        twice = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
-        right, below = (rate.numerator * twice) ** 2, rate.denominator**2
-        for a, b, c in zip(*(p.rows[corner] for corner in three)):
-            x = (b - a) * (cy - ay) - (c - a) * (by - ay)
-            y = (c - a) * (bx - ax) - (b - a) * (cx - ax)
-            wrong += (x * x + y * y) * below > right * min(a, b, c) ** 2
-    return "inequalities violated", wrong, f"{len(p.triangles)} triangles, {p.k} reports each"
 
 
 def check_sphere(p):
@@ -1090,29 +972,6 @@ def check_splines(p):
     return "inequalities violated", wrong, f"{nodes} knots and middles, {k} reports each"
 
 
-def check_ways(p):
-    """No report rises along a part of a road by more than epsilon times its length, of the lesser of its ends."""
-    wrong, cut, rate = 0, p.n, p.epsilon / DECIMETERS[p.unit]
-    for (start, stop), length, parts in zip(p.segments, p.lengths, p.parts):
-        # A piece of road is cut where the whole decimeters below an even part of it end; cuts come after vertices.
-        nodes = [start, *range(cut, cut + parts - 1), stop]
-        marks = [at * length // parts for at in range(parts + 1)]
-        cut += parts - 1
-        for at in range(parts):
-            top = rate.numerator * (marks[at + 1] - marks[at])
-            for a, b in zip(p.rows[nodes[at]], p.rows[nodes[at + 1]]):
-                wrong += abs(a - b) * rate.denominator > top * min(a, b)
-    return "inequalities violated", wrong, f"{sum(p.parts)} parts of roads, {p.k} reports each"
-
-
-def check_roads(p):
-    """The claim is about points on these roads, and about nothing else."""
-    named = {"unit": p.unit, "segments": p.segments, "lengths": p.lengths}
-    roads = hashlib.sha256(b"discreet.roads/1 " + canonical(named)).hexdigest()
-    other = p.claim["radius"] is not None or p.claim["scope"] != {"roads": roads}
-    return "other roads than stated", int(other), ""
-
-
 def check_region(p):
     """The claim is about all points of this region, and about nothing else."""
     named = {name: p.meta[name] for name in ("unit", "origin", "east", "north", "reach")}
@@ -1157,56 +1016,27 @@ def verify_lattice(p):
     yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
 
 
-def verify_roads(p):
-    """Make all checks of rows along roads."""
-    total = 2**p.bits if 0 < p.bits <= 62 else -1
-    off, below = (sum(sum(row) != total for row in p.rows), sum(min(row) < 0 for row in p.rows))
-    yield "row sums off", off, f"{p.nodes} rows of {p.bits} bits"
-    yield "rows with negative weights", below, ""
-    yield "reports that are told alike", p.k - len(set(p.shown)), ""
-    if not off + below:
-        yield check_ways(p)
-    yield check_roads(p)
-    yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
-
-
-def verify_points(p):
-    """Make all checks of a mesh and its rows."""
-    total = 2**p.bits if 0 < p.bits <= 53 else -1
-    yield "row sums off", sum(sum(row) != total for row in p.rows), f"{p.n} rows of {p.bits} bits"
-    yield "negative weights", sum(one < 0 for row in p.rows for one in row), ""
-    yield "reports that are told alike", p.k - len(set(p.shown)), ""
-    mesh = list(check_mesh(p))
-    yield from mesh
-    if not any(found for _, found, _ in mesh):
-        yield check_gradients(p)
-    yield check_region(p)
-    yield check_sphere(p)
-    yield "randomness from a seed", int(p.meta["provenance"]["seeded"]), ""
-
-
 FORMS = {
-    "discreet.lrgeo.points": Points,
     "discreet.lrgeo.noise": Noise,
     "discreet.lrgeo.lattice": Lattice,
-    "discreet.lrgeo.roads": Roads,
 }
+GONE = ("discreet.lrgeo.points", "discreet.lrgeo.roads")  # forms that were never released
 
 
 def everywhere(path):
-    """Read a mechanism for every point, of a region or of roads; nothing where a file is none."""
+    """Read a mechanism for every point of a region; nothing where a file is none."""
     with open(path, "rb") as file:  # noqa: PTH123 - fewer imports
         data = file.read() if file.read(1) == b"{" else b""
     head = json.loads(b"{" + data, object_pairs_hook=once) if data else {}
     form = head.get("form")
+    expect(form not in GONE, "a form that was never released; design it anew with discreet serve")
     return FORMS[form](b"{" + data) if type(form) is str and form in FORMS else None
 
 
 def verify(a):
     """Make all checks."""
     if isinstance(a, Published):
-        found = {Points: verify_points, Noise: verify_noise, Lattice: verify_lattice}
-        yield from {**found, Roads: verify_roads}[type(a)](a)
+        yield from verify_noise(a) if isinstance(a, Noise) else verify_lattice(a)
         return
     yield check_rows(a)
     yield check_inequalities(a)
@@ -1239,7 +1069,6 @@ def main(arguments):
     unit, radius = shown(a.claim["unit"]), a.claim["radius"]
     pairs = "all pairs" if radius is None else f"pairs within {shown(radius)} {unit}"
     pairs = "any two points" if isinstance(a, Everywhere) else pairs
-    pairs = "any two points on its roads, by the way along them" if isinstance(a, Roads) else pairs
     epsilon = shown(a.claim["epsilon"])
     print(f"metric differential privacy, epsilon {epsilon} per {unit}, {pairs}")
     for claim, violations, detail in checks:

@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import meshes
 from discreet import ZeroConcentratedDP
 from discreet.artefact import (
     load_tables,
@@ -36,7 +35,6 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.guarantee import KAnonymity, MetricDP
 from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.tree import Tree
-from discreet.datasets.city import made_city
 from discreet.hierarchy.contingency import CellCounts, plan
 from discreet.kanonymity.problem import (
     Categorical,
@@ -46,7 +44,7 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.lrgeo import Region, RoadMechanism, design
+from discreet.lrgeo import Region, design
 from forger import originals
 from schemas import FORMATS, KINDS, faults, named, schema
 
@@ -83,13 +81,10 @@ def _frozen() -> Iterator[tuple[str, Any]]:
     for path in sorted(DATA.glob("*.channel")):
         yield zip_kind(path), _zipped(path)
     yield "mechanism", json.loads((DATA / "frozen.mechanism").read_text(encoding="utf-8"))
-    for one in json.loads((DATA / "lrgeo-points-vectors.json").read_text(encoding="utf-8")):
-        yield "point-mechanism", one["file"]
     for one in json.loads((DATA / "lrgeo-noise-vectors.json").read_text(encoding="utf-8")):
         yield "noise-mechanism", one["file"]
     for one in json.loads((DATA / "lrgeo-lattice-vectors.json").read_text(encoding="utf-8")):
         yield "lattice-mechanism", one["file"]
-    yield "road-mechanism", json.loads((DATA / "road-1.mechanism").read_text(encoding="utf-8"))
     yield "choice", json.loads((DATA / "choice-1.choice").read_text(encoding="utf-8"))
 
 
@@ -130,15 +125,10 @@ def _written(folder: Path) -> Iterator[tuple[str, Any]]:
     region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=(41.88, 12.46))
     noise = design(region, MetricDP(2, "km"), method="noise", spacing="0.25").published()
     table = design(region, MetricDP(2, "km"), method="table", spacing="0.25").published()
-    for number, made in enumerate((noise, table, meshes.frozen(0))):
+    for number, made in enumerate((noise, table)):
         path = folder / f"{number}.mechanism"
         save_mechanism(made, path)
         yield zip_kind(path), json.loads(path.read_text(encoding="utf-8"))
-    nodes, edges = made_city(30, seed=1).tables()
-    roads = Region.from_roads(nodes, edges, spacing="0.8", unit="km", planar=True)
-    along = design(roads, MetricDP(2, "km"), scope="roads", gap=0.5)
-    save_mechanism(RoadMechanism.from_design(along), folder / "roads")
-    yield zip_kind(folder / "roads"), json.loads((folder / "roads").read_text(encoding="utf-8"))
     for stated in originals.choices(folder):
         yield "choice", stated
     for make in (originals.counts, originals.measurements, originals.tables):

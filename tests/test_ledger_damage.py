@@ -15,6 +15,8 @@ import pytest
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.guarantee import MetricDP, PureDP, Scope
 from discreet.ledger import Ledger
+from discreet.ledger.file import transaction
+from discreet.ledger.lines import append, read
 from ledgers import PERSON, TWO, by_force, make, reckoned, start
 
 if TYPE_CHECKING:
@@ -189,13 +191,22 @@ def test_a_ledger_of_version_1_gets_the_new_form_with_its_next_line(
     before = {name: ledger.history(name) for name in ledger.datasets}
     change(ledger)
     with closing(sqlite3.connect(ledger._path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("PRAGMA user_version").fetchone() == (3,)
     for name, charges in before.items():
         assert ledger.history(name)[: len(charges)] == charges
     noted = ledger.digest()
     ledger.reserve("walks", MetricDP("0.5", unit="km", scope=HERE))
     assert ledger.account("walks").left == (Fraction(1),)
     assert ledger.check(noted) == "extends"
+
+
+def test_the_book_of_a_ledger_of_version_1_has_the_next_line_too(tmp_path: Path) -> None:
+    path = thawed(tmp_path)
+    with transaction(path, writing=True) as db:
+        before = read(db, path)
+        book = append(db, before, before.lines[-1])
+        assert book == read(db, path)
+        assert len(book.lines) == len(book.digests) - 1 == len(before.lines) + 1
 
 
 @pytest.mark.parametrize(

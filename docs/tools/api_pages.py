@@ -30,6 +30,7 @@ GROUPS = (
             "verify",
         ),
     ),
+    ("Judges", ("attack", "audit", "compare", "risk")),
     (
         "Errors",
         (

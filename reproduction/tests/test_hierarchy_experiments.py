@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,19 @@ def test_printed_taxi_errors_are_impossible() -> None:
     """Two tables of G groups differ by at most 2 G."""
     most = 2 * 13_282 / 1000
     assert all(TABLE_7["taxi", "0.1", name][2] > most for name in errors.PRINTED.values())
+
+
+def test_sentences_of_section_11_beside_table_7() -> None:
+    census = {key[1:]: row for key, row in TABLE_7.items() if key[0] == "census"}
+    for name, ends in {"m-h-r": (40.3, 40.7), "m-c-r": (23.1, 24.1)}.items():
+        assert (census["0.1", name][0], census["1", name][0]) == ends
+    for column, epsilon in itertools.product(("taxi", "census"), ("0.1", "0.5", "1")):
+        for exact, relaxed in (("m-h-dp", "m-h-r"), ("m-c-dp", "m-c-r")):
+            rows = [TABLE_7[column, epsilon, name] for name in (exact, relaxed)]
+            assert sum(rows[0][:3]) < sum(rows[1][:3])
+        assert TABLE_7["taxi", epsilon, "m-h-dp"][2] > TABLE_7["taxi", epsilon, "m-h-r"][2]
+    for epsilon in ("0.1", "0.5"):
+        assert sum(census[epsilon, "m-c-dp"][:3]) < sum(census[epsilon, "m-c-ch"][:3])
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.metricdp import design
+from discreet.core.guarantee import MetricDP
+from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Problem, design
+from discreet.metricdp.methods.kernel import Kernel
 from discreet_reproduction.metricdp import convergence, decomposition, flat, scaling, sizes, utility
 from discreet_reproduction.metricdp.instances import DATASETS, make_instance
 from discreet_reproduction.metricdp.records import (
@@ -24,6 +27,31 @@ from discreet_reproduction.record import Run
 from discreet_reproduction.registry import ITEMS, find
 
 TINY = Size(24, 5, 3, iterations=30, seconds=2)
+
+
+def test_sentences_of_the_paper_beside_its_own_tables() -> None:
+    """E4, E8 to E11: like with like, by Tables 1, 3 and 4."""
+
+    def read(table: dict[str, str], at: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return np.array([float(row.split()[at].split("±")[0]) for row in table.values()])
+
+    (vectors, records), steps = (
+        (read(decomposition.TABLE_3, at) for at in (0, 1)),
+        read(decomposition.TABLE_4, 0),
+    )
+    assert (round(vectors.mean()), round(records.mean())) == (166, 579)
+    assert (records < vectors).tolist() == [False, True, False, True]
+    assert (read(decomposition.TABLE_4, 1) < steps).tolist() == [False, True, False, False]
+    assert (1.505 + 1.194) / (vectors / steps).mean() == pytest.approx(2.0, abs=0.02)
+    assert (1.505 + 1.194) * steps.sum() / vectors.sum() == pytest.approx(1.84, abs=0.01)
+    sizes_of = {kind: row[0] for kind, row in sizes.TABLE_1.items()}
+    inside = 25 * read(sizes_of, 0) / 500
+    assert (100 * (1 - inside)).round().astype(int).tolist() == [52, 76, 37, 52]
+    text = [float(cell.split("±")[0]) for cell in sizes_of["Text"].split()[2:]]
+    assert [500 // mean for mean in text] == [11, 15]
+    grid = Problem(MetricSpace.grid(20, 25, cell=1, unit="km"), utility_loss="euclidean")
+    least = design(grid, MetricDP(10, "km", 2), method=Kernel(), throw=False).upper
+    assert 0.01 / least == pytest.approx(56, abs=1)
 
 
 @pytest.mark.parametrize("name", DATASETS)

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.core.spaces.metric import MetricSpace
     from discreet.core.tree import Tree
+    from discreet.evaluate.attack.by_name import attack
+    from discreet.evaluate.audit.by_name import audit
+    from discreet.evaluate.compare import compare
+    from discreet.evaluate.risk import risk
 
     __version__: str
 
@@ -62,63 +66,69 @@ __all__ = [
     "Tree",
     "Unproven",
     "ZeroConcentratedDP",
+    "attack",
+    "audit",
+    "compare",
     "compose",
     "hierarchy",
     "implies",
     "kanonymity",
     "lrgeo",
     "metricdp",
+    "risk",
     "submodular",
     "verify",
 ]
 
 _WHERE = {
-    "Anonymization": "discreet.core.outcome",
-    "ApproxDP": "discreet.core.guarantee",
-    "BudgetError": "discreet.core.errors",
-    "Certificate": "discreet.core.certificate",
-    "CertificateError": "discreet.core.errors",
-    "Channel": "discreet.core.channels.channel",
-    "Check": "discreet.core.certificate",
-    "Design": "discreet.core.outcome",
-    "DiscreetError": "discreet.core.errors",
-    "InfeasibleError": "discreet.core.errors",
-    "InvalidProblemError": "discreet.core.errors",
-    "KAnonymity": "discreet.core.guarantee",
-    "LimitReachedError": "discreet.core.errors",
-    "MetricDP": "discreet.core.guarantee",
-    "MetricSpace": "discreet.core.spaces.metric",
-    "Provenance": "discreet.core.outcome",
-    "PureDP": "discreet.core.guarantee",
-    "RandomBits": "discreet.core.randomness.bits",
-    "Release": "discreet.core.outcome",
-    "SolverError": "discreet.core.errors",
-    "Tree": "discreet.core.tree",
-    "Unproven": "discreet.core.outcome",
-    "ZeroConcentratedDP": "discreet.core.guarantee",
-    "compose": "discreet.core.calculus",
-    "hierarchy": "discreet.hierarchy",
-    "implies": "discreet.core.calculus",
-    "kanonymity": "discreet.kanonymity",
-    "lrgeo": "discreet.lrgeo",
-    "metricdp": "discreet.metricdp",
-    "submodular": "discreet.submodular",
-    "verify": "discreet.artefact.judging",
+    name: module
+    for module, names in {
+        "": "hierarchy kanonymity lrgeo metricdp submodular",
+        "artefact.judging": "verify",
+        "core.calculus": "compose implies",
+        "core.certificate": "Certificate Check",
+        "core.channels.channel": "Channel",
+        "core.errors": "BudgetError CertificateError DiscreetError InfeasibleError InvalidProblemError "
+        "LimitReachedError SolverError",
+        "core.guarantee": "ApproxDP KAnonymity MetricDP PureDP ZeroConcentratedDP",
+        "core.outcome": "Anonymization Design Provenance Release Unproven",
+        "core.randomness.bits": "RandomBits",
+        "core.spaces.metric": "MetricSpace",
+        "core.tree": "Tree",
+        "evaluate.attack.by_name": "attack",
+        "evaluate.audit.by_name": "audit",
+        "evaluate.compare": "compare",
+        "evaluate.risk": "risk",
+    }.items()
+    for name in names.split()
 }
-"""Public name -> the module that defines it; a mechanism's name -> the mechanism."""
+"""Public name -> the module that defines it; empty for a mechanism."""
+
+_ELSEWHERE = {
+    "Ledger": "it is discreet.ledger.Ledger",
+    "anonymize": "it is discreet.kanonymity.anonymize",
+    "design": "it is discreet.metricdp.design, or discreet.lrgeo.design for a region",
+    "load": "it is discreet.artefact.load; discreet.artefact has a reader for each kind of file",
+    "plan": "it is discreet.hierarchy.plan or discreet.submodular.plan",
+    "query": "it is discreet.hierarchy.query",
+    "release": "it is discreet.hierarchy.release or discreet.submodular.release",
+    "select": "it is discreet.submodular.plan, whose plan releases a choice",
+}
+"""Name that is looked for here -> the sentence that says where it is, or what replaces it."""
 
 
 if not TYPE_CHECKING:
     # Hidden from type checkers, which would take it to mean that every name exists.
     def __getattr__(name: str) -> object:
-        """Load a public name when it is first asked for."""
+        """Load a public name when it is first used."""
         if name == "__version__":
             return importlib.import_module("importlib.metadata").version("discreet")
         if name not in _WHERE:
-            message = f"module {__name__!r} has no attribute {name!r}"
+            instead = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            message = f"module {__name__!r} has no attribute {name!r}{instead}"
             raise AttributeError(message)
-        module = importlib.import_module(_WHERE[name])
-        value: object = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+        module = importlib.import_module(f"{__name__}.{_WHERE[name] or name}")
+        value: object = getattr(module, name) if _WHERE[name] else module
         globals()[name] = value
         return value
 

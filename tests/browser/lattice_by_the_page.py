@@ -11,8 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from browser import noise_by_the_page
-from browser.noise_by_the_page import BITS, REPORTS, unpacked
-from browser.points_by_the_page import packed
+from browser.noise_by_the_page import BITS, REPORTS, packed, unpacked
 
 __all__ = ["BROKEN", "FIND", "Made", "broken"]
 

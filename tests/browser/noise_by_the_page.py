@@ -7,10 +7,31 @@ import hashlib
 import json
 import math
 import random
+import re
 from fractions import Fraction
 from typing import Any
 
-from browser.points_by_the_page import DECIMAL, REFUSED, packed
+DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE]([+-]?[0-9]+))?")
+
+REFUSED = (
+    ("1e41", "0"),
+    ("abc", "1"),
+    ("1.", "2"),
+    ("+1", "2"),
+    ("1" * 61, "1"),
+    ("0.1", "400"),
+    ("91", "0"),
+)
+"""No points, in any plane here."""
+
+
+def packed(values: list[int]) -> dict[str, Any]:
+    least = min(values)
+    wide = max(1, -(-(max(values) - least).bit_length() // 8))
+    body = b"".join((value - least).to_bytes(wide, "little") for value in values)
+    data = base64.b64encode(body).decode()
+    return {"count": len(values), "bytes": wide, "least": least, "data": data}
+
 
 BITS = 48
 TORUS, REPORTS = (9, 7), 11

@@ -111,7 +111,7 @@ def publish(watched: Watched) -> None:
     watched.page.keyboard.press("Enter")
     watched.page.wait_for_selector("#result-title")
     said = watched.page.inner_text("#result")
-    assert "guesses right more than 74 times in 100" in said
+    assert "is right at most 74 times in 100" in said
     assert "Budget left for people: 3" in said
 
 

@@ -10,7 +10,6 @@ import pytest
 from cli.commands import say
 from discreet import Channel
 from discreet.artefact import load, save
-from discreet.cli.registry import AUDITS, find
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -105,7 +104,3 @@ def test_what_makes_no_sense_is_refused(
     assert said.status == 2
     assert said.out == ""
     assert message in said.err
-
-
-def test_every_registered_audit_exists() -> None:
-    assert all(callable(find(AUDITS, name, "MECHANISM")) for name in AUDITS)

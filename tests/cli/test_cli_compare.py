@@ -10,8 +10,8 @@ import pytest
 
 from cli.commands import say
 from discreet import metricdp
-from discreet.cli.registry import COMPARE
 from discreet.evaluate import comparison
+from discreet.evaluate.registry import COMPARED
 from discreet.metricdp.methods import METHODS
 
 GRID = ["compare", "--grid", "3x3", "--unit", "km"]
@@ -72,7 +72,7 @@ def test_a_page_shows_the_frontier(capsys: pytest.CaptureFixture[str], tmp_path:
 
 
 def test_every_method_of_the_library_can_be_compared() -> None:
-    assert set(COMPARE) == {*METHODS.proven, "optimal"}
+    assert set(COMPARED) == {*METHODS.proven, "optimal"}
 
 
 @pytest.mark.parametrize(

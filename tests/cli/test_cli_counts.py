@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from cli.commands import Said, say
 from cli.test_cli_process import start
 from discreet.artefact import load_counts, load_measurements, save_measurements, sidecar_of
-from discreet.cli.registry import JUDGES
+from discreet.artefact.judging import JUDGES
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.tree import Tree
 from discreet.hierarchy.measure import measure
@@ -197,7 +198,7 @@ def test_a_report_explains_the_release(ask: Callable[..., Said], files: Path) ->
     said = ask(f"counts people.csv {BASE} --region-list regions.csv --report out.html")
     assert (said.status, said.err) == (0, "")
     page = (files / "out.html").read_text(encoding="utf-8")
-    assert "Whether one person is in the data" in page
+    assert "whether one person is in the data" in page
     assert "rings" not in page
 
 
@@ -206,7 +207,7 @@ def test_standard_output_does_not_tell_the_time(ask: Callable[..., Said]) -> Non
     said = ask(f"counts people.csv {BASE} --region-list regions.csv -o out.csv --json")
     assert set(said.data) == {
         "command", "guarantee", "method", "regions", "levels", "sizes", "units", "parameters",
-        "assumed_public", "certificate", "output", "measurements", "left",
+        "assumed_public", "certificate", "output", "measurements", "left", "charge",
     }  # fmt: skip
 
 
@@ -261,29 +262,53 @@ def test_high_leaves_may_be_left_their_own_part(ask: Callable[..., Said]) -> Non
         assert stated == ["none", scale, "3"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("h1,GA,Secret\n", "county: expected a region of the list, got others in rows 1"),
-        ("h1,GA,Fulton\nh1,DC,\n", "household: expected each unit in one region"),
-        ("h1,,\n", "state: expected a region in every row"),
-        ("h1,GA,\n", "county: expected a path that goes down to a lowest region"),
-        ("h1,DC,x\n", "county: expected nothing below a lowest region"),
-    ],
-)
-def test_what_is_wrong_with_records_is_private_and_charged(
-    ask: Callable[..., Said], files: Path, rows: str, message: str
+ODD = ["h1,GA,Secret\n", "h1,GA,Fulton\nh1,DC,\n", "h1,,\n", "h1,GA,\n", "h1,DC,x\n", ""]
+BY = "--regions state,county --by sex --domain d.json --epsilon 1 --neighbors add-remove-person"
+
+
+@pytest.mark.parametrize("options", [BASE, BY], ids=["sizes", "categories"])
+def test_neighboring_tables_have_one_status_one_output_and_one_set_of_files(
+    ask: Callable[..., Said], files: Path, options: str
+) -> None:
+    """One odd row is told on standard error alone, and the charge is that of a table without it."""
+    Ledger.create("ledger.db", "d", PureDP(20, neighbors="add-remove-person"))
+    Path("d.json").write_text('{"sex": ["F", "M"]}', encoding="utf-8")
+    outputs, notes = [], []
+    for at, rows in enumerate(
+        ["h9,DC,,F\n", *(row.replace("\n", ",F\n") for row in ODD), "h9,DC,,Secret\n"]
+    ):
+        (files / "odd.csv").write_text(HEAD.replace("\n", ",sex\n") + rows, encoding="utf-8")
+        said = ask(
+            f"counts odd.csv {options} --region-list regions.csv -o out.csv --json "
+            "--ledger ledger.db --dataset d"
+        )
+        assert charged() == at + 1
+        told = said.data
+        for name in ("gaps", "left"):
+            told.pop(name, None)
+        told["parameters"].pop("gaps", None)
+        outputs.append((said.status, told, sorted(path.name for path in Path().iterdir())))
+        notes.append(said.err)
+        assert "Secret" not in said.err
+    assert outputs == [outputs[0]] * len(outputs)
+    assert "out.csv" in outputs[0][2]
+    assert outputs[0][0] == 0
+    assert "PRIVATE" not in notes[0] + notes[-2]
+    assert "PRIVATE, not for publication" in notes[1]
+
+
+def test_rows_are_refused_after_the_charge_where_that_is_chosen(
+    ask: Callable[..., Said], files: Path
 ) -> None:
     Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
-    (files / "bad.csv").write_text(HEAD + rows, encoding="utf-8")
+    (files / "bad.csv").write_text(HEAD + ODD[0], encoding="utf-8")
     said = ask(
-        f"counts bad.csv {BASE} --region-list regions.csv -o out.csv --ledger ledger.db --dataset d"
+        f"counts bad.csv {BASE} --region-list regions.csv -o out.csv --ledger ledger.db --dataset d "
+        "--refuse-rows"
     )
-    assert (said.status, said.out) == (2, "")
-    assert message in said.err
-    assert "(private: this depends on records)" in said.err
+    assert (said.status, said.out, charged()) == (2, "", 1)
+    assert "1 without a lowest region of the list (private" in said.err
     assert "Secret" not in said.err
-    assert charged() == 1
     assert not Path("out.csv").exists()
 
 
@@ -370,11 +395,34 @@ def test_a_damaged_ledger_stops_the_release(ask: Callable[..., Said], files: Pat
     assert not (files / "out.csv").exists()
 
 
-def test_without_an_output_something_is_said(ask: Callable[..., Said]) -> None:
-    said = ask(f"counts people.csv {BASE} {LIST}")
-    assert said.status == 0
-    assert "nothing was written" in said.err
-    assert ask(f"counts people.csv {BASE} {LIST} -q").err == ""
+@pytest.mark.parametrize("more", ["", "-q", "--json", "--by county --domain domain.json"])
+def test_without_an_output_nothing_is_charged(ask: Callable[..., Said], more: str) -> None:
+    Path("domain.json").write_text('{"county": ["a", "b"]}', encoding="utf-8")
+    Path("states.csv").write_text("state\nGA\nNY\n", encoding="utf-8")
+    ledger = Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    line = f"counts people.csv {BASE} {LIST} --ledger ledger.db --dataset d {more}"
+    if "--by" in more:
+        line = re.sub(r"--(unit|max-size) \S+", "", line).replace("state,county", "state")
+        line = line.replace("regions.csv", "states.csv")
+    said = ask(line)
+    assert (said.status, said.out) == (2, "")
+    assert "--output: expected a file for the result" in said.err
+    assert ledger.history("d") == ()
+
+
+def test_a_sidecar_and_the_text_state_the_charge(ask: Callable[..., Said]) -> None:
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    line = f"counts people.csv {BASE} {LIST} -o out.csv --report out.html --measurements nm.csv"
+    assert "charged to no ledger" in ask(line).out
+    for name in ("out.csv.discreet.json", "nm.csv.discreet.json", "out.html"):
+        assert "charged to no ledger" in Path(name).read_text(encoding="utf-8")
+    ask(f"{line} --ledger ledger.db --dataset d")
+    (charge,) = Ledger("ledger.db").history("d")
+    assert (charge.state, charge.command) == ("done", "counts")
+    for name in ("out.csv.discreet.json", "nm.csv.discreet.json", "out.html"):
+        assert charge.release_id in Path(name).read_text(encoding="utf-8")
+    digests = {Path(path).name: digest for path, digest in charge.outputs.items()}
+    assert digests["out.csv"] == hashlib.sha256(Path("out.csv").read_bytes()).hexdigest()
 
 
 def keep(ask: Callable[..., Said]) -> None:

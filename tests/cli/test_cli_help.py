@@ -13,10 +13,10 @@ from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
 from discreet.cli.commands import OWN, command_named
 from discreet.cli.output import Status
-from discreet.cli.registry import METHODS as CHANNEL_METHODS
 from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED
 from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.kanonymity.methods import METHODS as TABLE_METHODS
+from discreet.metricdp.methods import METHODS as CHANNELS
 from discreet.submodular.methods import METHODS as CHOICE_METHODS
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
@@ -191,7 +191,7 @@ def test_the_help_of_judges_names_every_method() -> None:
     for name, unproven in (("attack", False), ("audit", True)):
         (option,) = [one for one in commands()[name].params if one.name == "method"]
         tables = [t if unproven else t.proven for t in (TABLE_METHODS, CHOICE_METHODS)]
-        for method in (*COUNT_METHODS, *CHANNEL_METHODS, *tables[0], *tables[1]):
+        for method in (*COUNT_METHODS, *CHANNELS.proven, *tables[0], *tables[1]):
             assert method in option.help, method
         assert "service" in option.help or name == "attack"
     (option,) = [one for one in commands()["audit"].params if one.name == "method"]

@@ -47,7 +47,23 @@ def test_a_budget_is_a_number_with_or_without_a_unit(
     assert parse_budget(text) == budget
 
 
-@pytest.mark.parametrize("text", ["", "much", "2/", "0", "-1", "nan", "inf", "0/km", "/km", "1/0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "much",
+        "2/",
+        "0",
+        "-1",
+        "nan",
+        "inf",
+        "0/km",
+        "/km",
+        "1/0",
+        "2/km, proved optimal",
+        "2/k m",
+    ],
+)
 def test_other_budgets_are_refused(text: str) -> None:
     with pytest.raises(InvalidProblemError, match="--epsilon"):
         parse_budget(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from cli.commands import say
 from discreet.artefact.foreign import USES
 from discreet.artefact.judging import JUDGES
 from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.mechanism import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +27,6 @@ OURS = {
     "channel": "channel-1.channel",
     "anchored": "anchored-1.channel",
     "mechanism": "frozen.mechanism",
-    "road-mechanism": "road-1.mechanism",
     "choice": "choice-1.choice",
     "anonymous-table": "anonymous-1.csv",
     "region-counts": "counts-1.parquet",
@@ -35,7 +36,7 @@ OURS = {
 }
 
 TAKEN = {
-    "info": {"channel", "anchored", "mechanism", "road-mechanism"},
+    "info": {"channel", "anchored", "mechanism"},
     "sample": {"channel", "anchored"},
     "query": {"measurements", "table-measurements"},
     "serve": set(),
@@ -156,8 +157,10 @@ def test_the_library_waits_for_no_pipe() -> None:
 def test_an_attack_on_points_or_a_choice_says_what_can_be_done(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    said = say(capsys, "attack", "road-1.mechanism").err
-    assert "`discreet audit road-1.mechanism` judges this file" in said
+    vectors = json.loads((DATA / "lrgeo-lattice-vectors.json").read_text(encoding="utf-8"))
+    Path("rows.mechanism").write_bytes(canonical(vectors[0]["file"]) + b"\n")
+    said = say(capsys, "attack", "rows.mechanism").err
+    assert "`discreet audit rows.mechanism` judges this file" in said
     assert "`discreet attack submodular`" in say(capsys, "attack", "choice-1.choice").err
 
 

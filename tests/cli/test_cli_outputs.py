@@ -249,7 +249,7 @@ def test_ctrl_c_says_what_stands(
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.cli.verify.artefact_kind", pressed)
+    monkeypatch.setattr("discreet.cli.verify.judge", pressed)
     said = say(capsys, "verify", "c.channel", *(["--json"] if as_json else []))
     assert (said.status, said.out, said.err.count("\n")) == (130, "", 1)
     if as_json:

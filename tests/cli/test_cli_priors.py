@@ -74,7 +74,7 @@ def test_a_gap_that_was_missed_is_status_4(
     path = tmp_path / "c.channel"
     said = say(capsys, *GRID, "--priors", priors, "--gap", "0", "-o", path)
     assert said.status == 4
-    assert "asked for a gap of 0, reached " in said.err
+    assert "asked for a gap of 0 %, reached " in said.err
     assert path.is_file()
 
 

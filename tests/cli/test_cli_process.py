@@ -14,7 +14,8 @@ import pytest
 
 import discreet.cli
 from cli.commands import say
-from discreet.cli import demo, registry
+from discreet.artefact.judging import JUDGES
+from discreet.cli import demo
 from discreet.cli.app import run
 from discreet.cli.commands import OWN
 from discreet.cli.output import Status, fail
@@ -27,6 +28,9 @@ from discreet.core.errors import (
     LimitReachedError,
     SolverError,
 )
+from discreet.core.lazy import registered
+from discreet.evaluate.registry import ATTACKS, AUDITS, FRONTIERS
+from discreet.metricdp.methods import METHODS
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
@@ -181,14 +185,14 @@ def test_each_error_has_its_status(
 
 
 def test_every_registered_function_is_there() -> None:
-    for table in (registry.METHODS, registry.COMPARE, registry.JUDGES):
+    for table in (METHODS.proven, JUDGES, AUDITS, ATTACKS, FRONTIERS):
         for name in table:
-            assert callable(registry.find(table, name, "--name"))
+            assert callable(registered(table, name, "--name"))
 
 
 def test_a_name_that_is_not_registered_is_refused() -> None:
     with pytest.raises(InvalidProblemError, match="--table: expected one of a, b, got 'c'"):
-        registry.find({"b": "math:sqrt", "a": "math:exp"}, "c", "--table")
+        registered({"b": "math:sqrt", "a": "math:exp"}, "c", "--table")
 
 
 def test_the_demo_is_built_where_it_was_asked_for(

@@ -90,7 +90,7 @@ def test_ctrl_c_is_answered_at_once(tmp_path: Path) -> None:
     ("step", "seen"),
     [
         (Progress(1.5, "Direct", lower=0.5), "1.5 s, Direct, loss at least 0.5"),
-        (Progress(2.5, "Kernel", lower=0.9, upper=1.0), "2.5 s, Kernel, loss 1, gap 10.00%"),
+        (Progress(2.5, "Kernel", lower=0.9, upper=1.0), "2.5 s, Kernel, loss 1, gap 10 %"),
     ],
 )
 def test_a_terminal_sees_where_the_design_stands(step: Progress, seen: str) -> None:

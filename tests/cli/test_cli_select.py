@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from cli.commands import say
+from discreet.core.errors import InvalidProblemError
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 
 
@@ -332,16 +333,67 @@ def test_strange_groups_are_refused(
 
 
 @pytest.mark.usefixtures("files")
-def test_a_similarity_that_is_no_number_is_refused_without_showing_any(
+def test_percentages_choose_as_shares_do_on_their_public_scale(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    table = np.full((3, 25), 0.123456)
-    table[1, 2] = np.nan
+    table = 1 + 60 * np.random.default_rng(0).random((400, 30))
+    table[:, 7] = 95
     np.save("sim.npy", table)
-    said = say(capsys, *UNIFORM, *PURE)
+    one = ["select", "--similarity", "sim.npy", "--matroid", "uniform:1", "--epsilon", "100"]
+    one += ["--neighbors", "add-remove-one", "--json"]
+    for _ in range(3):
+        said = say(capsys, *one, "--scale", "100")
+        assert said.data["chosen"] == [7]
+        assert said.err == ""
+    assert "scale" in json.dumps(said.data["assumed_public"])
+
+
+@pytest.mark.usefixtures("files")
+def test_the_number_of_clipped_similarities_is_for_the_terminal_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = np.full((333, 25), 0.5)
+    table[1, 2], table[2, 3], table[4] = np.nan, 95, -1
+    np.save("sim.npy", table)
+    said = say(capsys, *UNIFORM, *PURE, "--json", "--report", "page.html")
+    assert said.status == 0
+    assert "PRIVATE, for the curator only" in said.err
+    assert "outside of 0 to 1 or missing: 27. " in said.err
+    assert re.search(r"\b27\b", said.out) is None
+    assert "missing: 27" not in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("files")
+def test_a_scale_needs_similarities(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--scale" in say(capsys, *PARTS, *PURE, "--scale", "100").err
+    assert "--scale: expected a positive" in say(capsys, *UNIFORM, *PURE, "--scale", "0").err
+
+
+@pytest.mark.usefixtures("files")
+def test_every_file_of_a_matroid_names_the_candidates(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"c{i}" for i in range(9)]
+    pl.DataFrame({"candidate": names * 2, "group": ["all"] * 9 + ["few"] * 9}).write_csv("l.csv")
+    said = say(capsys, "select", "--coverage", "edges.csv", "--matroid", "laminar:l.csv", *PURE)
+    assert said.status == 0
+    said = say(capsys, "select", "--coverage", "edges.csv", "--matroid", "knapsack:l.csv", *PURE)
     assert said.status == 2
-    assert "--similarity" in said.err
-    assert "123456" not in said.err
+    assert "uniform:R, partition:FILE, laminar:FILE, graphic:FILE or transversal:FILE" in said.err
+
+
+@pytest.mark.usefixtures("files")
+def test_rho_is_charged_to_an_epsilon_delta_budget_at_a_delta(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    create = ["budget", "create", "budget.db", "--dataset", "trips", "--epsilon", "3"]
+    create += ["--delta", "1e-6", "--neighbors", "add-remove-one"]
+    assert say(capsys, *create).status == 0
+    paid = [*UNIFORM, "--rho", "0.01", "--neighbors", "add-remove-one"]
+    assert "--delta: expected none" in say(capsys, *paid, "--delta", "1e-6").err
+    paid += ["--ledger", "budget.db", "--dataset", "trips"]
+    assert "--delta: expected a delta that this release spends" in say(capsys, *paid).err
+    assert say(capsys, *paid, "--delta", "1e-6").status == 0
+    spent = say(capsys, "budget", "show", "budget.db", "--json").data["datasets"][0]["spent"]
+    assert spent == ["6216927/10000000", "1/1000000"]
 
 
 @pytest.mark.usefixtures("files")
@@ -407,17 +459,18 @@ def test_a_misspelled_method_names_the_nearest(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.usefixtures("files")
 def test_what_fails_after_the_charge_says_that_it_is_charged(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def broken(*_: object) -> None:
+        raise InvalidProblemError("similarity", "a file that can be read to its end", "another")
+
     create = ["budget", "create", "budget.db", "--dataset", "trips", "--epsilon", "1"]
     assert say(capsys, *create, "--neighbors", "add-remove-one").status == 0
-    table = np.full((3, 25), 0.5)
-    table[1, 2] = np.nan
-    np.save("sim.npy", table)
+    monkeypatch.setattr("discreet.submodular.objectives.facility.quantized", broken)
     paid = [*UNIFORM, *PURE, "--ledger", "budget.db", "--dataset", "trips"]
     said = say(capsys, *paid)
     assert said.status == 2
-    assert "'trips' was charged before this, and stays charged" in said.err
+    assert "The budget stays charged" in said.err
     assert say(capsys, *paid).status == 5
 
 

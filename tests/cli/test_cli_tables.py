@@ -114,9 +114,10 @@ def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -
         "people.parquet"
     )
     said = ask(with_ledger.replace("--rho 1", "--rho 1/4"))
-    assert said.status == 2
+    assert said.status == 0
     assert "secret" not in said.err + said.out
-    assert "The budget stays charged" in said.err
+    assert "PRIVATE, not for publication: rows of people" in said.err
+    assert "PRIVATE" not in said.out
     assert str(Ledger("l.db").account("census").left[0]) == "1/4"
 
 
@@ -316,3 +317,16 @@ def test_values_where_nothing_was_measured_are_rejected(copied: Path) -> None:
     altered(lambda _: more_in("sex", "all", 60)(noisy).rename({"count": "noisy"}))
     assert failed("tables.parquet") == ["values where nothing was measured"]
     assert copied.is_dir()
+
+
+def test_rho_is_charged_to_an_epsilon_delta_budget_at_a_delta(ask: Callable[..., Said]) -> None:
+    ask("budget create l.db --dataset X --epsilon 9 --delta 1e-6 --neighbors add-remove-person")
+    paid = f"{BASE.replace('--rho 1', '--rho 0.01')} -o t.csv --ledger l.db --dataset X"
+    said = ask(paid)
+    assert said.status == 2
+    assert "--delta: expected a delta that this release spends" in said.err
+    assert ask(f"{paid} --delta 1e-6 --json").data["left"] == ["83783073/10000000", "0"]
+    sizes = "--unit household --regions state,county --region-list r.csv --max-size 3"
+    people = f"counts people.parquet {sizes} --neighbors add-remove-person -o s.csv --delta 1e-6"
+    assert "--delta: expected none" in ask(f"{people} --epsilon 1 --ledger l.db --dataset X").err
+    assert "--delta: expected none" in ask(f"{people} --rho 1").err

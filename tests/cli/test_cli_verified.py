@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-import roadways
 from cli.commands import Said, say
-from discreet.artefact import FOR_EVERY_POINT, ROAD_MECHANISM, save_mechanism
+from discreet.artefact import FOR_EVERY_POINT, save_mechanism
 from discreet.cli import registry
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -23,8 +22,6 @@ from discreet.lrgeo import Region, design
 from discreet.report import make_chapter
 from discreet.report.check_words import MEANINGS, meaning
 from discreet.report.verified import KINDS
-from meshes import frozen
-from noises import sealed
 from service.running import mechanism
 
 DATA = Path(__file__).parents[1] / "data"
@@ -107,24 +104,12 @@ def tables(capsys: pytest.CaptureFixture[str]) -> str:
     return "tables.csv"
 
 
-def everywhere(capsys: pytest.CaptureFixture[str]) -> str:
-    del capsys
-    save_mechanism(frozen(), "points.mechanism")
-    return "points.mechanism"
-
-
 def lattice(capsys: pytest.CaptureFixture[str]) -> str:
     del capsys
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
     made = design(region, MetricDP(2, "km"), method="table", spacing="0.5")
     save_mechanism(made.published(), "lattice.mechanism")
     return "lattice.mechanism"
-
-
-def roads(capsys: pytest.CaptureFixture[str]) -> str:
-    del capsys
-    Path("roads.mechanism").write_bytes(sealed(roadways.KINDS["one road"].parts_of_file()))
-    return "roads.mechanism"
 
 
 def noise(capsys: pytest.CaptureFixture[str]) -> str:
@@ -147,8 +132,6 @@ MAKERS = {
     "mechanism": placed,
     "lattice-mechanism": lattice,
     "noise-mechanism": noise,
-    "point-mechanism": everywhere,
-    "road-mechanism": roads,
     "region-counts": counts,
     "measurements": kept,
     "region-tables": tables,
@@ -178,7 +161,7 @@ def test_each_kind_of_file_has_a_page(capsys: pytest.CaptureFixture[str], kind: 
     assert f"Every check of what {path} claims <b>passed</b>" in text
     assert f"discreet verify {path}</code>" in text or f"discreet verify {path}\n" in text
     assert ("python verify_standalone.py" in text) == (
-        kind in {"channel", "anchored", ROAD_MECHANISM, *FOR_EVERY_POINT}
+        kind in {"channel", "anchored", *FOR_EVERY_POINT}
     )
     in_browser = kind in {"channel", "anchored", "mechanism"}
     assert ("a page can't vouch for itself" in text) == ("<div data-verify" in text) == in_browser

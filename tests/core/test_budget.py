@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.budget import Account, Budget, MemoryBudget
+from discreet.core.budget import Account, Budget, MemoryBudget, charge_of
 from discreet.core.calculus import compose, implies
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import (
@@ -16,7 +17,6 @@ from discreet.core.guarantee import (
     KAnonymity,
     MetricDP,
     PureDP,
-    RoadScope,
     Scope,
     ZeroConcentratedDP,
 )
@@ -108,13 +108,13 @@ MIXED: list[tuple[str, Guarantee, Guarantee, str]] = [
         "concentrated to approximate",
         ApproxDP(1, "1e-6", ONE),
         ZeroConcentratedDP("0.1", ONE),
-        "ApproxDP",
+        "budget_delta: expected a delta that this release spends",
     ),
     (
         "approximate to concentrated",
         ZeroConcentratedDP(1, ONE),
         ApproxDP("0.1", "1e-9", ONE),
-        "Zero",
+        "budget_delta: expected none",
     ),
     ("metric to pure", PureDP(1, ONE), metric("0.1"), "got MetricDP"),
     ("pure to metric", metric("1"), PureDP("0.1", ONE), "adds up to MetricDP, got PureDP"),
@@ -227,14 +227,54 @@ def test_near_pairs_within_the_limit_do_not_pay_for_far_ones() -> None:
     assert free.charge(MetricDP(1, "km", 2, scope=Scope("here", 9, None))).left == (Fraction(0),)
 
 
-def test_promises_along_roads_need_a_limit_along_roads() -> None:
-    along = MetricDP(1, "km", scope=RoadScope("a" * 64))
-    with pytest.raises(InvalidProblemError, match="a limit for these roads"):
-        Account(MetricDP(1, "km")).charge(along)
-    assert Account(along).charge(along).left == (Fraction(0),)
-
-
 @pytest.mark.parametrize("limit", [None, 1, "epsilon"])
 def test_what_is_no_guarantee_is_no_limit(limit: Any) -> None:
     with pytest.raises(InvalidProblemError, match="limit: expected differential privacy"):
         Account(limit)
+
+
+@pytest.mark.parametrize("rho", ["0.0001", "0.01", "0.5", "3"])
+@pytest.mark.parametrize("delta", ["1e-12", "1e-6", "0.05"])
+def test_rho_is_charged_at_the_least_epsilon_over_all_orders_rounded_up(
+    rho: str, delta: str
+) -> None:
+    """Canonne, Kamath and Steinke (2020), Proposition 12, by brute force over orders of divergence."""
+    budget = MemoryBudget({"census": ApproxDP(100, "0.1", ONE)})
+    budget.reserve("census", charge_of(ZeroConcentratedDP(rho, ONE), budget, delta))
+    epsilon, spent_delta = budget.account("census").spent
+    orders = [1 + math.exp(k / 2000) for k in range(-20_000, 30_000)]
+    least = min(
+        float(rho) * a + math.log1p(-1 / a) - (math.log(float(delta)) + math.log(a)) / (a - 1)
+        for a in orders
+    )
+    # Below zero the formula says that (0, delta) holds already.
+    assert least * (1 - 1e-9) <= epsilon <= max(least, 0) * (1 + 1e-6) + 1e-9
+    assert spent_delta == Fraction(delta)
+
+
+def test_rho_of_a_hundredth_at_a_millionth_costs_six_tenths() -> None:
+    budget = MemoryBudget({"census": ApproxDP(3, "1e-6", ONE)})
+    charge = charge_of(ZeroConcentratedDP("0.01", ONE), budget, "1e-6")
+    assert charge == ApproxDP("0.6216927", "1e-6", ONE)
+    budget.reserve("census", charge)
+    # Deltas add up: nothing is left of them.
+    with pytest.raises(BudgetError, match="delta: 1e-09 asked, 0 left"):
+        budget.reserve("census", charge_of(ZeroConcentratedDP("0.01", ONE), budget, "1e-9"))
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "budgeted", "delta"),
+    [
+        (ZeroConcentratedDP("0.01", ONE), False, "1e-6"),
+        (PureDP(1, ONE), True, "1e-6"),
+        (ZeroConcentratedDP("0.01", ONE), True, "1"),
+        (ZeroConcentratedDP("0.01", ONE), True, "0"),
+        (ZeroConcentratedDP("0.01", ONE), True, "some"),
+    ],
+)
+def test_a_delta_that_converts_nothing_is_refused(
+    guarantee: Any, *, budgeted: bool, delta: str
+) -> None:
+    budget = MemoryBudget({"census": ApproxDP(3, "1e-6", ONE)}) if budgeted else None
+    with pytest.raises(InvalidProblemError, match="budget_delta"):
+        charge_of(guarantee, budget, delta)

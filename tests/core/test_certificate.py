@@ -83,7 +83,7 @@ def test_a_certificate_of_a_file_prints_no_line_of_its_own() -> None:
     assert len(lines) == 2
     assert r"a\nok\x1b[2J" in lines[1]
     assert "\x1b" not in lines[1]
-    assert "inf" in lines[1]
+    assert "1e+400" in lines[1]
     assert "... (51 characters)" in lines[1]
     assert "... (8000 characters)" in lines[1]
 
@@ -102,9 +102,9 @@ def test_numbers_beyond_floats_are_printed() -> None:
     """What a forged scale costs may be any fraction; a table of checks is printed all the same."""
     large = Fraction(10**400)
     for residual, shown in (
-        (large, " inf "),
-        (-large, " -1.79769e+308 "),
-        (1 / large, " 4.94066e-324 "),
+        (large, " 1e+400 "),
+        (-large, " -1e+400 "),
+        (1 / large, " 1e-400 "),
     ):
         check = Check("epsilon spent", residual, Fraction(1), exact=True)
         assert shown in str(Certificate((check,)))

@@ -96,3 +96,9 @@ def test_spans_have_their_first_and_last_day(
 @pytest.mark.parametrize("text", ["1980-13", "1980-02-30", "0000", "spring", "1980-Q5"])
 def test_what_names_no_span_has_none(text: str) -> None:
     assert span_of(text) is None
+
+
+def test_spans_reach_the_first_and_the_last_day_of_the_calendar() -> None:
+    assert span_of("0000 to 0004") == (1, date(4, 12, 31).toordinal())
+    assert span_of("9990 to 9999") == (date(9990, 1, 1).toordinal(), date.max.toordinal())
+    assert span_of("0000") is None

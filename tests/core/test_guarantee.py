@@ -18,11 +18,11 @@ from discreet.core.guarantee import (
     MetricDP,
     PointScope,
     PureDP,
-    RoadScope,
     Scope,
     ZeroConcentratedDP,
     guarantee_from_dict,
 )
+from discreet.core.spaces.metric import MetricSpace
 
 SCOPE = Scope("ab" * 32, 25, Fraction(13, 12), 1, (), 2)
 OPEN = Scope("ab" * 32, 25, None, 3, (4, 7))
@@ -176,9 +176,8 @@ def test_what_is_no_guarantee_is_refused_in_words(data: Any) -> None:
 
 @pytest.mark.parametrize("named", [None, 5, b"ab" * 32, "ab"])
 def test_a_digest_is_text(named: Any) -> None:
-    for scope in (PointScope, RoadScope):
-        with pytest.raises(InvalidProblemError, match="SHA-256"):
-            scope(named)
+    with pytest.raises(InvalidProblemError, match="SHA-256"):
+        PointScope(named)
 
 
 @pytest.mark.parametrize("columns", [(), "age", ("age", "age"), (1, 2), None])
@@ -241,3 +240,47 @@ def test_what_is_no_scope_is_not_taken_for_none(scope: object) -> None:
     stated = MetricDP(1, "km").to_dict() | {"scope": scope}
     with pytest.raises((LookupError, TypeError, ValueError)):
         guarantee_from_dict(stated)
+
+
+@pytest.mark.parametrize(
+    "unit", ["km", "m", "1", "%", "°", "edit", "m2", "m²", "nautical-mile", "Straße", "километр"]
+)
+def test_a_unit_is_one_word_or_two_that_a_hyphen_joins(unit: str) -> None:
+    assert MetricDP(1, unit).unit == unit
+    assert MetricSpace.grid(2, 2, cell=1, unit=unit).unit == unit
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "km, all pairs",
+        "km, proved optimal",
+        "km proved",
+        "km: proved",
+        "km.",
+        "",
+        " ",
+        "km\n",
+        "km ",
+        " km",
+        "k" * 17,
+        "a-b-c",
+        "\u202ekm",
+        "km\u200b",
+        "<b>km</b>",
+        "km\x1b[31m",
+        "km(optimal)",
+        "km;optimal",
+    ],
+)
+def test_a_unit_is_nothing_else_at_any_entrance(unit: str) -> None:
+    stated = MetricDP(1, "km").to_dict() | {"unit": unit}
+    one = MetricSpace.grid(2, 2, cell=1, unit="km")
+    for make in (
+        lambda: MetricDP(1, unit),
+        lambda: guarantee_from_dict(stated),
+        lambda: MetricSpace.from_matrix([[0, 1], [1, 0]], unit=unit),
+        lambda: MetricSpace(unit, one.metric, one.scale_bits, one.source, one.points),
+    ):
+        with pytest.raises(InvalidProblemError, match="unit: expected"):
+            make()

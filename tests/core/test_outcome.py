@@ -49,7 +49,7 @@ def test_a_design_shows_its_verdict() -> None:
     assert "claimed" in repr(design(1.0, 2.0))
     assert "no lower bound" in repr(design(None, 2.0))
     page = design(1.0, 2.0)._repr_html_()
-    assert "gap 50.00%" in page
+    assert "gap 50 %" in page
     assert "metric differential privacy at 1 per km" in page
     assert "lower bound none" in design(None, 2.0)._repr_html_()
     failed: Design[None, None] = Design(

@@ -11,12 +11,12 @@ from discreet.core.progress import Progress, Reporter
     ("step", "line", "gap"),
     [
         (Progress(1.5, "direct"), "1.5 s, direct", None),
-        (Progress(0.0, "draws", done=3), "0.0 s, draws, 3", None),
-        (Progress(0.0, "draws", done=3, total=20), "0.0 s, draws, 3 of 20", None),
-        (Progress(2.0, "kernel", lower=0.5), "2.0 s, kernel, loss at least 0.5", None),
-        (Progress(2.0, "kernel", upper=2.0), "2.0 s, kernel, loss 2", None),
-        (Progress(2.5, "kernel", lower=0.9, upper=1.0), "2.5 s, kernel, loss 1, gap 10.00%", 0.1),
-        (Progress(2.5, "kernel", lower=0.0, upper=0.0), "2.5 s, kernel, loss 0, gap 0.00%", 0.0),
+        (Progress(0.0, "draws", done=3), "0 s, draws, 3", None),
+        (Progress(0.0, "draws", done=3, total=20), "0 s, draws, 3 of 20", None),
+        (Progress(2.0, "kernel", lower=0.5), "2 s, kernel, loss at least 0.5", None),
+        (Progress(2.0, "kernel", upper=2.0), "2 s, kernel, loss 2", None),
+        (Progress(2.5, "kernel", lower=0.9, upper=1.0), "2.5 s, kernel, loss 1, gap 10 %", 0.1),
+        (Progress(2.5, "kernel", lower=0.0, upper=0.0), "2.5 s, kernel, loss 0, gap 0 %", 0.0),
     ],
 )
 def test_a_line_says_what_is_known(step: Progress, line: str, gap: float | None) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.core.calculus import compose, implies
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import MetricDP, PointScope, RoadScope, Scope
+from discreet.core.guarantee import MetricDP, PointScope, Scope
 
 SCOPE = Scope("a" * 64, 5, None, components=2, isolated=(3,), joined=1)
 
@@ -56,24 +56,3 @@ def test_scopes_of_points_compose_by_region_and_imply_only_true_distances() -> N
     assert not implies(MetricDP(1, "km"), one)
     with pytest.raises(InvalidProblemError, match="all points of a region"):
         MetricDP(1, "km", 2, scope=here)
-
-
-def test_scopes_of_roads_compose_by_roads_and_imply_nothing_else() -> None:
-    here, there = RoadScope("a" * 64), RoadScope("b" * 64)
-    one, two = MetricDP(1, "km", scope=here), MetricDP(2, "km", scope=here)
-    assert compose(one, two) == MetricDP(3, "km", scope=here)
-    points = MetricDP(1, "km", scope=PointScope("a" * 64))
-    for other in (MetricDP(1, "km", scope=there), points):
-        with pytest.raises(InvalidProblemError, match="the same space"):
-            compose(one, other)
-    assert implies(one, two)
-    assert not implies(two, one)
-    # A way along roads is no shorter than the distance: a promise at ways says nothing at distances.
-    for other in (MetricDP(1, "km"), points, MetricDP(2, "km", scope=there)):
-        assert not implies(one, other)
-        assert not implies(other, one)
-    with pytest.raises(InvalidProblemError, match="or of roads"):
-        MetricDP(1, "km", 2, scope=here)
-    for stated in ({"roads": "a"}, {"roads": 3}, {"roads": "a" * 64, "region": "b"}):
-        with pytest.raises(InvalidProblemError):
-            RoadScope.from_dict(stated)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
@@ -23,7 +22,6 @@ from discreet.evaluate.attack.borders import (
 )
 from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
-from discreet.evaluate.audit.points import PointLaws
 from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.simulate.borders import (
     attack_borders,
@@ -31,8 +29,7 @@ from discreet.evaluate.simulate.borders import (
     audit_service_points,
     laws_of,
 )
-from discreet.lrgeo import LatticeMechanism, NoiseMechanism, Region
-from meshes import frozen
+from discreet.lrgeo import LatticeMechanism, NoiseMechanism, Region, design
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,26 +154,14 @@ def test_what_a_client_of_the_service_draws_from_is_audited_by_points() -> None:
     assert audit_service_points(request, cast("Any", altered)).rejected
 
 
-def test_a_frozen_mesh_keeps_its_promise_for_a_judge_that_shares_nothing_with_its_design() -> None:
+def test_a_net_keeps_its_promise_for_a_judge_that_shares_nothing_with_its_design() -> None:
     """And with a little less epsilon than it was made for it does not."""
-    made = frozen()
+    region = Region.from_grid(3, 3, cell="0.5", unit="km")
+    made = design(region, MetricDP(2, "km"), method="table", spacing="0.25").published()
     laws = laws_of(made)
     assert not audit_laws_of_points(laws, made.guarantee, 20_000).rejected
     less = replace(laws, epsilon=laws.epsilon * Fraction(95, 100))
     assert audit_laws_of_points(less, MetricDP("1.9", "km"), 4_000).rejected
-
-
-def test_a_law_without_borders_is_not_rejected_and_its_broken_twin_is() -> None:
-    corners = np.array([[0, 0], [10_000, 0], [0, 10_000], [10_000, 10_000]])
-    triangles = np.array([[0, 1, 2], [1, 3, 2]])
-    rows = np.array([[3, 1], [2, 2], [2, 2], [1, 3]])
-    for epsilon, rejected in (("1.5", False), ("1.3", True)):
-        claim = MetricDP(epsilon, "km")
-        laws = PointLaws(corners, triangles, rows, claim.epsilon / 10_000)
-        found = audit_laws_of_points(laws, claim, 2_000)
-        assert found.rejected is rejected
-        assert (found.lower > float(claim.epsilon)) is rejected
-        assert found.lower == pytest.approx(math.sqrt(2), rel=0.05)
 
 
 def test_rows_that_are_alike_are_not_told_apart_even_when_snapped() -> None:

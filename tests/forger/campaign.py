@@ -43,10 +43,8 @@ KINDS = (
     "measurements",
     "mechanism",
     "noise-mechanism",
-    "point-mechanism",
     "region-counts",
     "region-tables",
-    "road-mechanism",
     "state",
     "table-measurements",
 )

@@ -28,23 +28,19 @@ from discreet.ledger import Ledger
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, design, locate
 from discreet.service.keeping import StateFile
 from discreet.testing import Catalogue, Format, Ruling
-from forger import changes, lattice_changes, mesh_changes, noise_changes, originals, road_changes
+from forger import changes, lattice_changes, noise_changes, originals
 from forger.oracles.channels import anchored_is_false, channel_is_false, mechanism_is_false
 from forger.oracles.choices import choice_is_false
 from forger.oracles.counting import counts_are_false, measurements_are_false
 from forger.oracles.lattices import noise_is_false
 from forger.oracles.ledgers import ledger_is_false, state_is_false
-from forger.oracles.meshes import points_are_false
 from forger.oracles.regions import region_tables_are_false, table_measurements_are_false
 from forger.oracles.rows import rows_are_false
 from forger.oracles.tables import table_is_false
-from forger.oracles.ways import ways_are_false
 from forger.sealing import (
     sealed_ledger,
     sealed_mechanism,
     sealed_noise,
-    sealed_points,
-    sealed_roads,
     sealed_state,
     sealed_table,
     sealed_text,
@@ -232,13 +228,6 @@ def mechanism(folder: Path) -> Format:
     )
 
 
-def point_mechanism(folder: Path) -> Format:
-    made = originals.points(folder)
-    catalogue = Catalogue(made, ("km", "m", *CLAIMS), mesh_changes.POINTS, most=24)
-    judges = {"discreet": command("point-mechanism"), "standalone": alone, **browsers()}
-    return Format("point-mechanism", catalogue, sealed_points, judges, points_are_false)
-
-
 def lattice_mechanism(_: Path) -> Format:
     made = originals.rows_on_lattices()
     catalogue = Catalogue(made, ("km", "m", *CLAIMS), lattice_changes.LATTICE, most=24)
@@ -251,13 +240,6 @@ def noise_mechanism(_: Path) -> Format:
     catalogue = Catalogue(made, ("km", "m", *CLAIMS), noise_changes.NOISE, most=24)
     judges = {"discreet": command("noise-mechanism"), "standalone": alone, **browsers()}
     return Format("noise-mechanism", catalogue, sealed_noise, judges, noise_is_false)
-
-
-def road_mechanism(_: Path) -> Format:
-    catalogue = Catalogue(originals.roads(), ("km", "m", *CLAIMS), road_changes.ROADS, most=24)
-    # The program in JavaScript does not know this kind, and says so: see `test_third_verifier.py`.
-    judges = {"discreet": command("road-mechanism"), "standalone": alone}
-    return Format("road-mechanism", catalogue, sealed_roads, judges, ways_are_false)
 
 
 def region_counts(folder: Path) -> Format:
@@ -406,10 +388,8 @@ FORGED: dict[str, Callable[[Path], Format]] = {
     "measurements": measurements,
     "mechanism": mechanism,
     "noise-mechanism": noise_mechanism,
-    "point-mechanism": point_mechanism,
     "region-counts": region_counts,
     "region-tables": region_tables,
-    "road-mechanism": road_mechanism,
     "state": state,
     "table-measurements": table_measurements,
 }

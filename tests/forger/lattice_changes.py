@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forger import noise_changes
 from forger.exactly import number
-from forger.mesh_changes import EVERYWHERE
+from forger.plane_changes import EVERYWHERE
 from lattices import limit, violations
 from noises import DECIMETERS
 

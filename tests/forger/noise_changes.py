@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from forger.exactly import number
-from forger.mesh_changes import EVERYWHERE
+from forger.plane_changes import EVERYWHERE
 from noises import DECIMETERS, coefficients, limit
 
 if TYPE_CHECKING:

@@ -15,9 +15,7 @@ import numpy as np
 import polars as pl
 
 import lattices as small_lattices
-import meshes
 import noises
-import roadways
 from discreet.artefact import (
     AnchoredArtefact,
     from_tails,
@@ -91,7 +89,6 @@ __all__ = [
     "ledgers",
     "measurements",
     "mechanisms",
-    "points",
     "region_tables",
     "states",
     "table_measurements",
@@ -178,20 +175,6 @@ def mechanisms(folder: Path) -> tuple[Any, ...]:
     return _loose(made)
 
 
-def points(folder: Path) -> tuple[Any, ...]:
-    """Make mechanisms for every point: in a plane with a vertex inside, with none, and on the sphere in meters."""
-    made = []
-    for unit, cell, rate, side, origin in (
-        ("km", "0.5", Fraction(2), 2_500, None),
-        ("km", "0.5", Fraction(1), 5_000, None),
-        ("m", "500", Fraction(1, 500), 2_500, (41.88, 12.46)),
-    ):
-        region = Region.from_grid(2, 2, cell=cell, unit=unit, origin=origin)
-        save_mechanism(meshes.exponential(region, MetricDP(rate, unit), side), folder / "original")
-        made.append(json.loads((folder / "original").read_text(encoding="utf-8")))
-    return _loose(made)
-
-
 def lattices() -> tuple[Any, ...]:
     """Make noise on small lattices by hand, arrays as lists of integers; one as it is packed."""
     return _loose([json.loads(noises.sealed(small.parts())) for small in noises.KINDS.values()])
@@ -201,12 +184,6 @@ def rows_on_lattices() -> tuple[Any, ...]:
     """Make rows on small lattices in the same way."""
     made = small_lattices.KINDS.values()
     return _loose([json.loads(noises.sealed(small.parts())) for small in made])
-
-
-def roads() -> tuple[Any, ...]:
-    """Make rows along small road networks in the same way."""
-    made = roadways.KINDS.values()
-    return _loose([json.loads(noises.sealed(small.parts_of_file())) for small in made])
 
 
 def _loose(made: list[Any]) -> tuple[Any, ...]:

@@ -187,77 +187,8 @@ def _a_person_has_one_row() -> Iterator[None]:
 _POINTS = "discreet.lrgeo.points.verify"
 
 
-@contextmanager
-def _cracks() -> Iterator[None]:
-    """Walk around the region alone, and look for no edges inside of it that only one triangle has."""
-    verify: Any = import_module(_POINTS)
-    whole = verify._border_faults
-
-    def around(claimed: Any, border: Any) -> Any:
-        corners = claimed.vertices[claimed.outline].tolist()
-        sides = [*zip(corners, [*corners[1:], *corners[:1]], strict=True)]
-        ends = claimed.vertices[border].tolist()
-        outer = [
-            any(not verify._turn(*side, a) and not verify._turn(*side, b) for side in sides)
-            for a, b in ends
-        ]
-        return whole(claimed, border[np.array(outer, dtype=bool)])
-
-    with patch.object(verify, "_border_faults", around):
-        yield
-
-
-@contextmanager
-def _cracks_at_one_spot() -> Iterator[None]:
-    """Let two vertices be at one spot, too: the two sides of a crack have different rows."""
-    with _cracks(), _without(_POINTS, "_mesh", "vertices at one spot")():
-        yield
-
-
 _NOISE = "discreet.lrgeo.points.verify_noise"
 _ROWS = "discreet.lrgeo.points.verify_table"
-_ROADS = "discreet.lrgeo.along_roads.verify"
-
-
-@contextmanager
-def _ways_are_believed() -> Iterator[None]:
-    """Let the standalone program look at no part of a road."""
-    with patch.object(standalone(), "check_ways", lambda _: ("inequalities violated", 0, "")):
-        yield
-
-
-@contextmanager
-def _of_other_parts(change: Callable[..., Any]) -> Iterator[None]:
-    """Look at other parts of roads than there are."""
-    verify: Any = import_module(_ROADS)
-    whole = verify._parts
-
-    with patch.object(verify, "_parts", lambda claimed: change(claimed, *whole(claimed))):
-        yield
-
-
-def _without_the_last_parts() -> Any:
-    """Look at no part that ends at the second vertex of its piece."""
-
-    def cut(claimed: Any, first: Any, last: Any, sizes: Any) -> Any:
-        kept = np.ones(len(sizes), dtype=bool)
-        kept[np.cumsum(claimed.parts) - 1] = False
-        return first[kept], last[kept], sizes[kept]
-
-    return _of_other_parts(cut)
-
-
-def _cuts_of_another_piece() -> Any:
-    """Take the pieces' cuts in the other order: those of the last piece first."""
-
-    def turned(claimed: Any, first: Any, last: Any, sizes: Any) -> Any:
-        most = len(claimed.weights) - 1 + claimed.n_vertices
-        return (
-            *(np.where(one < claimed.n_vertices, one, most - one) for one in (first, last)),
-            sizes,
-        )
-
-    return _of_other_parts(turned)
 
 
 @contextmanager
@@ -378,11 +309,6 @@ PLANTED: dict[str, Planted] = {
     "inequalities of a mechanism": Planted(
         "mechanism", 2000, _without("discreet.lrgeo.verify", "verify", "inequalities violated")
     ),
-    "vertices that hang": Planted("point-mechanism", 2000, _cracks),
-    "a crack with two rows": Planted("point-mechanism", 2000, _cracks_at_one_spot),
-    "gradients that nobody looks at": Planted(
-        "point-mechanism", 500, _without(_POINTS, "verify", "inequalities violated")
-    ),
     "slopes of noise that nobody looks at": Planted(
         "noise-mechanism", 500, _without(_POINTS, "verify_noise", "inequalities violated")
     ),
@@ -414,24 +340,6 @@ PLANTED: dict[str, Planted] = {
     "rows without the last knots": Planted("lattice-mechanism", 2000, _without_the_end),
     "rows of any claim": Planted(
         "lattice-mechanism", 1000, _without(_ROWS, "check_claims", "another region than stated")
-    ),
-    "parts of roads that are believed": Planted(
-        "road-mechanism",
-        500,
-        _without("discreet.artefact.judging", "_verify_points", "inequalities violated"),
-    ),
-    "parts of roads that the other program believes": Planted(
-        "road-mechanism", 500, _ways_are_believed
-    ),
-    "roads without their last parts": Planted("road-mechanism", 2000, _without_the_last_parts),
-    "cuts that follow others": Planted("road-mechanism", 2000, _cuts_of_another_piece),
-    "roads of any claim": Planted(
-        "road-mechanism", 1000, _without(_ROADS, "_claims", "other roads than stated")
-    ),
-    "rows along roads of any sum": Planted(
-        "road-mechanism",
-        1000,
-        _without("discreet.artefact.judging", "_verify_points", "row sums off"),
     ),
     "tails without a lift": Planted(
         "anchored",

@@ -33,8 +33,6 @@ __all__ = [
     "sealed_ledger",
     "sealed_mechanism",
     "sealed_noise",
-    "sealed_points",
-    "sealed_roads",
     "sealed_state",
     "sealed_table",
     "sealed_text",
@@ -190,25 +188,8 @@ def sealed_mechanism(parts: Any, path: Path, number: int) -> None:
     path.write_bytes(canonical({**plain, "digest": digest}) + b"\n")
 
 
-def sealed_points(parts: Any, path: Path, number: int) -> None:
-    """Write a mechanism for every point; its scope names the region that is stated, but for every third number."""
-    if number % 3 and not keeps_hashes(number):
-        named = {name: parts[name] for name in ("unit", "origin", "east", "north", "reach")}
-        flat, around = (
-            unpacked(parts[name]) if isinstance(parts[name], dict) else parts[name]
-            for name in ("vertices", "outline")
-        )
-        named["outline"] = [flat[2 * at : 2 * at + 2] for at in around]
-        region = hashlib.sha256(b"discreet.points/1 " + canonical(named)).hexdigest()
-        claim = parts["guarantee"]
-        if "region" in claim["scope"]:
-            claim = {**claim, "scope": {**claim["scope"], "region": region}}
-        parts = {**parts, "guarantee": claim}
-    sealed_mechanism(parts, path, number)
-
-
 def sealed_noise(parts: Any, path: Path, number: int) -> None:
-    """Write noise on a lattice as :func:`sealed_points` writes a mesh; the region is its box."""
+    """Write a mechanism for every point; its scope names its box as the region, but for every third number."""
     if number % 3 and not keeps_hashes(number):
         named = {name: parts[name] for name in ("unit", "origin", "east", "north", "reach")}
         (x, y), (wide, tall) = parts["low"], parts["cells"]
@@ -223,23 +204,6 @@ def sealed_noise(parts: Any, path: Path, number: int) -> None:
     pairs = {name: parts[name] for name in ("low", "cells", "torus") if name in parts}
     told = {name: tuple(pair) if isinstance(pair, list) else pair for name, pair in pairs.items()}
     sealed_mechanism({**parts, **told}, path, number)
-
-
-def sealed_roads(parts: Any, path: Path, number: int) -> None:
-    """Write a mechanism along roads; its scope names those that are stated, but for every third number."""
-    if number % 3 and not keeps_hashes(number):
-        flat, lengths = (
-            unpacked(parts[name]) if isinstance(parts[name], dict) else parts[name]
-            for name in ("segments", "lengths")
-        )
-        pairs = [flat[at : at + 2] for at in range(0, len(flat), 2)]
-        named = {"unit": parts["unit"], "segments": pairs, "lengths": lengths}
-        roads = hashlib.sha256(b"discreet.roads/1 " + canonical(named)).hexdigest()
-        claim = parts["guarantee"]
-        if "roads" in claim["scope"]:
-            claim = {**claim, "scope": {**claim["scope"], "roads": roads}}
-        parts = {**parts, "guarantee": claim}
-    sealed_mechanism(parts, path, number)
 
 
 # ---------------------------------------------------------------------------------------- tables

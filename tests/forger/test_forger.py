@@ -100,8 +100,6 @@ LIES: dict[str, tuple[str, str]] = {
     "mechanism": ("a stronger claim", "forger.oracles.channels.broken_pair"),
     "lattice-mechanism": ("a stronger claim", "forger.oracles.rows.told_more"),
     "noise-mechanism": ("a stronger claim", "forger.oracles.lattices.told_more"),
-    "point-mechanism": ("a stronger claim", "forger.oracles.meshes.told_more"),
-    "road-mechanism": ("a stronger claim", "forger.oracles.ways.told_more"),
     "region-counts": ("another claim", "forger.oracles.counting.costs"),
     "measurements": ("another claim", "forger.oracles.counting.costs"),
     "region-tables": ("another claim", "forger.oracles.regions.table_costs"),

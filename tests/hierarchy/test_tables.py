@@ -1,8 +1,7 @@
-"""Tables become counts, from every library and kind of file; what is wrong is said by column and position."""
+"""Tables become counts, from every library and kind of file; rows outside of the public rule change nothing."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
+from discreet.hierarchy.plan import plan
 from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.records import from_records, from_units
 from discreet.hierarchy.regions import read_public
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 REGIONS = ["state", "county"]
 LIST = [("GA", "Fulton"), ("GA", 'Cobb, "the" county'), ("DC",)]
+PERSON = PureDP(1, neighbors="add-remove-person")
 HEAD = "household,state,county\n"
 PEOPLE = (
     HEAD
@@ -190,108 +192,109 @@ def test_a_region_without_anybody_is_published_too(tmp_path: Path) -> None:
     assert data.counts.tolist() == [[0, 0]] * 3
 
 
-WRONG = {
-    "no region": (
-        "h1,GA,Fulton\nh2,,\n",
-        "state: expected a region in every row, got none in rows 2",
-    ),
-    "a gap": ("h2,,Fulton\n", "state: expected a region in every row, got none in rows 1"),
-    "too short": (
-        "h1,GA,Fulton\nh2,GA,\nh3,GA,\n",
-        "county: expected a path that goes down to a lowest region, got others in rows 2, 3",
-    ),
-    "too long": (
-        "h1,DC,Fulton\n",
-        "county: expected nothing below a lowest region, got others in rows 1",
-    ),
-    "outside": (
-        "h1,GA,Fulton\nh2,GA,Secret\nh3,Secret,Fulton\n",
-        "county: expected a region of the list, got others in rows 2",
-    ),
-    "split": (
-        "h7,GA,Fulton\nh1,GA,Fulton\nh2,DC,\nh1,DC,\n",
-        "household: expected each unit in one region, got one in several in rows 2, 4",
-    ),
-    "no unit": (
-        "h7,GA,Fulton\n,GA,Fulton\n",
-        "household: expected a unit in every row, got none in rows 2",
-    ),
+ODD = {
+    "no region": ("h2,,\n", "1 without a lowest region"),
+    "a gap": ("h2,,Fulton\n", "1 without a lowest region"),
+    "too short": ("h2,GA,\nh3,GA,\n", "2 without a lowest region"),
+    "too long": ("h1,DC,Fulton\n", "1 without a lowest region"),
+    "outside": ("h2,GA,Secret\nh3,Secret,Fulton\n", "2 without a lowest region"),
+    "no unit": (",GA,Fulton\n", "1 without the name of a unit"),
 }
 
 
-@pytest.mark.parametrize("kind", [as_csv, as_polars, as_arrow], ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize(("rows", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_people_are_refused_by_position(
-    tmp_path: Path, kind: Callable[[str, Path], Any], rows: str, message: str
+@every_kind
+@pytest.mark.parametrize(("rows", "note"), ODD.values(), ids=ODD)
+def test_rows_outside_of_the_public_lists_change_nothing_but_a_private_note(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: Callable[[str, Path], Any],
+    rows: str,
+    note: str,
 ) -> None:
-    people = kind(HEAD + rows, tmp_path)
-    with pytest.raises(InvalidProblemError, match=re.escape(message)) as caught:
-        from_records(people, regions=LIST, **FIXED)
-    assert "private: this depends on records" in str(caught.value)
-    assert "Secret" not in str(caught.value)
-    assert "h1" not in str(caught.value)
+    expected = from_records(kind(PEOPLE, tmp_path), regions=LIST, **FIXED)
+    assert not capsys.readouterr().err
+    data = from_records(kind(PEOPLE + rows, tmp_path), regions=LIST, **FIXED)
+    assert data.counts.tolist() == expected.counts.tolist()
+    told = capsys.readouterr()
+    assert not told.out
+    assert "PRIVATE, not for publication" in told.err
+    assert note in told.err
+    assert "Secret" not in told.err
+    assert "h1" not in told.err
 
 
-def test_a_gap_further_down_is_named(tmp_path: Path) -> None:
-    people = as_csv("unit,a,b,c\n1,x,,z\n", tmp_path)
-    with pytest.raises(InvalidProblemError, match="b: expected a region above every c"):
-        from_records(
-            people, unit="unit", columns=["a", "b", "c"], regions=[("x", "y", "z")], max_size=1
-        )
+@every_kind
+def test_a_unit_with_rows_in_two_regions_is_a_unit_in_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: Callable[[str, Path], Any]
+) -> None:
+    data = from_records(kind(PEOPLE + "h3,GA,Fulton\n", tmp_path), regions=LIST, **FIXED)
+    assert by_path(data) == {LIST[0]: [1, 1], LIST[1]: [1, 0], LIST[2]: [2, 0]}
+    assert "2 units with rows in other regions too" in capsys.readouterr().err
 
 
-def test_many_wrong_rows_are_not_all_named(tmp_path: Path) -> None:
-    people = as_csv(HEAD + "h1,NY,x\n" * 50, tmp_path)
-    with pytest.raises(InvalidProblemError, match=r"rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more"):
-        from_records(people, regions=LIST, **FIXED)
-
-
-@pytest.mark.parametrize("wrong", ["-1", "x", "", "1.5", "1_0", "9999999999999999", "inf"])
-def test_sizes_that_are_no_numbers_are_refused_by_position(tmp_path: Path, wrong: str) -> None:
-    text = f"household,state,county,n\nh1,GA,Fulton,1\nh2,DC,,{wrong}\n"
-    message = "n: expected whole numbers, 0 or more, got others in rows 2 (private"
+@pytest.mark.parametrize("odd", ["-1", "x", "", "1.5", "1_0", "9999999999999999", "inf"])
+def test_rows_without_a_whole_number_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: str
+) -> None:
+    text = f"household,state,county,n\nh1,GA,Fulton,1\nh2,DC,,{odd}\n"
     for kind in (as_csv, as_parquet, as_arrow):
-        with pytest.raises(InvalidProblemError, match=re.escape(message)):
-            from_units(kind(text, tmp_path), size="n", columns=REGIONS, regions=LIST, max_size=2)
-        with pytest.raises(InvalidProblemError, match=re.escape(message)):
-            from_records(kind(text, tmp_path), quantity="n", max_quantity=2, regions=LIST, **FIXED)
+        units = kind(text, tmp_path)
+        data = from_units(units, size="n", columns=REGIONS, regions=LIST, max_size=2)
+        assert by_path(data) == {LIST[0]: [1, 0], LIST[1]: [0, 0], LIST[2]: [0, 0]}
+        assert "1 without a whole number" in capsys.readouterr().err
+        data = from_records(units, quantity="n", max_quantity=2, regions=LIST, **FIXED)
+        assert data.counts.sum() == 1
 
 
-@pytest.mark.parametrize("wrong", [-1.0, 0.5, float("nan"), float("inf"), None])
-def test_floats_that_are_no_sizes_are_refused(wrong: float | None) -> None:
-    sizes = pl.DataFrame({"state": ["DC", "DC"], "n": [1.0, wrong]})
+@pytest.mark.parametrize("odd", [-1.0, 0.5, float("nan"), float("inf"), None])
+def test_floats_that_are_no_sizes_are_left_out(odd: float | None) -> None:
+    sizes = pl.DataFrame({"state": ["DC", "DC"], "n": [1.0, odd]})
     for table in (sizes, sizes.to_arrow()):
-        with pytest.raises(InvalidProblemError, match="n: expected whole numbers.*rows 2"):
-            from_units(table, size="n", columns=["state"], regions=[("DC",)], max_size=2)
+        data = from_units(table, size="n", columns=["state"], regions=[("DC",)], max_size=2)
+        assert data.counts.tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("kind", [as_csv, as_polars], ids=lambda kind: kind.__name__)
+def test_the_caller_may_choose_to_refuse_rows_outside_of_the_guarantee(
+    tmp_path: Path, kind: Callable[[str, Path], Any]
+) -> None:
+    planned = plan(LIST, PERSON, **FIXED, refuse_rows=True)
+    with pytest.raises(InvalidProblemError, match=r"refuse_rows.*2 without a lowest region.*priv"):
+        planned.release(kind(PEOPLE + ODD["outside"][0], tmp_path))
+    planned.release(kind(PEOPLE, tmp_path))
 
 
 PUBLIC = HEAD + "h1,GA,Fulton\nh2,DC,\nh3,DC,\n"
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("h2,DC,\nh8,DC,\n", "units that are public, got others in rows 2"),
-        ("h2,DC,\nh1,DC,\n", "each unit in the region in which it is public, got others in rows 2"),
-    ],
-)
-def test_people_of_units_that_are_not_public_are_refused(
-    tmp_path: Path, rows: str, message: str
+@pytest.mark.parametrize("rows", ["h8,DC,\n", "h1,DC,\n"])
+def test_people_of_units_that_are_not_public_in_their_region_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str
 ) -> None:
     units = as_polars(PUBLIC, tmp_path)
     for kind in (as_csv, as_arrow):
-        with pytest.raises(InvalidProblemError, match=message):
-            from_records(kind(HEAD + rows, tmp_path), public_units=units, **FIXED)
+        data = from_records(kind(HEAD + "h2,DC,\n" + rows, tmp_path), public_units=units, **FIXED)
+        assert by_path(data) == {LIST[0]: [1, 0, 0], LIST[2]: [1, 1, 0]}
+        assert "1 of a unit that is not public in this region" in capsys.readouterr().err
 
 
-def test_units_without_names_must_be_as_many_as_are_public(tmp_path: Path) -> None:
-    units = as_polars(PUBLIC, tmp_path)
-    sizes = pl.DataFrame({"state": ["GA", "DC"], "county": ["Fulton", None], "n": [1, 2]})
-    with pytest.raises(InvalidProblemError, match="as many units in each region as are public"):
-        from_units(sizes, size="n", columns=REGIONS, public_units=units, max_size=2)
+@pytest.mark.parametrize(
+    ("sizes", "counts"),
+    [([2], [1, 0, 1]), ([2, 1, 1], [0, 1, 1]), ([1, 2, 2], [0, 0, 2]), ([], [2, 0, 0])],
+)
+def test_units_without_names_are_fitted_to_the_public_number_by_their_largest_sizes(
+    tmp_path: Path, sizes: list[int], counts: list[int]
+) -> None:
+    units = pl.DataFrame({"state": ["DC", "DC"], "county": [None, None]})
+    rows = pl.DataFrame({"state": ["DC"] * len(sizes), "county": [None] * len(sizes), "n": sizes})
+    rows = rows.cast({"state": pl.String, "n": pl.Int64})
+    data = from_units(rows, size="n", columns=REGIONS, public_units=units, max_size=2)
+    assert data.counts.tolist() == [counts]
 
 
-def test_a_unit_listed_twice_is_refused(tmp_path: Path) -> None:
+def test_a_public_unit_listed_twice_is_refused_and_sizes_of_a_private_one_are_added_up(
+    tmp_path: Path,
+) -> None:
     units = as_polars(PUBLIC + "h1,GA,Fulton\n", tmp_path)
     with pytest.raises(
         InvalidProblemError, match="every name once, got one again in rows 1, 4"
@@ -299,18 +302,24 @@ def test_a_unit_listed_twice_is_refused(tmp_path: Path) -> None:
         from_records(as_polars(PUBLIC, tmp_path), public_units=units, **FIXED)
     assert "private" not in str(caught.value)
     sized = units.with_columns(n=pl.lit(1))
-    with pytest.raises(InvalidProblemError, match="every name once.*rows 1, 4.*private"):
-        from_units(sized, size="n", unit="household", columns=REGIONS, regions=LIST, max_size=2)
+    data = from_units(sized, size="n", unit="household", columns=REGIONS, regions=LIST, max_size=2)
+    assert by_path(data) == {LIST[0]: [0, 1], LIST[1]: [0, 0], LIST[2]: [2, 0]}
 
 
-@pytest.mark.parametrize("place", ["GA,Fulton", "DC,"])
-def test_a_person_has_one_row_and_so_one_region(tmp_path: Path, place: str) -> None:
-    text = f"name,household,state,county\nann,h1,GA,Fulton\nbob,h1,GA,Fulton\nann,h2,{place}\n"
-    with pytest.raises(
-        InvalidProblemError, match="name: expected every name once.*rows 1, 3"
-    ) as caught:
-        from_records(as_csv(text, tmp_path), person="name", regions=LIST, **FIXED)
-    assert "ann" not in str(caught.value)
+@every_kind
+@pytest.mark.parametrize(
+    ("place", "counted"),
+    [("GA,Fulton", [[0, 0], [0, 1]]), ("DC,", [[1, 0], [1, 0]]), (",", [[0, 0], [0, 1]])],
+)
+def test_of_a_person_with_several_rows_the_first_by_region_and_unit_counts(
+    tmp_path: Path, kind: Callable[[str, Path], Any], place: str, counted: list[list[int]]
+) -> None:
+    rows = ["ann,h1,GA,Fulton\n", "bob,h1,GA,Fulton\n", f"ann,h2,{place}\n", ",h1,GA,Fulton\n"]
+    for order in (rows, rows[::-1]):
+        text = "name,household,state,county\n" + "".join(order)
+        listed = [("DC",), ("GA", "Fulton")]
+        data = from_records(kind(text, tmp_path), person="name", regions=listed, **FIXED)
+        assert data.counts.tolist() == counted
 
 
 @pytest.mark.parametrize(
@@ -396,11 +405,11 @@ def test_arguments_without_sense_are_refused(
             "people: expected a table that can",
         ),
         (
-            lambda _: pl.DataFrame({"household": [1], "state": [1.5], "county": [1]}),
+            lambda _: pl.DataFrame({"household": [1], "state": [["GA"]], "county": [1]}),
             "state: expected a column of text",
         ),
     ],
-    ids=["missing", "kind", "dict", "parquet", "ragged lines", "floats"],
+    ids=["missing", "kind", "dict", "parquet", "ragged lines", "lists"],
 )
 def test_tables_that_can_not_be_read_are_refused(
     tmp_path: Path, make: Callable[[Path], Any], message: str

@@ -157,7 +157,7 @@ def test_freeform_cells_cover_k_rows_and_are_not_k_anonymous(method: Any, k: int
 
 
 def test_freeform_generalization_may_lose_less_than_any_k_anonymous_table() -> None:
-    """E19: it is another model, so that such a comparison says nothing about algorithms."""
+    """It is another model, so that such a comparison says nothing about algorithms."""
     problem = numeric(np.arange(5.0)[:, None])
     optimum = SubsetProgram().solve(problem, 2, SearchLimits())
     assert problem.loss_of(optimum.labels) == 2

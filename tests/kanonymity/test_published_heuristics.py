@@ -17,7 +17,6 @@ from discreet.kanonymity.methods.greedy_search import (
     GreedySearch,
     evaluations,
     runs_of_classes,
-    unweighted,
 )
 from discreet.kanonymity.methods.initial import (
     Initial,
@@ -80,7 +79,7 @@ def test_the_initial_classes_are_those_of_the_worked_example() -> None:
 
 
 def test_eight_orders_of_columns_lose_less_than_that_of_variances() -> None:
-    """E18: sorting by variance is a rule of thumb."""
+    """Sorting by variance is one order of many."""
     problem, sizes = fars(), initial_sizes(20, 3)
     losses = [
         problem.loss_of(labels_of(order_of(problem, columns), sizes))
@@ -123,15 +122,6 @@ def test_greedy_search_gives_the_classes_of_the_pseudo_code(
     found = GreedySearch("range").solve(problem, k, FREE)
     rest = set(range(n)) - {row for rows in expected for row in rows}
     assert {part - rest for part in classes(found.labels)} == {frozenset(r) for r in expected}
-
-
-def test_weights_can_be_left_out_as_in_the_released_code() -> None:
-    weighted = fars((0.8, 0.05, 0.1, 0.05))
-    plain = GreedySearch("range", weighted=False).solve(weighted, 3, FREE)
-    assert classes(plain.labels) == classes(GreedySearch("range").solve(fars(), 3, FREE).labels)
-    assert unweighted(weighted).loss_of(plain.labels) == pytest.approx(28.508065, abs=1e-6)
-    with pytest.raises(InvalidProblemError, match="above 0"):
-        unweighted(fars((0, 1, 1, 1)))
 
 
 def test_a_column_without_weight_is_sorted_last_and_free() -> None:

@@ -119,7 +119,7 @@ def test_the_command_counts_piece_by_piece(tmp_path: Path, monkeypatch: pytest.M
     for more, said in (
         (["--scheduler", "tcp://example.org:1"], "tls://"),
         (["--memory", "much"], "4GB"),
-        (["--memory", "1GB", "--population", "whole.parquet"], "--scheduler"),
+        (["--memory", "1GB", "--population", "whole.parquet"], "scheduler"),
     ):
         run = CliRunner().invoke(app, ["risk", "people", *words, *more])
         assert run.exit_code != 0

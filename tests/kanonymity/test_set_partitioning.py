@@ -19,6 +19,7 @@ from discreet.kanonymity.exact.cuts import NO_CUTS, rows_of, violated
 from discreet.kanonymity.exact.pricing import Pricer
 from discreet.kanonymity.exact.tree import Listed, settle
 from discreet.kanonymity.kernels.pricing import odd_sets
+from discreet.kanonymity.methods import partitioning
 from discreet.kanonymity.methods.local_search import LocalSearch
 from discreet.kanonymity.methods.partitioning import MOST_ROWS, SetPartitioning
 from discreet.kanonymity.methods.subsets import optimum_of
@@ -326,3 +327,15 @@ def test_the_search_proves_small_tables() -> None:
     found = search(fars(), 3)
     assert found.optimal
     assert found.loss == pytest.approx(19.266129032, abs=1e-9)
+
+
+def test_a_larger_table_is_partitioned_part_by_part_without_a_limit_too() -> None:
+    problem, k = numeric(np.random.default_rng(3).random((40, 2))), 2
+    search = partitioning._Search(SetPartitioning(neighbors=10), problem, k, SearchLimits())
+    # Classes of rows that have nothing to do with each other.
+    search.labels = np.arange(40, dtype=np.int32) % 20
+    search.loss = bad = problem.loss_of(search.labels)
+    search._improve()
+    assert search.loss < 0.5 * bad
+    assert search.loss == problem.loss_of(search.labels)
+    assert audit(search.labels, k).passed

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
 from discreet.lrgeo.as_published.cost_table import CostTable
+from discreet.lrgeo.as_published.lr_omg import lr_omg
 from discreet.lrgeo.local.clr_geo import clr_geo
+from discreet.lrgeo.local.coefficients import prepare_global
 from discreet.lrgeo.local.exponential_form import ExponentialForm
 from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
 from discreet.lrgeo.local.instance import Instance, trip_cost
@@ -114,15 +118,38 @@ def test_the_estimates_enclose_the_optimum() -> None:
     assert lower <= relaxed + 1e-9 <= true + 2e-9 <= upper + 3e-9
 
 
-def test_a_lower_bound_over_the_users_columns_is_above_the_optimum_over_all() -> None:
-    """A6, with the figures of the specification for the corner and the middle of a grid of 10 by 10."""
-    ten = grid(10)
+@pytest.mark.parametrize("centered", ["user", "location"])
+def test_theorem_4_8_bounds_its_own_program_and_not_every_channel(centered: str) -> None:
+    """A6: same rows, range and centering; and a channel of the whole map, which may report anywhere."""
+    six = grid(6)
+    graph = GeoIndGraph(six.distances, 1.0)
+    free = ExponentialForm(1.0, float(six.distances.max()))
+    for user in (0, 14):
+        one = batch(six, [user], r_obf=2.0, centered=centered)[0]
+        own = clr_geo(sent([one]), ExponentialForm(1.0, 1.0, 2.0), gamma=1.0, n_places=36)
+        relaxed = clr_geo(sent([one]), free, gamma=1.0, n_places=36).objective
+        assert relaxed < own.objective
+        rows = np.isin(np.arange(36), one.rows)
+        cost = np.where(rows[:, None], six.beta / rows.sum(), 0.0)
+        anywhere, _ = lr_omg(replace(prepare_global(six).coefficients, cost=cost), 1.0, gamma=1.0)
+        assert lower_bound(six, graph, [user], 1.0, reach=3.0) == pytest.approx(anywhere)
+        assert lower_bound(six, graph, [user], 1.0, reach=3.0, columns=2.0) > 1.05 * anywhere
+
+
+def test_columns_that_are_dropped_give_no_bound_and_the_figures_of_the_errata() -> None:
+    """A6: on 10 by 10 places with and without a range, and on 8 by 8 against (19)."""
+    ten, eight = grid(10), grid(8)
     graph = GeoIndGraph(ten.distances, 1.0)
     for user, printed, mended in ((0, 0.869, 0.761), (44, 1.183, 1.079)):
-        of_columns = lower_bound(ten, graph, [user], 1.0, reach=3.0, columns=2.0)
-        of_all = lower_bound(ten, graph, [user], 1.0, reach=3.0)
-        assert of_columns == pytest.approx(printed, abs=6e-4)
-        assert of_all == pytest.approx(mended, abs=6e-4)
+        for columns, value in ((2.0, printed), (None, mended)):
+            bound = lower_bound(ten, graph, [user], 1.0, reach=3.0, columns=columns)
+            assert bound == pytest.approx(value, abs=6e-4)
+    graph = GeoIndGraph(eight.distances, 1.0)
+    formed = clr_geo(
+        sent(batch(eight, [0], r_obf=1.0)), ExponentialForm(0.3, 1.0, 1.0), gamma=1.0, n_places=64
+    )
+    dropped = lower_bound(eight, graph, [0], 0.3, reach=3.0, columns=1.0)
+    assert (dropped, formed.objective) == pytest.approx((1.275, 1.224), abs=1e-3)
 
 
 def test_an_instance_of_a_region_has_its_distances_and_its_travel_costs() -> None:

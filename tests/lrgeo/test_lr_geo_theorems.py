@@ -300,7 +300,7 @@ def test_where_the_tight_mechanism_has_a_negative_scale_there_is_no_solution() -
 
 
 def test_the_half_in_the_exponent_costs_a_tenth_for_nothing() -> None:
-    """A3, at the size of the specification's figures: 1.657 and 1.444 on the grid of 8 by 8."""
+    """At the size of the specification's figures: 1.657 and 1.444 on the grid of 8 by 8."""
     whole = [prepare_global(EIGHT).coefficients]
     half, full = (
         clr_geo(whole, ExponentialForm(1.0, 2.0, rate=rate), gamma=1.0, n_places=64, method="ipm")

@@ -1,8 +1,8 @@
 """Read the imports of a source tree and name those that do not point to the ground.
 
 :data:`MAY_IMPORT` is the whole matrix, edges included: a room imports what stands in its row, and itself. ``cli``,
-``service`` and ``studio`` do not import one another, but for the commands that start or record them
-(:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py``, or a ``verify_`` beside it, imports its
+``service`` and ``studio`` do not import one another, but for the commands that start
+them (:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py``, or a ``verify_`` beside it, imports its
 problem, core without the solvers, NumPy, the standard library, and parts of the same verifier, and nothing else,
 since the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone.
 What a paper prints without a valid guarantee (``as_published``) is imported by judges, by the face of its own
@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "lrgeo": GROUND | {"metricdp"},
     "testing": frozenset({"core"}),
     "datasets": frozenset({"core"}),
-    "evaluate": JUDGED,
+    "evaluate": JUDGED | {"artefact"},
     "ledger": frozenset({"core"}),
     "artefact": GROUND | MECHANISMS,
     "plot": JUDGED | {"artefact"},
@@ -49,10 +49,6 @@ LAUNCHERS: dict[tuple[str, ...], str] = {
     ("cli", "locate"): "service",
     ("cli", "serve"): "service",
     ("cli", "studio"): "studio",
-    # The service is attacked and audited as its users run it, and its traffic is recorded at its door.
-    ("cli", "attack"): "service",
-    ("cli", "audit"): "service",
-    ("cli", "demo"): "service",
 }
 """Module -> the edge that it starts, and therefore imports."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
+import re
 import types
 from pathlib import Path
 
@@ -40,7 +42,7 @@ def test_the_public_names_are_those_of_the_snapshot() -> None:
 
 def test_the_public_names_are_sorted_and_few() -> None:
     assert discreet.__all__ == sorted(set(discreet.__all__))
-    assert len(discreet.__all__) <= 31
+    assert len(discreet.__all__) <= 45
 
 
 @pytest.mark.parametrize("name", discreet.__all__)
@@ -61,7 +63,7 @@ def test_what_is_loaded_late_is_what_type_checkers_see() -> None:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet"):
             for alias in node.names:
                 submodule = node.module == "discreet"
-                seen[alias.name] = f"discreet.{alias.name}" if submodule else node.module
+                seen[alias.name] = "" if submodule else node.module.removeprefix("discreet.")
     assert seen == discreet._WHERE
     assert sorted(discreet._WHERE) == discreet.__all__
 
@@ -73,6 +75,20 @@ def test_dir_lists_the_public_names() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"'discreet' has no attribute 'Mechanism'"):
         discreet.Mechanism  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
+
+
+@pytest.mark.parametrize("name", sorted(discreet._ELSEWHERE))
+def test_a_name_that_is_gone_says_what_to_use(name: str) -> None:
+    """The sentence names what exists: each dotted name in it can be imported."""
+    with pytest.raises(AttributeError, match="has no attribute") as caught:
+        getattr(discreet, name)
+    named = re.findall(r"discreet(?:\.\w+)+", str(caught.value).partition(": ")[2])
+    assert named
+    for dotted in named:
+        module, _, attribute = dotted.rpartition(".")
+        assert importlib.util.find_spec(dotted) or hasattr(
+            importlib.import_module(module), attribute
+        )
 
 
 def test_the_version_comes_from_the_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,13 @@ def _channels() -> dict[str, Call]:
             MetricSpace.from_points, {"points": [[0.0, 0.0], [1.0, 0.0]], "unit": "km"}
         ),
         "verify": Call(dc.verify, {"outcome": made}),
+        "attack": Call(
+            dc.attack,
+            {"target": "metricdp", "epsilon": 1, "method": "uniform", "trials": 5, "reports": [1]},
+        ),
+        "audit": Call(dc.audit, {"target": "kanonymity", "method": "mondrian", "k": 2}),
+        "compare": Call(dc.compare, {"target": problem, "epsilon": 1, "methods": ["uniform"]}),
+        "risk": Call(dc.risk, {"table": {"age": ["1", "1"]}, "quasi_identifiers": ["age"]}),
     }
 
 

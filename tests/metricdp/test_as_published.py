@@ -70,7 +70,7 @@ def test_the_released_constants_break_the_budget(epsilon: int) -> None:
 
 
 def test_a_solvers_vertex_has_infinite_ratios() -> None:
-    """T2: probability zero beside a positive one, within every tolerance."""
+    """E15: probability zero beside a positive one, within every tolerance."""
     space = MetricSpace.grid(5, 5, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean")
     found = as_published(problem, MetricDP(10, unit="km", radius=1), blocks=1).result

@@ -70,7 +70,7 @@ def test_the_trace_is_the_ratio_cut() -> None:
 
 
 def test_bsc_finds_the_cut_of_two_cliques_and_falls_apart_on_many_components() -> None:
-    """E5 and T9: eigenvectors of the value zero only know components."""
+    """E5: eigenvectors of the value zero only know components."""
     points = np.concatenate([np.arange(6), 10 + np.arange(6)])[:, None] * 1.0
     space = MetricSpace.from_points(points, unit="km")
     graph = space.adjacency(5).join(space)[0]

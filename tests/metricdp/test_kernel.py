@@ -64,7 +64,7 @@ def test_where_its_test_succeeds_the_bound_meets_the_loss(epsilon: int, radius: 
 
 
 def test_primal_equal_to_dual_proves_nothing() -> None:
-    """T13: the identity holds at epsilon 1/2 too, where the matrix has negative entries and is no channel at all."""
+    """The identity holds at epsilon 1/2 too, where the matrix has negative entries and is no channel at all."""
     part = grid_part(5, "0.5")
     decay = np.exp(-part.rate * part.paths)
     y = np.linalg.solve(decay, np.ones(part.n))

@@ -36,7 +36,7 @@ def test_the_chapter_says_what_was_promised_and_chosen() -> None:
     outcome = made()
     names = [f"place {MARKUP} {e}" for e in range(5)]
     body = make_chapter("submodular", outcome, names=names).body
-    assert "74&nbsp;times in&nbsp;100" in body
+    assert "at most 74 times in 100" in body
     assert "one person is in the data" in body
     assert MARKUP not in body
     for element in outcome.result.elements:
@@ -109,15 +109,22 @@ def test_a_seeded_or_failed_choice_is_marked() -> None:
 @pytest.mark.parametrize(
     ("guarantee", "words"),
     [
-        (ApproxDP(1, "1e-6", "replace-one"), "one person&#39;s record is this or that"),
-        (ZeroConcentratedDP("0.1", "add-remove-one"), "rho"),
+        (
+            ApproxDP(1, "1e-6", "replace-one"),
+            "at most 74 times in 100 about whether one person&#39;s record",
+        ),
+        (ApproxDP(1, "1e-6", "replace-one"), "with 1,000,000 people or more some may be published"),
+        (ZeroConcentratedDP("0.1", "add-remove-one"), "at most 62 times in 100"),
+        (PureDP(50, "add-remove-one"), "Epsilon 50 protects nobody"),
     ],
 )
-def test_other_guarantees_make_no_claim_about_guesses(guarantee: object, words: str) -> None:
+def test_every_guarantee_bounds_guesses_and_says_what_it_is_too_weak_for(
+    guarantee: object, words: str
+) -> None:
     outcome = release(Coverage(TABLE), UniformMatroid(5, 2), guarantee)  # type: ignore[arg-type]  # one of the three
     body = chapter(outcome).body
-    assert "times in" not in body
     assert words in body
+    assert "learns little" not in body
 
 
 def test_kinds_have_names() -> None:

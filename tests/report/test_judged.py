@@ -31,7 +31,7 @@ def test_a_broken_promise_is_bold_and_names_the_event() -> None:
     made = panel([audit_row(found)])
     assert "<strong>rejected: the claim is false</strong>" in made
     assert "the outcome 0 on yes &amp; no" in made
-    assert "at least 1.099" in made
+    assert "at least 1.098" in made
 
 
 def test_what_stands_is_not_bold_and_says_what_that_proves() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.metric import MetricSpace
 from discreet.plot import Curve
@@ -131,9 +132,9 @@ def test_elements_nest_headings_descend_and_links_lead_somewhere(page: str) -> N
 def test_the_page_says_the_guarantee_in_words_and_in_full(page: str) -> None:
     words = Reader(page).words
     design = design_on(line(), radius=1)
-    assert "Of two equally likely places up to 1 km apart" in words
+    assert "to whom two places up to 1 km apart are equally likely" in words
     # e^2 / (1 + e^2) = 0.8808, and e^2 = 7.389, both upwards.
-    assert "more than 89 times in 100" in words
+    assert "at most 89 times in 100" in words
     assert "by a factor of at most 7.39" in words
     assert str(design.guarantee)[1:] in words
     assert "2.5 per km" in words
@@ -149,9 +150,9 @@ def test_the_page_holds_the_certificate_and_the_numbers(page: str) -> None:
     for number in (
         f"{design.lower:.10g}",
         f"{design.upper:.10g}",
-        "0.00293",
+        "0.0029296875",
         "1e-06",
-        "gap 0.5",
+        "gap 50 %",
         "by hand",
     ):
         assert number in words
@@ -159,7 +160,7 @@ def test_the_page_holds_the_certificate_and_the_numbers(page: str) -> None:
         assert entry.digest in words
     assert "status gap reached" in words
     # The lower bound is half of what was reached, which is 100 % more than the bound.
-    assert "at most 100 % more than the least" in words
+    assert "at most 100 % more than the lower bound" in words
     assert "discreet verify demo/one.channel" in words
     assert "seconds, design" in words
 
@@ -175,7 +176,7 @@ def test_the_numbers_of_the_map_are_those_of_the_channel(page: str) -> None:
         drawn[secret, row[::2]] = np.array(row[1::2]) / 1e4
     assert np.abs(drawn - design.channel.probabilities).max() < 1e-3
     assert data["kind"] == "cell"
-    assert data["facts"][2][0] == f"{100 * design.channel.probabilities[2, 2]:.0f} %"
+    assert data["facts"][2][0] == printed.share(design.channel.probabilities[2, 2], 1)
 
 
 def test_the_map_shows_the_first_pick_without_the_script(page: str) -> None:
@@ -215,7 +216,7 @@ def test_the_table_of_strength_starts_at_the_nearest_pair_and_goes_beyond_the_ra
     # 130 m stands for 123 m; 1 / (1 + e^-0.26) = 0.5646; at 2 km 2.5 a km count: 1 / (1 + e^-5) = 0.9933.
     assert rows[0] == ["130 m", "57", "63", "79", "94"]
     assert rows[1][0] == "250 m"
-    assert rows[-2][:2] == ["2 km", "100"]
+    assert rows[-2][:2] == ["2 km", "99.4"]
 
 
 def test_a_secret_alone_and_a_radius_below_every_distance_make_pages_too() -> None:
@@ -231,15 +232,15 @@ def test_a_secret_alone_and_a_radius_below_every_distance_make_pages_too() -> No
 def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
     joined = design_on(line(), radius=1, whole=Fraction(7, 2), joined=4)
     words = Reader(render_report([make_chapter("metricdp", joined)])).words
-    assert "4 links join groups" in words
+    assert "4 of them added to join separate groups" in words
     assert "3.5 per km for every pair" in words
 
 
 @pytest.mark.parametrize(
     ("lower", "said"),
     [
-        (0.9, "at most 12 % more than the least"),
-        (0.99999, "less than 0.01 % more"),
+        (0.9, "at most 11.12 % more than the lower bound"),
+        (0.99999, "below 0.01 % more"),
         (0.998, "at most 0.21 % more"),
     ],
 )
@@ -249,13 +250,13 @@ def test_the_excess_over_the_least_is_rounded_up(lower: float, said: str) -> Non
 
 
 def test_a_lower_bound_of_zero_says_nothing_about_the_least() -> None:
-    assert "more than the least" not in make_chapter("metricdp", design_on(line(), lower=0.0)).body
+    assert "more than the lower" not in make_chapter("metricdp", design_on(line(), lower=0.0)).body
 
 
 def test_without_a_lower_bound_none_is_claimed() -> None:
     words = Reader(render_report([make_chapter("metricdp", design_on(line(), lower=None))])).words
-    assert "no mechanism can lose less" not in words
-    assert "any mechanism with this guarantee" not in words
+    assert "more than the lower bound" not in words
+    assert "loses less" not in words
 
 
 def test_secrets_that_are_no_places_get_no_map() -> None:
@@ -263,7 +264,7 @@ def test_secrets_that_are_no_places_get_no_map() -> None:
     page = render_report([make_chapter("metricdp", design_on(words))])
     assert "figure" in page
     assert 'class="map"' not in page
-    assert "Of two equally likely secrets up to 1 edit apart" in Reader(page).words
+    assert "to whom two secrets up to 1 edit apart are equally likely" in Reader(page).words
 
 
 def test_places_on_the_globe_are_laid_out_in_the_plane() -> None:

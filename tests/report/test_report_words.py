@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.guarantee import MetricDP, Scope
-from discreet.report.words import distance, example_distance, factor, guesses, number, strength
+from discreet.report.words import distance, example_distance, factor, guesses, strength
 
 budgets = st.fractions(min_value=0, max_value=40, max_denominator=1000)
 
@@ -25,27 +25,13 @@ def test_a_factor_is_rounded_up_and_close(nats: Fraction) -> None:
 @given(budgets)
 def test_guesses_are_rounded_up_by_less_than_one(nats: Fraction) -> None:
     share = 100 / (1 + math.exp(-nats))
-    assert share - 1e-9 <= int(guesses(nats)) < share + 1 + 1e-9
+    step = 1 if share <= 99 else 0.1
+    assert share - 1e-9 <= float(guesses(nats)) < share + step + 1e-9
 
 
 def test_beyond_what_a_reader_can_use_the_power_stands() -> None:
     assert factor(Fraction(65)) == "e^65"
     assert guesses(Fraction(65)) == "100"
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.0, "0"),
-        (1.0, "1.00"),
-        (999.9, "1,000"),
-        (1e9, "1.0e+09"),
-        (float("inf"), "inf"),
-        (-2.5, "-2.50"),
-    ],
-)
-def test_numbers(value: float, shown: str) -> None:
-    assert number(value, 3 if value != 1e9 else 2) == shown
 
 
 def test_distances_are_those_of_daily_life() -> None:

@@ -9,18 +9,15 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 import lattices
-import meshes
 import noises
 from cli.commands import say
 from discreet.artefact import load_points, save_mechanism
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
-from discreet.core.randomness import SeededBits
-from discreet.lrgeo import Epochs, PointMechanism
+from discreet.lrgeo import Epochs, design
 from discreet.lrgeo.mechanism import packed, text_digest
 from discreet.lrgeo.points.table import LatticeMechanism
 from discreet.service import Client, create_app
@@ -41,19 +38,24 @@ YEAR = Epochs(365 * 86_400)
 
 
 @pytest.fixture(scope="module")
-def made() -> PointMechanism:
-    """Make a mechanism for every point of the region of the other tests, on a coarse mesh."""
-    return meshes.exponential(region(), MetricDP(2, "km"), 5_000)
+def made() -> LatticeMechanism:
+    """Design a coarse mechanism for every point of the region of the other tests."""
+    return rows_for(2)
 
 
-def forged(made: PointMechanism) -> PointMechanism:
-    """Let one corner tell itself by its report, under a digest that fits: the certificate still says that it passed."""
+def rows_for(epsilon: int) -> LatticeMechanism:
+    made = design(region(), MetricDP(epsilon, "km"), method="table", spacing="0.25")
+    return made.published()
+
+
+def forged(made: LatticeMechanism) -> LatticeMechanism:
+    """Let one control point always give its own report, under a digest that fits; the certificate still says passed."""
     weights = made.weights.copy()
     weights[0] = 0
     weights[0, 0] = 1 << made.bits
     data = made.to_dict() | {"weights": packed(weights.ravel())}
     del data["digest"]
-    return PointMechanism.from_dict({**data, "digest": text_digest(data)})
+    return LatticeMechanism.from_dict({**data, "digest": text_digest(data)})
 
 
 @pytest.fixture
@@ -116,7 +118,7 @@ def test_rows_on_a_lattice_are_served_and_drawn_from(tmp_path: Path) -> None:
 
 
 def test_an_epsilon_that_is_too_large_is_refused_before_a_place_is_read(
-    made: PointMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: LatticeMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
     with in_thread(create_app(made, region())) as url:
@@ -127,7 +129,7 @@ def test_an_epsilon_that_is_too_large_is_refused_before_a_place_is_read(
 
 
 def test_a_forged_mechanism_is_refused_though_its_digest_fits(
-    made: PointMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: LatticeMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     false = forged(made)
     files = ["--state", tmp_path / "s", "--cache", tmp_path / "c"]
@@ -143,7 +145,7 @@ def test_a_forged_mechanism_is_refused_though_its_digest_fits(
 
 
 def test_what_snaps_is_refused(
-    made: PointMechanism,
+    made: LatticeMechanism,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     typed: Callable[[tuple[str, str]], None],
@@ -179,13 +181,13 @@ def folders(folder: Path, name: str, state: str | None = None) -> dict[str, Any]
 
 
 def test_after_every_point_places_are_weaker_unless_they_are_accepted(
-    made: PointMechanism, tmp_path: Path
+    made: LatticeMechanism, tmp_path: Path
 ) -> None:
     options = folders(tmp_path, "a") | {"refresh": 0, "scope": "places"}
     for publishes in (mechanism(), made):
         with Client(quick(create_app(publishes, region())), **options) as client:
             assert client.mechanism.digest == publishes.digest
-    weaker = meshes.exponential(region(), MetricDP(3, "km"), 5_000)
+    weaker = rows_for(3)
     with (
         Client(quick(create_app(weaker, region())), **options) as client,
         pytest.raises(CertificateError, match="3 per km between any two points"),
@@ -202,7 +204,7 @@ def test_after_every_point_places_are_weaker_unless_they_are_accepted(
 
 
 def test_who_accepts_no_places_gets_none_from_the_server_nor_from_the_cache(
-    made: PointMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: LatticeMechanism, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = folders(tmp_path, "a")
     with Client(quick(create_app(mechanism(), region())), scope="places", **options) as client:
@@ -237,21 +239,9 @@ def test_who_accepts_no_places_gets_none_from_the_server_nor_from_the_cache(
         assert ("one for places alone" in said.err) == bool(status)
 
 
-def test_a_report_is_drawn_from_the_rows_of_its_triangle(tmp_path: Path) -> None:
-    """A vertex, then a row: the frequencies are those of the mixture, not those of the nearest place."""
-    frozen, point = meshes.frozen(0), ("41.8870", "12.4645")
-    with Client(quick(create_app(frozen, None)), **folders(tmp_path, "a")) as client:
-        bits = SeededBits(7)
-        drawn = [client.prepared().report(point, bits=bits) for _ in range(4000)]
-    spot = frozen.find(point)
-    rows = frozen.weights[frozen.mesh.triangles[spot.triangle]] / 2.0**frozen.bits
-    share = np.array([float(w) for w in spot.weights]) / float(sum(spot.weights))
-    found = np.array([drawn.count(frozen.where(k)) / 4000 for k in range(frozen.K)])
-    assert np.abs(found - share @ rows).max() < 0.025
-    assert min(np.abs(share @ rows - row).max() for row in rows) > 0.05
-
-
-def test_the_server_and_the_page_say_what_is_promised(made: PointMechanism, tmp_path: Path) -> None:
+def test_the_server_and_the_page_say_what_is_promised(
+    made: LatticeMechanism, tmp_path: Path
+) -> None:
     app = create_app(made, None)
     assert "for every point of a region, with 25 reports" in ask(app, "GET", "/").text
     assert ask(app, "GET", "/v1/region").status_code == 404

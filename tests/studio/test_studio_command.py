@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import httpx
 import pytest
@@ -22,59 +20,9 @@ import uvicorn
 from discreet.cli.app import run
 from discreet.studio import OpenWorkspaces
 from discreet.web import serve
-
-RUN = "import sys; from discreet.cli.app import run; sys.exit(run(sys.argv[1:]))"
-
+from studio.running import Studio
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and modes of POSIX")
-
-TABLE = "age,ill\n" + "".join(f"{20 + i % 40},Schmidt\n" for i in range(200))
-
-
-class Studio:
-    """The command in a process of its own, with a page that has a table."""
-
-    def __init__(self, temporary: Path) -> None:
-        places = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)}
-        self.ledger = temporary.with_name(f"{temporary.name}-ledger.db")
-        options = ["studio", "--no-browser", "--ledger", str(self.ledger)]
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", RUN, *options], stdout=subprocess.PIPE, text=True, env=places
-        )
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
-        assert self.url.startswith("http://127.0.0.1:")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait(60)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-    def load(self) -> str:
-        """Load a table and search for so long that it does not end; give the address of the page."""
-        text = httpx.get(self.url, trust_env=False, timeout=30).text
-        page = self.url + text.partition('data-workspace="')[2].partition('"')[0]
-        origin = {"origin": self.url.rpartition("/")[0].rpartition("/")[0]}
-        form = {
-            "role-0": "quasi",
-            "kind-0": "numeric",
-            "role-1": "sensitive",
-            "k": "3",
-            "seconds": "600",
-        }
-        for path, sent in (
-            ("table?name=a.csv", TABLE.encode()),
-            ("run", json.dumps(form).encode()),
-        ):
-            answer = httpx.post(
-                f"{page}/{path}", content=sent, headers=origin, trust_env=False, timeout=60
-            )
-            assert answer.is_success, answer.text
-        return page
 
 
 def files(folder: Path) -> list[Path]:

@@ -108,7 +108,7 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     measured = load_table_measurements(out / "table-measurements.parquet")
     assert measured.frame == kept.result.frame
     assert "Tables by region" in (out / "tables.html").read_text(encoding="utf-8")
-    beyond = browser.at("tables/run", form)
+    beyond = browser.at("tables/run", {**form, "form": "another"})
     assert (beyond.status_code, beyond.text) == (400, "Rho: 0.5 asked, 0.25 left.")
     assert left(ledger) == ["1/4"]
     fetched_again(browser, ledger, out, DOWNLOADS, "Tables, ")
@@ -187,7 +187,7 @@ def test_a_release_that_is_paid_for_is_not_ended_by_another(browser: Browser, le
     loaded(browser)
     Ledger.create(ledger, "people", ZeroConcentratedDP(3, neighbors="add-remove-person"))
     at = browser.workspaces.get(browser.workspace)
-    at.job = Job(Waits(), "tables", paid=True)
+    at.job = Job(Waits(), "tables", release="r")
     form = {**FORM, "ledger": str(ledger)}
     assert "nothing else while tables are published" in browser.at("tables/run", form).text
     assert "nothing else while" in browser.at("tables/table?name=people.csv", csv(PEOPLE)).text

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Breaks", "Dies", "Panics", "Waits"]
+from discreet.core.errors import InvalidProblemError
+
+__all__ = ["Breaks", "Dies", "Panics", "Pays", "Waits"]
 
 
 @dataclass(frozen=True)
@@ -62,3 +64,22 @@ class Panics:
     def run(self, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """Panic."""
         raise Panic("age 47")
+
+
+@dataclass(frozen=True)
+class Pays:
+    """Reports how far a charge came, and fails: by a refusal, by another error, or with its process."""
+
+    stage: str
+    end: str
+    seconds: float = 1.0
+
+    def run(self, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """Report, and fail."""
+        for stage in ("begun", "made")[: ("", "begun", "made").index(self.stage)]:
+            tell({"text": stage, "charge": stage})
+        if self.end == "refused":
+            raise InvalidProblemError("rows", "others", "these")
+        if self.end == "broken":
+            raise ValueError("age 47")
+        os._exit(1)

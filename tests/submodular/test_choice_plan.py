@@ -14,7 +14,7 @@ import pytest
 
 from discreet.core.budget import MemoryBudget
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.submodular import (
     AdAllocation,
@@ -188,17 +188,43 @@ def test_a_source_that_fails_in_the_middle_stays_charged_and_says_so(
     with pytest.raises(InvalidProblemError, match="to their end") as caught:
         planned.release(source, budget=budget, dataset="trips")
     assert left(budget) == 0
-    assert caught.value.__notes__ == ["Dataset 'trips' was charged before this, and stays charged."]
+    assert "The budget stays charged" in str(caught.value)
     assert "123456" not in str(caught.value)
     assert caught.value.__cause__ is None
 
 
-def test_values_are_refused_after_the_charge() -> None:
+def test_no_number_is_refused_and_the_curator_alone_learns_how_many_were_clipped() -> None:
     budget, table = ledger(), SIMILAR.copy()
-    table[7, 1] = np.nan
-    with pytest.raises(InvalidProblemError, match="similarity: expected numbers"):
-        PLACES.release(table, budget=budget, dataset="trips")
+    table[7, 1], table[8, 2] = np.nan, 95.0
+    made = PLACES.release(table, budget=budget, dataset="trips")
     assert left(budget) == 0
+    assert PLACES.diagnose(table, made).clipped == 2
+    assert "clipped" not in repr(made) + str(made.provenance.to_dict())
+
+
+def test_the_scale_is_a_public_fact_of_the_plan() -> None:
+    spec = FacilityLocation.spec(scale=100)
+    planned = plan(NAMES, TWO, PURE, objective=spec)
+    made = planned.release(100 * SIMILAR)
+    assert planned.diagnose(100 * SIMILAR, made).clipped == 0
+    described = {one.name: one.description for one in made.provenance.assumed_public}
+    assert described["scale"] == "values from 0 to 100"
+    with pytest.raises(InvalidProblemError, match="scale = 100, as planned"):
+        planned.release(FacilityLocation(SIMILAR))
+    again = release(FacilityLocation(100 * SIMILAR, scale=100), TWO, PURE)
+    assert "scale" in {one.name for one in again.provenance.assumed_public}
+
+
+def test_rho_is_charged_to_an_epsilon_delta_budget_at_a_delta() -> None:
+    budget = MemoryBudget({"trips": ApproxDP(3, "1e-6", "add-remove-one")})
+    concentrated = plan(
+        NAMES, TWO, ZeroConcentratedDP("0.01", "add-remove-one"), objective=FacilityLocation.spec()
+    )
+    with pytest.raises(InvalidProblemError, match="budget_delta"):
+        concentrated.release(SIMILAR, budget=budget, dataset="trips")
+    made = concentrated.release(SIMILAR, budget=budget, dataset="trips", budget_delta="1e-6")
+    assert made.guarantee == concentrated.guarantee
+    assert budget.account("trips").spent == (Fraction("0.6216927"), Fraction(1, 10**6))
 
 
 def test_without_a_budget_no_charge_is_told() -> None:

@@ -17,7 +17,7 @@ from discreet.submodular.methods.baselines import Greedy, LazyGreedy
 from discreet.submodular.objectives.checker import check
 from discreet.submodular.objectives.combine import FromFunction, FromRecords, Sum
 from discreet.submodular.objectives.concave import ConcaveOverModular, Influence, concave_table
-from discreet.submodular.objectives.coverage import Coverage
+from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
 from discreet.submodular.objectives.entropy import MutualInformation, SensorPlacement
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.kinds import AdAllocation, ResourceLocation, TopicInfluence
@@ -404,6 +404,62 @@ def test_the_checker_rejects_what_breaks_each_property() -> None:
         check(Coverage(np.zeros((1, 13), dtype=np.bool_)))
 
 
+EDGES: list[tuple[Callable[..., Any], list[list[Any]], list[list[Any]]]] = [
+    (
+        lambda r, e, w: ConcaveOverModular(r, e, w, table=[0, 1, 2], n_elements=2),
+        [[0, 1], [0, 1], [1, 1]],
+        [[0, 0, 0, 0], [2, -1, 0, "x"], [1, 1, 0.5, 1]],
+    ),
+    (
+        lambda r, e, w: ConcaveOverModular.saturated(r, e, w, cap=1, n_elements=2),
+        [[0, 1], [0, 1], [0.5, 1.0]],
+        [[0, 1], [0, 0], [-1.0, np.nan]],
+    ),
+    (
+        lambda r, e, w: Influence(r, e, w, n_elements=2),
+        [[0, 1], [0, 1], [0.5, 1.0]],
+        [[0, 1, 0.5, None], [0, 9, 0, 0], [np.nan, 0.5, 0.5, 0.5]],
+    ),
+    (
+        lambda r, e, w, t: TopicInfluence(r, e, t, w, n_elements=2, n_topics=2),
+        [[0, 1], [0, 1], [0.5, 1.0], [0, 1]],
+        [[0, 1], [0, 0], [0.5, 0.5], [2, -1]],
+    ),
+    (
+        lambda r, e, a: AdAllocation(r, e, a, n_elements=2, n_agencies=2),
+        [[0, 1], [0, 1], [0, 1]],
+        [[0, 1, 1], [2, "x", 0], [0, 0, 7]],
+    ),
+    (
+        lambda r, e: Coverage.from_edges(r, e, n_elements=2),
+        [[0, 1], [0, 1]],
+        [[0, 1, 0], [5, -1, 0.5]],
+    ),
+    (
+        lambda r, e: WeightedCoverage(r, e, weights=[1.0, 1.0], n_elements=2),
+        [[0, 1], [0, 1]],
+        [[2, -1, "x"], [0, 0, 0]],
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "edges", "odd"), EDGES)
+def test_edges_that_do_not_count_change_no_value_and_are_told_to_the_curator_alone(
+    capsys: pytest.CaptureFixture[str],
+    make: Callable[..., Any],
+    edges: list[list[Any]],
+    odd: list[list[Any]],
+) -> None:
+    """A refusal would tell that there is such an edge, and one entry decides about no other."""
+    plain, mixed = make(*edges), make(*(a + b for a, b in zip(edges, odd, strict=True)))
+    pairs = [(e, kind) for e in range(2) for kind in range(plain.n_kinds)]
+    assert [mixed.value([pair]) for pair in pairs] == [plain.value([pair]) for pair in pairs]
+    assert any(plain.value([pair]) for pair in pairs)
+    told = capsys.readouterr()
+    assert not told.out
+    assert not told.err or "PRIVATE" in told.err
+
+
 def test_a_quarter_of_a_million_records_stay_exact() -> None:
     """Sums of many parts of 30 bits stay far from the end of a machine word."""
     n = 250_000
@@ -424,42 +480,12 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
         "table: expected 0 first, then a concave rise to at most",
     ),
     (
-        lambda: ConcaveOverModular([0], [0], [0.5], table=[0, 1], n_elements=1),
-        "weights: expected an integer for each edge",
-    ),
-    (
-        lambda: ConcaveOverModular([0], [0], [-1], table=[0, 1], n_elements=1),
-        "weights: expected non-negative integers",
-    ),
-    (
-        lambda: ConcaveOverModular.saturated([0], [0], [-1.0], cap=1, n_elements=1),
-        "weights: expected non-negative numbers",
-    ),
-    (
         lambda: ConcaveOverModular.saturated([0], [0], [1.0], cap=0, n_elements=1),
         "cap: expected a positive number",
-    ),
-    (lambda: Influence([0.5], [0], [0.5], n_elements=1), "records: expected integers"),
-    (lambda: Influence([0], [0], [np.nan], n_elements=1), "chances: expected numbers, got NaN"),
-    (
-        lambda: Influence([0], [3], [0.5], n_elements=1),
-        "elements: expected 0 to 0, got an unknown element",
-    ),
-    (
-        lambda: TopicInfluence([0], [0], [2], [0.5], n_elements=1, n_topics=2),
-        "topics: expected integers from 0 to 1",
     ),
     (
         lambda: TopicInfluence([0], [0], [0], [0.5], n_elements=1, n_topics=0),
         "n_topics: expected a positive integer",
-    ),
-    (
-        lambda: AdAllocation([0], [1], [0], n_elements=1, n_agencies=2),
-        "elements: expected 0 to 0, got an unknown element",
-    ),
-    (
-        lambda: AdAllocation([0], ["a"], [0], n_elements=1, n_agencies=2),
-        "elements: expected an integer for each edge",
     ),
     (lambda: ResourceLocation([]), "similarities: expected a table for each resource"),
     (
@@ -471,7 +497,7 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
         "largest: expected a positive number",
     ),
     (
-        lambda: SensorPlacement([[[0.5]]], n_values=2, most_records=4),
+        lambda: SensorPlacement([[0]], n_values=2, most_records=4),
         "readings: expected a table of integers in 3 dimensions",
     ),
     (
@@ -534,3 +560,14 @@ NONSENSE: list[tuple[Callable[[], object], str]] = [
 def test_nonsense_is_refused_by_name(make: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidProblemError, match=message):
         make()
+
+
+def test_weights_and_chances_outside_of_their_range_are_clipped_and_counted() -> None:
+    values = [np.nan, -1.0, 7.0, 0.5]
+    edges = [0, 1, 2, 3]
+    for made in (
+        ConcaveOverModular.saturated(edges, edges, values, cap=1, n_elements=4),
+        Influence(edges, edges, values, n_elements=4),
+    ):
+        assert [round(made.value([e]) / 2**made.scale_bits, 3) for e in edges] == [0, 0, 1, 0.5]
+        assert made.clipped == 3

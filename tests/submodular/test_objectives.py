@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.objectives.coverage import Coverage, WeightedCoverage
 from discreet.submodular.objectives.facility import FacilityLocation
+from discreet.submodular.objectives.kinds import ResourceLocation
 from discreet.submodular.objectives.objective import MARGINAL_BITS, Objective, ObjectiveSpec
 
 SHAPES = st.tuples(st.integers(0, 7), st.integers(1, 4), st.integers(0, 2**32 - 1))
@@ -209,7 +211,6 @@ def test_bitsets_are_right_across_words() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: FacilityLocation([[0.5, np.nan]]), "similarity: expected numbers, got NaN"),
         (lambda: FacilityLocation([0.5]), "similarity: expected a table of numbers"),
         (lambda: FacilityLocation([["a"]]), "similarity: expected a table of numbers"),
         (lambda: FacilityLocation([[0.5]], scale_bits=31), "scale_bits: expected an integer"),
@@ -227,17 +228,8 @@ def test_bitsets_are_right_across_words() -> None:
             "records: expected points of 2 dimensions, got something else",
         ),
         (lambda: Coverage([[1, 0]]), "incidence: expected a table of booleans"),
-        (
-            lambda: Coverage.from_edges([0], [5], n_elements=3),
-            "elements: expected 0 to 2, got an unknown element",
-        ),
-        (lambda: Coverage.from_edges([0], [0.5], n_elements=3), "elements: expected integers"),
         (lambda: Coverage.from_edges([0, 1], [0], n_elements=3), "records: expected one for each"),
         (lambda: Coverage.from_edges([0], [0], n_elements=0), "n_elements: expected a positive"),
-        (
-            lambda: WeightedCoverage([3], [0], weights=[1.0], n_elements=1),
-            "records: expected numbers of records, from 0, got an unknown record",
-        ),
         (
             lambda: WeightedCoverage([0], [0], weights=[[1.0]], n_elements=1),
             "weights: expected one number for each record",
@@ -283,3 +275,32 @@ def test_what_is_shown_is_public() -> None:
     assert repr(large.start()) == "_Served(0 chosen)"
     assert facts[0].assumed_public(2) != facts[0].assumed_public(3)
     assert small.sensitivity == 1
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int16, np.uint8, np.int64])
+def test_similarities_on_any_public_scale_are_those_on_the_scale_of_one(kind: Any) -> None:
+    table = np.random.default_rng(0).integers(0, 101, (40, 5))
+    whole = FacilityLocation(table.astype(kind), scale=100, scale_bits=20)
+    assert np.array_equal(
+        whole.similarities, FacilityLocation(table / 100, scale_bits=20).similarities
+    )
+    assert whole.clipped == 0
+    assert whole.scale == 100
+
+
+@pytest.mark.parametrize("scale", ["0.25", 1, 100])
+def test_values_are_clipped_and_counted_but_never_refused(scale: Any) -> None:
+    top = float(Fraction(scale))
+    table = [[np.nan, np.inf, -np.inf, 2 * top, -top, 0.0, top / 2, top]]
+    opened = FacilityLocation(table, scale=scale, scale_bits=2)
+    assert opened.similarities[:, 0].tolist() == [0, 4, 0, 4, 0, 0, 2, 4]
+    assert opened.clipped == 5
+    offered = ResourceLocation([table, table], scale=scale, scale_bits=3)
+    assert [offered.value([(e, 0)]) for e in range(8)] == [0, 4, 0, 4, 0, 0, 2, 4]
+    assert offered.clipped == 10
+
+
+@pytest.mark.parametrize("scale", [0, -1, "nan", "inf", "many"])
+def test_a_scale_is_a_positive_number(scale: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="scale"):
+        FacilityLocation.spec(scale=scale)

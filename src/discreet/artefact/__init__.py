@@ -32,9 +32,8 @@ and multipliers; ``rate``, ``lift`` and ``totals_share`` stand in ``meta.json``:
 
 The mechanism of a location service (``kind`` is ``"mechanism"``) is one line of canonical JSON with its own SHA-256,
 which is also what a server sends; docs/theory/lrgeo-mechanism.md specifies it. So is the mechanism for
-every point: a mesh, and a row of integers for each vertex (``kind`` is ``"point-mechanism"``), or one noise for all
-points (``"noise-mechanism"``), or a row for each control point of a lattice (``"lattice-mechanism"``); and that for
-every point of a road network, at distances along it (``"road-mechanism"``).
+every point: one noise for all points (``kind`` is ``"noise-mechanism"``), or a row for each control point of a lattice
+(``"lattice-mechanism"``).
 
 A private choice (``kind`` is ``"choice"``) is JSON: the chosen candidates, the matroid, the accountant's lines.
 
@@ -81,13 +80,11 @@ if TYPE_CHECKING:
         LATTICE_MECHANISM,
         MECHANISM,
         NOISE_MECHANISM,
-        POINT_MECHANISM,
-        ROAD_MECHANISM,
         load_mechanism,
         load_points,
-        load_roads,
         save_mechanism,
     )
+    from discreet.artefact.outputs import OutputFile, ReleaseFiles
     from discreet.artefact.reader import Artefact, load, read, zip_kind
     from discreet.artefact.record_files import RecordFiles
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
@@ -106,13 +103,13 @@ __all__ = [
     "LATTICE_MECHANISM",
     "MECHANISM",
     "NOISE_MECHANISM",
-    "POINT_MECHANISM",
-    "ROAD_MECHANISM",
     "AnchoredArtefact",
     "AnonymousTable",
     "Artefact",
     "FileDiagnostics",
+    "OutputFile",
     "RecordFiles",
+    "ReleaseFiles",
     "anonymize_files",
     "different_labels",
     "from_tails",
@@ -127,7 +124,6 @@ __all__ = [
     "load_measurements",
     "load_mechanism",
     "load_points",
-    "load_roads",
     "load_table_measurements",
     "load_tables",
     "place_anonymous",
@@ -154,13 +150,13 @@ _WHERE = {
     "FOR_EVERY_POINT": "mechanism",
     "LATTICE_MECHANISM": "mechanism",
     "NOISE_MECHANISM": "mechanism",
-    "POINT_MECHANISM": "mechanism",
-    "ROAD_MECHANISM": "mechanism",
     "AnchoredArtefact": "implicit",
     "AnonymousTable": "anonymous",
     "Artefact": "reader",
     "FileDiagnostics": "large",
+    "OutputFile": "outputs",
     "RecordFiles": "record_files",
+    "ReleaseFiles": "outputs",
     "anonymize_files": "large",
     "different_labels": "layout",
     "from_tails": "implicit",
@@ -174,7 +170,6 @@ _WHERE = {
     "load_measurements": "counts",
     "load_mechanism": "mechanism",
     "load_points": "mechanism",
-    "load_roads": "mechanism",
     "load_table_measurements": "tables",
     "load_tables": "tables",
     "place_anonymous": "anonymous",

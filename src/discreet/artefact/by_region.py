@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.artefact.layout import whole_numbers
-from discreet.artefact.sidecar import write_table
+from discreet.artefact.sidecar import table_content
 from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP, guarantee_from_dict
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from discreet.artefact.sidecar import FileContent
     from discreet.core.outcome import Provenance, PublicInput, Release
 
 __all__ = [
@@ -28,7 +29,7 @@ __all__ = [
     "parts_fit",
     "read_scales",
     "read_tree",
-    "save_release",
+    "release_content",
     "state_scales",
     "state_tree",
 ]
@@ -59,10 +60,10 @@ def parts_fit(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from None
 
 
-def save_release(
-    release: Release[Any], frame: Mapping[str, Any], path: str | os.PathLike[str], kind: str
-) -> None:
-    """Write what was released as a tidy table, with ``FILE.discreet.json`` beside it.
+def release_content(
+    release: Release[Any], frame: Mapping[str, Any], suffix: str, kind: str
+) -> FileContent:
+    """Render a release as a tidy table with its record.
 
     Parameters
     ----------
@@ -70,15 +71,15 @@ def save_release(
         The release; its result has ``to_frame``.
     frame
         The public facts in plain values.
-    path
-        A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
+    suffix
+        ``.csv`` or ``.parquet``.
     kind
         What the record says that it is.
 
     Raises
     ------
     InvalidProblemError
-        For a release whose certificate failed, or a file that cannot be written.
+        For a release whose certificate failed, or another suffix.
     """
     if not release.certificate.passed:
         raise InvalidProblemError("release", "a certificate that passed", "one that failed")
@@ -89,7 +90,7 @@ def save_release(
         "provenance": release.provenance.to_dict(),
         "frame": frame,
     }
-    write_table(table, path, kind, meta)
+    return table_content(table, suffix, kind, meta)
 
 
 def state_tree(tree: Tree) -> dict[str, Any]:

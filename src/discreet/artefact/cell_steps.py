@@ -1,7 +1,7 @@
 """The steps by which private rows in files are counted by region and cell, each of a piece of them, on any machine.
 
-Rows are counted piece by piece, and what a piece leaves is one number for each region and cell that it has. Where rows
-of one person are to be counted, their names are dealt into buckets by a hash, and each bucket is looked at by itself.
+Rows are counted piece by piece, and what a piece leaves is one number for each region and cell that it has. Where the
+rows of one person are limited, they are dealt into buckets by a hash of the person, and each bucket is counted alone.
 No step draws noise: what they find are true counts, and one that is done twice finds the same ones.
 """
 
@@ -13,30 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
-import numpy as np
 
 from discreet.artefact.dealt import Dealt, read_bucket
 from discreet.artefact.pieces import batches
-from discreet.artefact.record_steps import sparse
+from discreet.artefact.record_steps import added_up
 from discreet.core.errors import InvalidProblemError
-from discreet.hierarchy.contingency.records import (
-    add_cells,
-    named_persons,
-    placed_rows,
-    too_often,
-)
-from discreet.hierarchy.refusals import UNIT
-from discreet.tables.frames import ROW
+from discreet.hierarchy.contingency.records import count_placed, keep_rows, placed_rows
+from discreet.hierarchy.refusals import PERSON
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from discreet.artefact.pieces import Piece
     from discreet.artefact.workspace import Workspace
     from discreet.hierarchy.contingency.problem import TableFrame
     from discreet.hierarchy.contingency.records import RecordColumns
 
-__all__ = ["CELL_STEPS", "CellPlan", "cells", "cells_of_piece", "persons"]
+__all__ = ["CELL_STEPS", "CellPlan", "cells", "persons"]
 
 
 @final
@@ -61,40 +52,35 @@ class CellPlan:
     columns: RecordColumns
 
 
-def cells_of_piece(plan: CellPlan, number: int, first: int = 0) -> Iterator[Any]:
-    """Yield the rows of a piece, a batch at a time, with region, cell and what is wrong; rows count from `first`."""
-    at, wanted = first, plan.columns.of(plan.frame.domain)
-    for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-        table = nw.from_native(batch.others.with_row_index(ROW, at), eager_only=True)
-        at += batch.rows
-        yield placed_rows(table, plan.frame, plan.columns)
-
-
 def cells(space: Workspace, number: int) -> None:
-    """Count the rows of a piece by region and cell, and deal the names of persons into buckets."""
+    """Count the rows of a piece by region and cell; rows with persons are dealt into buckets by person instead."""
     plan: CellPlan = space.plan()
     if not Path(plan.pieces[number].path).exists():
         raise InvalidProblemError("source", "files that all workers see", "one that is not there")
-    counts = np.zeros((len(plan.frame.tree.leaves), plan.frame.domain.size), dtype=np.int64)
-    bad = False
     with space.file(f"cells-{number}", ".names") as path:
-        with closing(Dealt(path, plan.buckets, [UNIT])) as names:
-            for table in cells_of_piece(plan, number):
-                bad |= not add_cells(counts, table, plan.frame)
-                if plan.columns.person is not None:
-                    names.add(named_persons(table, plan.columns.person).to_native())
-        found = {"bad": bad, "rounds": names.rounds, "counts": sparse(counts)}
-        space.keep(f"cells-{number}", path, found)
+        with closing(Dealt(path, plan.buckets, [PERSON])) as names:
+            parts = []
+            wanted = plan.columns.of(plan.frame.domain)
+            for batch in batches(plan.pieces[number], (), wanted, plan.batch):
+                rows = nw.from_native(batch.others, eager_only=True)
+                table: Any = placed_rows(rows, plan.frame, plan.columns)
+                if plan.columns.person is None:
+                    parts.append(count_placed(table, plan.frame))
+                else:
+                    names.add(table.to_native())
+        space.keep(f"cells-{number}", path, {**added_up(parts), "rounds": names.rounds})
 
 
 def persons(space: Workspace, number: int) -> None:
-    """Look whether a person of a bucket has more rows than were stated, over all pieces."""
+    """Count the rows of the persons of a bucket, over all pieces."""
     plan: CellPlan = space.plan()
-    found = space.every("cells", len(plan.pieces))
-    table = read_bucket(space, found, "file", plan.buckets, number)
-    names = None if table is None else nw.from_native(table, eager_only=True)
-    bad = names is not None and len(too_often(names, plan.frame.max_rows)) > 0  # type: ignore[arg-type] # eager
-    space.put(f"persons-{number}", {"bad": bad})
+    dealt = space.every("cells", len(plan.pieces))
+    table = read_bucket(space, dealt, "file", plan.buckets, number)
+    parts = []
+    if table is not None:
+        kept = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows)
+        parts.append(count_placed(kept, plan.frame))
+    space.put(f"persons-{number}", added_up(parts))
 
 
 CELL_STEPS = {"cells": cells, "persons": persons}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.artefact.layout import FORMAT, is_whole
 from discreet.artefact.placing import replace_file
+from discreet.artefact.sidecar import FileContent
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import os
     from fractions import Fraction
 
-__all__ = ["CHOICE", "is_choice", "load_choice", "save_choice"]
+__all__ = ["CHOICE", "choice_content", "is_choice", "load_choice", "save_choice"]
 
 CHOICE = "choice"
 
@@ -60,7 +61,7 @@ def save_choice(release: Release[Selection], path: str | os.PathLike[str]) -> No
     ...     submodular.verify(load_choice(f"{folder}/team.choice")).passed
     True
     """
-    replace_file(Path(path), _encoded(release))
+    replace_file(Path(path), choice_content(release).data)
 
 
 def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
@@ -98,7 +99,8 @@ def is_choice(data: bytes) -> bool:
     return isinstance(stated, dict) and stated.get("kind") == CHOICE
 
 
-def _encoded(release: Release[Selection]) -> bytes:
+def choice_content(release: Release[Selection]) -> FileContent:
+    """Render the file of :func:`save_choice`, for :class:`discreet.artefact.ReleaseFiles`."""
     selection = release.result
     if not isinstance(selection.matroid, Matroid):
         raise InvalidProblemError("matroid", "a choice that stores its matroid", "none")
@@ -123,7 +125,7 @@ def _encoded(release: Release[Selection]) -> bytes:
         "certificate": release.certificate.to_dict(),
         "provenance": release.provenance.to_dict(),
     }
-    return json.dumps(stated, indent=1, allow_nan=False).encode() + b"\n"
+    return FileContent(json.dumps(stated, indent=1, allow_nan=False).encode() + b"\n")
 
 
 def _decoded(stated: dict[str, Any]) -> Release[Selection]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from discreet.artefact.by_region import (
     parts_fit,
     read_scales,
     read_tree,
-    save_release,
+    release_content,
     state_scales,
     state_tree,
 )
 from discreet.artefact.layout import whole_numbers
-from discreet.artefact.sidecar import read_table, write_table
+from discreet.artefact.sidecar import FileContent, read_table, table_content, write_content
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
@@ -35,7 +36,14 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["load_counts", "load_measurements", "save_counts", "save_measurements"]
+__all__ = [
+    "counts_content",
+    "load_counts",
+    "load_measurements",
+    "measurements_content",
+    "save_counts",
+    "save_measurements",
+]
 
 COUNTS, MEASUREMENTS = "region-counts", "measurements"
 
@@ -57,7 +65,12 @@ def save_counts(release: Release[RegionCounts], path: str | os.PathLike[str]) ->
         For a release whose certificate failed, labels of regions that are neither text nor integers, or a file that
         cannot be written.
     """
-    save_release(release, _frame_to_dict(release.result.frame), path, COUNTS)
+    write_content(counts_content(release, Path(path).suffix), path)
+
+
+def counts_content(release: Release[RegionCounts], suffix: str) -> FileContent:
+    """Render the file of :func:`save_counts`, for :class:`discreet.artefact.ReleaseFiles`."""
+    return release_content(release, _frame_to_dict(release.result.frame), suffix, COUNTS)
 
 
 def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
@@ -108,6 +121,11 @@ def save_measurements(measured: Measured, path: str | os.PathLike[str]) -> None:
         For sorted sizes, which have no table of this form, labels that are neither text nor integers, or a file that
         cannot be written.
     """
+    write_content(measurements_content(measured, Path(path).suffix), path)
+
+
+def measurements_content(measured: Measured, suffix: str, charge: str = "") -> FileContent:
+    """Render the file of :func:`save_measurements`; `charge` is that of the provenance of its release."""
     import polars as pl
 
     frame = measured.frame
@@ -127,8 +145,9 @@ def save_measurements(measured: Measured, path: str | os.PathLike[str]) -> None:
             "leaves_inherit": measured.leaves_inherit,
             "seeded": measured.seeded,
         },
+        **({"charge": charge} if charge else {}),
     }
-    write_table(table, path, MEASUREMENTS, meta)
+    return table_content(table, suffix, MEASUREMENTS, meta)
 
 
 def load_measurements(path: str | os.PathLike[str]) -> Measured:

@@ -35,12 +35,8 @@ USES: Mapping[str, str] = {
     "lrgeo.Client(artefact.load_mechanism(FILE)).report(POINT) draws from it",
     "noise-mechanism": "a mechanism for every point: `discreet serve --mechanism FILE` publishes it, and in Python "
     "lrgeo.PointClient(artefact.load_points(FILE)).report(POINT) draws from it",
-    "point-mechanism": "a mechanism for every point: `discreet serve --mechanism FILE` publishes it, and in Python "
-    "lrgeo.PointClient(artefact.load_points(FILE)).report(POINT) draws from it",
     "region-counts": f"a table of counts: {_VERIFY}",
     "region-tables": f"tables by region: {_VERIFY}",
-    "road-mechanism": "a mechanism along roads, which no command draws from: in Python "
-    "artefact.load_roads(FILE).draw(SEGMENT, ALONG) does",
     "table-measurements": "kept marginals of tables: `discreet query FILE` asks them",
 }
 """Kind of file -> what it is, and which command or function takes it."""

@@ -55,10 +55,8 @@ JUDGES: dict[str, str] = {
     "channel": f"{_HERE}:judge_channel",
     "choice": f"{_HERE}:judge_choice",
     "mechanism": f"{_HERE}:judge_mechanism",
-    "point-mechanism": f"{_HERE}:judge_points",
     "noise-mechanism": f"{_HERE}:judge_points",
     "lattice-mechanism": f"{_HERE}:judge_points",
-    "road-mechanism": f"{_HERE}:judge_points",
     "measurements": f"{_HERE}:judge_measurements",
     "region-counts": f"{_HERE}:judge_counts",
     "region-tables": f"{_HERE}:judge_tables",
@@ -147,7 +145,6 @@ def _checker(outcome: Any) -> Callable[..., Certificate] | None:  # noqa: ANN401
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.lrgeo import Mechanism, RegionDesign
-    from discreet.lrgeo.along_roads.mechanism import RoadRows
     from discreet.lrgeo.points.published import EveryPoint
 
     for kinds, check in (
@@ -155,7 +152,7 @@ def _checker(outcome: Any) -> Callable[..., Certificate] | None:  # noqa: ANN401
         (Release, _verify_release),
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
-        ((EveryPoint, RoadRows), _verify_points),
+        (EveryPoint, _verify_points),
         (Measured, _verify_measured),
         (MeasuredTables, _verify_measured_tables),
     ):
@@ -199,12 +196,9 @@ def _verify_region(made: Any) -> Certificate:  # noqa: ANN401 - a RegionDesign o
 
 
 def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for points
-    from discreet.lrgeo.along_roads.mechanism import RoadRows
-    from discreet.lrgeo.along_roads.verify import verify as verify_roads
     from discreet.lrgeo.points.verify import verify as verify_points
 
-    check: Any = verify_roads if isinstance(made, RoadRows) else verify_points
-    return Certificate((*check(made.claimed()).checks, _seeded(made.provenance.seeded)))
+    return Certificate((*verify_points(made.claimed()).checks, _seeded(made.provenance.seeded)))
 
 
 def _verify_measured(made: Any) -> Certificate:  # noqa: ANN401 - kept measurements
@@ -418,10 +412,10 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
 
 def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify a mechanism for every point, or along roads; parameters and results are as of :func:`judge_mechanism`."""
-    from discreet.artefact.mechanism import load_drawn
+    """Verify a mechanism for every point; parameters and results are as of :func:`judge_mechanism`."""
+    from discreet.artefact.mechanism import load_points
 
-    mechanism = load_drawn(path)
+    mechanism = load_points(path)
     checks = list(_verify_points(mechanism).checks)
     if optimality:
         stated = {mechanism.lower, getattr(mechanism, "mesh_lower", None)} != {None}

@@ -1,4 +1,4 @@
-"""Mechanisms for places, for every point and along roads, as files: one line of canonical JSON, as servers send."""
+"""Mechanisms for places and for every point, as files: one line of canonical JSON, as servers send."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.artefact.layout import is_whole
 from discreet.artefact.placing import replace_file
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.along_roads.mechanism import ROADS_FORM, RoadMechanism
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
-from discreet.lrgeo.points.client import read_published
-from discreet.lrgeo.points.mesh import PointMechanism
+from discreet.lrgeo.points.client import read_published, refuse_unreleased
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.lrgeo.points.table import LatticeMechanism
@@ -26,42 +24,33 @@ __all__ = [
     "LATTICE_MECHANISM",
     "MECHANISM",
     "NOISE_MECHANISM",
-    "POINT_MECHANISM",
-    "ROAD_MECHANISM",
     "is_mechanism",
-    "load_drawn",
     "load_mechanism",
     "load_points",
-    "load_roads",
     "point_kind",
     "save_mechanism",
 ]
 
-MECHANISM, POINT_MECHANISM, NOISE_MECHANISM = "mechanism", "point-mechanism", "noise-mechanism"
-LATTICE_MECHANISM, ROAD_MECHANISM = "lattice-mechanism", "road-mechanism"
+MECHANISM, NOISE_MECHANISM, LATTICE_MECHANISM = "mechanism", "noise-mechanism", "lattice-mechanism"
 
-FOR_EVERY_POINT = (POINT_MECHANISM, NOISE_MECHANISM, LATTICE_MECHANISM)
-"""The kinds of mechanisms for every point: rows for vertices of a mesh, one noise for all points, rows on a lattice."""
+FOR_EVERY_POINT = (NOISE_MECHANISM, LATTICE_MECHANISM)
+"""The kinds of mechanisms for every point: one noise for all points, or rows on a lattice."""
 
 _KINDS = {
-    PointMechanism.FORM: POINT_MECHANISM,
     NoiseMechanism.FORM: NOISE_MECHANISM,
     LatticeMechanism.FORM: LATTICE_MECHANISM,
-    ROADS_FORM: ROAD_MECHANISM,
 }
 
-M = TypeVar("M", Mechanism, PublishedPoints, RoadMechanism)
+M = TypeVar("M", Mechanism, PublishedPoints)
 
 
-def save_mechanism(
-    mechanism: Mechanism | PublishedPoints | RoadMechanism, path: str | os.PathLike[str]
-) -> None:
+def save_mechanism(mechanism: Mechanism | PublishedPoints, path: str | os.PathLike[str]) -> None:
     """Write a mechanism to a file, whole or not at all; the same mechanism gives the same bytes.
 
     Parameters
     ----------
     mechanism
-        What a server publishes, for places or for every point; or one for every point of roads.
+        What a server publishes, for places or for every point.
     path
         The file, replaced if it is there.
 
@@ -128,51 +117,15 @@ def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
     return _read(path, read_published)
 
 
-def load_roads(path: str | os.PathLike[str]) -> RoadMechanism:
-    """Read a mechanism for every point of a road network from a file, and refuse one of which one bit was altered.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a file that cannot be read, is no such mechanism, was truncated or altered, or has a later version.
-
-    Notes
-    -----
-    That a file is whole says nothing about who made it. What it claims,
-    :func:`discreet.lrgeo.along_roads.verify.verify` checks anew.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from discreet import MetricDP
-    >>> from discreet.datasets.city import made_city
-    >>> from discreet.lrgeo import Region, design
-    >>> nodes, edges = made_city(30, seed=1).tables()
-    >>> region = Region.from_roads(nodes, edges, spacing="0.8", unit="km", planar=True)
-    >>> made = RoadMechanism.from_design(design(region, MetricDP(2, "km"), scope="roads", gap=0.1))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_mechanism(made, f"{folder}/a.mechanism")
-    ...     load_roads(f"{folder}/a.mechanism").digest == made.digest
-    True
-    """
-    return _read(path, RoadMechanism.from_dict)
-
-
-def load_drawn(path: str | os.PathLike[str]) -> PublishedPoints | RoadMechanism:
-    """Read a mechanism for every point of a region, or of roads: as :func:`load_points` or :func:`load_roads`."""
-    with is_whole(path) as data:
-        kind = point_kind(data)
-    return load_roads(path) if kind == ROAD_MECHANISM else load_points(path)
-
-
 def is_mechanism(data: bytes) -> bool:
     """Tell from its first bytes whether a file is text rather than an archive, and says that it is a mechanism."""
     return _form(data) == FORM
 
 
 def point_kind(data: bytes) -> str | None:
-    """Tell so which kind of a mechanism for every point, of a region or of roads, it is; ``None`` for what is none."""
+    """Return the kind of a mechanism for every point, or ``None`` for a file that is not one."""
     form = _form(data)
+    refuse_unreleased(form)
     return _KINDS.get(form) if isinstance(form, str) else None
 
 
@@ -196,5 +149,5 @@ def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) 
         return mechanism
 
 
-def _text(mechanism: Mechanism | PublishedPoints | RoadMechanism) -> bytes:
+def _text(mechanism: Mechanism | PublishedPoints) -> bytes:
     return canonical(mechanism.to_dict()) + b"\n"

@@ -87,8 +87,12 @@ def beside(path: Path) -> Iterator[Path]:
 
 def fill(new: Path, data: bytes) -> None:
     """Write a file, and see that it is on the disk."""
-    new.write_bytes(data)
-    keep(new)
+    # In place, for its space may be reserved.
+    with new.open("r+b") as file:
+        file.write(data)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def keep(new: Path) -> None:

@@ -10,41 +10,36 @@ they find is private and stays in a folder for its owner alone, which is gone at
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, final
+from typing import TYPE_CHECKING, final
 
 import narwhals as nw
 import numpy as np
 import pyarrow.parquet as pq
 
-from discreet.artefact.cell_steps import CellPlan, cells_of_piece
+from discreet.artefact.cell_steps import CellPlan
 from discreet.artefact.folders import ROWS as GROUPED
 from discreet.artefact.folders import codings
 from discreet.artefact.large_engines import engine_of
 from discreet.artefact.pieces import pieces_of, scan_pieces
-from discreet.artefact.record_steps import RecordPlan, rows_of_piece
+from discreet.artefact.record_steps import RecordPlan
 from discreet.artefact.risk_steps import RiskPlan, SensitiveValues, added
 from discreet.artefact.workspace import workspace_in
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import whole_number
-from discreet.hierarchy.contingency.records import (
-    PEOPLE,
-    add_cells,
-    explain_cells,
-    said_of_persons,
-)
-from discreet.hierarchy.records import explain_rows, grouped, with_keys
-from discreet.hierarchy.refusals import BAD, UNIT, check_once
+from discreet.hierarchy.contingency.records import PEOPLE
 from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.risk import CountedClasses
-from discreet.tables.frames import collect, name_rows, text_of
+from discreet.tables.frames import collect
+from discreet.tables.keys import check_types
 from discreet.tables.parsing import free_memory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -135,8 +130,12 @@ class RecordFiles:
         InvalidProblemError
             As said.
         """
-        pieces = pieces_of(self.source, argument)
-        names = scan_pieces(pieces, argument).collect_schema().names()
+        check_types(nw.from_native(self._check_names(argument, wanted)), wanted)
+
+    def _check_names(self, argument: str, wanted: Sequence[str]) -> pl.LazyFrame:
+        """Refuse missing columns and workers that do not fit; return the scan of the files."""
+        scanned = scan_pieces(pieces_of(self.source, argument), argument)
+        names = scanned.collect_schema().names()
         for name in wanted:
             if name not in names:
                 expected = f"a column of {argument} (which has {len(names)})"
@@ -144,8 +143,11 @@ class RecordFiles:
         engine = engine_of(self.executor, self.threads)
         with workspace_in(self._where()) as space:
             engine.look(space)
+        return scanned
 
-    def count(self, public: Public, named: Named, frame: Frame) -> NDArray[np.int64]:
+    def count(
+        self, public: Public, named: Named, frame: Frame
+    ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count units by lowest region and size; true counts, for a plan that was charged, or for the curator.
 
         Parameters
@@ -155,13 +157,13 @@ class RecordFiles:
 
         Returns
         -------
-        array
+        counts : array
             ``(n_leaves, max_size + 1)``.
+        rows : Counter
+            Rows by the reason why they are left out.
 
         Raises
         ------
-        InvalidProblemError
-            For rows that make no sense, by file and position, and for units that do not, without.
         SolverError
             When workers or the scheduler were lost for good.
         """
@@ -169,9 +171,14 @@ class RecordFiles:
         batch, buckets = self._sizes(pieces)
         plan = RecordPlan(pieces, batch, buckets, _collected(public), named, frame)
         with self._workspace(plan) as (space, engine):
-            return _counted(space, engine, plan)
+            kinds = {"scatter": len(pieces)}
+            kinds |= {"once": buckets} if plan.by_person else {}
+            kinds |= {"gather": buckets} if plan.by_unit else {}
+            return _counted(space, engine, kinds, (len(frame.tree.leaves), frame.max_size + 1))
 
-    def count_cells(self, frame: TableFrame, columns: RecordColumns) -> NDArray[np.int64]:
+    def count_cells(
+        self, frame: TableFrame, columns: RecordColumns
+    ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count rows by lowest region and cell; true counts, for a plan of tables that was charged.
 
         Parameters
@@ -181,13 +188,13 @@ class RecordFiles:
 
         Returns
         -------
-        array
+        counts : array
             ``(n_leaves, n_cells)``.
+        rows : Counter
+            Rows by the reason why they are left out.
 
         Raises
         ------
-        InvalidProblemError
-            For rows that make no sense, by file and position, and for persons with too many rows, without.
         SolverError
             When workers or the scheduler were lost for good.
         """
@@ -195,7 +202,9 @@ class RecordFiles:
         batch, buckets = self._sizes(pieces)
         plan = CellPlan(pieces, batch, buckets, frame, columns)
         with self._workspace(plan) as (space, engine):
-            return _cells_counted(space, engine, plan)
+            kinds = {"cells": len(pieces)}
+            kinds |= {} if columns.person is None else {"persons": buckets}
+            return _counted(space, engine, kinds, (len(frame.tree.leaves), frame.domain.size))
 
     def count_classes(self, names: Sequence[str], sensitive: Sequence[str]) -> CountedClasses:
         """Count the classes of rows that agree in some columns, and the values in each; only counts are kept.
@@ -219,7 +228,7 @@ class RecordFiles:
         SolverError
             When workers or the scheduler were lost for good.
         """
-        self.check("table", (*names, *sensitive))
+        self._check_names("table", (*names, *sensitive))
         pieces = pieces_of(self.source, "table")
         batch, buckets = self._sizes(pieces)
         plan = RiskPlan(pieces, batch, buckets, tuple(names), tuple(sensitive))
@@ -247,24 +256,20 @@ class RecordFiles:
         return Path(self.folder or tempfile.gettempdir()).absolute()
 
 
-def _counted(space: Workspace, engine: Engine, plan: RecordPlan) -> NDArray[np.int64]:
-    """Do both kinds of steps, and add up what they found."""
-    counts = np.zeros((len(plan.frame.tree.leaves), plan.frame.max_size + 1), dtype=np.int64)
-    kinds = {"scatter": len(plan.pieces)}
-    if plan.by_unit or plan.once is not None:
-        kinds["gather"] = plan.buckets
+def _counted(
+    space: Workspace, engine: Engine, kinds: Mapping[str, int], shape: tuple[int, int]
+) -> tuple[NDArray[np.int64], Counter[int]]:
+    """Do steps of several kinds, so many of each, and add up their counts and the reasons of rows that do not count."""
+    counts = np.zeros(shape, dtype=np.int64)
+    rows: Counter[int] = Counter()
     for kind, steps in kinds.items():
         engine.run(space, kind, steps)
-        for number in range(steps):
-            found = space.get(f"{kind}-{number}")
-            if found["bad"] is True:
-                _explain(plan, number)
-            if found["bad"]:
-                field, expected = found["bad"]
-                raise InvalidProblemError(field, expected, f"others {name_rows([])}")
-            places, rows = found["counts"]
-            counts.ravel()[places] += rows
-    return counts
+        for one in space.every(kind, steps):
+            if "counts" in one:
+                places, many = one["counts"]
+                counts.ravel()[places] += many
+                rows.update(one["reasons"])
+    return counts, rows
 
 
 def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> CountedClasses:
@@ -290,6 +295,13 @@ def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> Counte
         many,
         {name: min(one.diversity[name] for one in found) for name in plan.sensitive},
         {name: max(one.closeness[name] for one in found) for name in plan.sensitive},
+        {
+            name: (
+                sum(one.homogeneous[name][0] for one in found),
+                sum(one.homogeneous[name][1] for one in found),
+            )
+            for name in plan.sensitive
+        },
     )
 
 
@@ -304,63 +316,6 @@ def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
     return SensitiveValues(values["value"], pl.Series(stored), pl.Series(texts), whole)
 
 
-def _cells_counted(space: Workspace, engine: Engine, plan: CellPlan) -> NDArray[np.int64]:
-    """Do both kinds of steps, and add up what they found."""
-    counts = np.zeros((len(plan.frame.tree.leaves), plan.frame.domain.size), dtype=np.int64)
-    engine.run(space, "cells", len(plan.pieces))
-    for number in range(len(plan.pieces)):
-        found = space.get(f"cells-{number}")
-        if found["bad"]:
-            _explain_cells(plan, number)
-        places, rows = found["counts"]
-        counts.ravel()[places] += rows
-    if plan.columns.person is not None:
-        engine.run(space, "persons", plan.buckets)
-        if any(found["bad"] for found in space.every("persons", plan.buckets)):
-            expected = said_of_persons(plan.frame.max_rows)
-            raise InvalidProblemError(plan.columns.person, expected, f"others {name_rows([])}")
-    return counts
-
-
-def _explain_cells(plan: CellPlan, number: int) -> NoReturn:
-    """Say which rows of a piece are refused, and why."""
-    where = _file_of(plan.pieces, number)
-    for table in cells_of_piece(plan, number, _first_row(plan.pieces[number])):
-        counts = np.zeros((len(plan.frame.tree.leaves), plan.frame.domain.size), dtype=np.int64)
-        if not add_cells(counts, table, plan.frame):
-            try:
-                explain_cells(table, plan.frame, plan.columns)
-            except InvalidProblemError as error:
-                got = f"{error.got}{where}"
-                raise InvalidProblemError(error.field, error.expected, got) from None
-    raise InvalidProblemError(PEOPLE, "rows that make sense", f"others {name_rows([])}")
-
-
-def _file_of(pieces: Sequence[Piece], number: int) -> str:
-    """Say in which file of a folder a piece is."""
-    files = list(dict.fromkeys(one.path for one in pieces))
-    at = files.index(pieces[number].path) + 1
-    return "" if len(files) == 1 else f" of file {at} of the folder"
-
-
-def _explain(plan: RecordPlan, number: int) -> NoReturn:
-    """Say which rows of a piece are refused, and why."""
-    where = _file_of(plan.pieces, number)
-    for table in rows_of_piece(plan, number, _first_row(plan.pieces[number])):
-        try:
-            if plan.once is not None:
-                texts = table.with_columns(text_of(table, plan.once, plan.once).alias(UNIT))
-                check_once(texts, plan.once, plan.named.argument, private=True)
-            groups = grouped(with_keys(table, plan.public, plan.named)) if plan.by_unit else table
-            if groups[BAD].max():
-                explain_rows(table, plan.public, plan.named)
-        except InvalidProblemError as error:
-            raise InvalidProblemError(error.field, error.expected, f"{error.got}{where}") from None
-    raise InvalidProblemError(
-        plan.named.argument, "rows that make sense", f"others {name_rows([])}"
-    )
-
-
 def _rows(pieces: Sequence[Piece]) -> int:
     """Count the rows of files, by what Parquet files say of themselves and by the length of others, about."""
     files = {piece.path: piece.mark for piece in pieces}
@@ -368,14 +323,6 @@ def _rows(pieces: Sequence[Piece]) -> int:
         Path(path).stat().st_size // CSV_ROW if mark else pq.read_metadata(path).num_rows
         for path, mark in files.items()
     )
-
-
-def _first_row(piece: Piece) -> int:
-    """Count the rows of a file before a piece of it."""
-    if piece.mark:
-        return 0
-    meta = pq.read_metadata(piece.path)
-    return sum(meta.row_group(group).num_rows for group in range(piece.groups[0]))
 
 
 def _collected(public: Public) -> Public:

@@ -140,7 +140,7 @@ def classes(space: Workspace, number: int) -> None:
     labels = classes_of(table, plan.names).labels
     sizes = np.bincount(labels, table[ROWS].to_numpy()).astype(np.int64)
     del table, labels
-    diverse, close = {}, {}
+    diverse, close, alike = {}, {}, {}
     for name in plan.sensitive:
         pairs = read_bucket(space, found, name, plan.buckets, number)
         if pairs is None:
@@ -153,9 +153,10 @@ def classes(space: Workspace, number: int) -> None:
         )
         labels = classes_of(pairs, plan.names).labels
         rows = pairs[ROWS].to_numpy().astype(np.int64)
-        diverse[name], close[name] = judge_pairs(labels, texts, codes, rows, known.whole)
+        judged = judge_pairs(labels, texts, codes, rows, known.whole)
+        diverse[name], close[name], alike[name] = judged
     counted = np.unique(sizes, return_counts=True)
-    space.put(f"classes-{number}", CountedClasses(*counted, diverse, close))
+    space.put(f"classes-{number}", CountedClasses(*counted, diverse, close, alike))
 
 
 RISK_STEPS = {"groups": groups, "classes": classes}

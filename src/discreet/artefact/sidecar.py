@@ -15,7 +15,7 @@ import io
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "FileContent",
+    "encoded",
     "interruption_of",
     "is_table",
     "kind_of",
@@ -47,6 +49,8 @@ __all__ = [
     "read_meta",
     "read_table",
     "sidecar_of",
+    "table_content",
+    "write_content",
     "write_table",
 ]
 
@@ -87,6 +91,49 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return str(read_meta(path)["kind"])
 
 
+@final
+@dataclass(frozen=True)
+class FileContent:
+    """Content of a file, and of its record if it is a table.
+
+    Parameters
+    ----------
+    data
+        Bytes of the file.
+    record
+        Record of a table; empty for other files.
+    """
+
+    data: bytes
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+    def place(self, path: Path, new: Path) -> None:
+        """Write the content to the empty file `new` on the disk of `path`, and put it in its place.
+
+        Raises
+        ------
+        OSError
+            As :func:`place_table`.
+        """
+        fill(new, self.data)
+        if self.record:
+            _place(new, path, self.record)
+        else:
+            put_in_place(new, path)
+
+
+def table_content(
+    table: pl.DataFrame, suffix: str, kind: str, meta: Mapping[str, Any]
+) -> FileContent:
+    """Render a table as a file with the suffix ``.csv`` or ``.parquet``, and its record; see :func:`write_table`."""
+    if suffix.lower() not in _SUFFIXES:
+        raise InvalidProblemError("path", f"a file that ends in {', '.join(_SUFFIXES)}", suffix)
+    columns = {name: str(dtype) for name, dtype in table.schema.items()}
+    data = bytes_of(table, suffix)
+    digest = hashlib.sha256(data).hexdigest()
+    return FileContent(data, _record(digest, kind, meta, columns, table.height))
+
+
 def write_table(
     table: pl.DataFrame, path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any]
 ) -> None:
@@ -109,16 +156,21 @@ def write_table(
         For another ending, or a file that cannot be written. Then both files are as they were before, or
         :func:`interruption_of` says what they are.
     """
+    write_content(table_content(table, Path(path).suffix, kind, meta), path)
+
+
+def write_content(content: FileContent, path: str | os.PathLike[str]) -> None:
+    """Write a file, and its record if it is a table, whole or not at all.
+
+    Raises
+    ------
+    InvalidProblemError
+        When the system refuses.
+    """
     where = Path(path)
-    if where.suffix.lower() not in _SUFFIXES:
-        raise InvalidProblemError(
-            "path", f"a file that ends in {', '.join(_SUFFIXES)}", repr(str(where))
-        )
-    columns = {name: str(dtype) for name, dtype in table.schema.items()}
     try:
         with beside(where) as new:
-            fill(new, bytes_of(table, where.suffix))
-            place_table(new, where, kind, meta, columns=columns, rows=table.height)
+            content.place(where, new)
     except OSError as error:
         raise unwritable(where, error) from None
 
@@ -152,23 +204,34 @@ def place_table(
     OSError
         When the system refuses. Then both files are as they were before, or :func:`interruption_of` says what they are.
     """
-    record = sidecar_of(path)
-    stated = {
+    with stored_file(new).open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    _place(new, path, _record(digest, kind, meta, columns, rows))
+
+
+def _record(
+    digest: str, kind: str, meta: Mapping[str, Any], columns: Mapping[str, str], rows: int
+) -> dict[str, Any]:
+    return {
         "format": FORMAT,
         "schema_version": _VERSION,
         "kind": kind,
-        "table": {"sha256": _digest(new), "rows": rows, "columns": dict(columns)},
+        "table": {"sha256": digest, "rows": rows, "columns": dict(columns)},
         **meta,
     }
-    former = _former(path)
+
+
+def _place(new: Path, path: Path, stated: Mapping[str, Any]) -> None:
+    """Put a table and its record in their places, the record first and once more when the table is there."""
+    record, former = sidecar_of(path), _former(path)
     with uninterrupted():
-        put_file(record, _encoded({**stated, _UNFINISHED: former}))
+        put_file(record, encoded({**stated, _UNFINISHED: former}))
         try:
             put_in_place(new, path)
         except OSError:
             _restore(record, former["record"])
             raise
-        put_file(record, _encoded(stated))
+        put_file(record, encoded(stated))
 
 
 def _restore(record: Path, text: str | None) -> None:
@@ -202,7 +265,8 @@ def _digest_or_none(path: Path) -> str | None:
         return None
 
 
-def _encoded(stated: Mapping[str, Any]) -> bytes:
+def encoded(stated: Mapping[str, Any]) -> bytes:
+    """Render a record as JSON."""
     return json.dumps(stated, indent=1, sort_keys=True, allow_nan=False).encode() + b"\n"
 
 
@@ -331,13 +395,13 @@ def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State
         sentence = (
             "the run that wrote it was interrupted after its table was in place; both are whole"
         )
-        return _State(sentence, _encoded(finished).decode())
+        return _State(sentence, encoded(finished).decode())
     if found is None:
         return _State("the run that was to write it was interrupted before it was there", None)
     if found != before:
         # Judged by the record of the new table, which then says that its bytes are others.
         sentence = "a run that was to replace it was interrupted, and it is neither the table before nor the new one"
-        return _State(sentence, _encoded(finished).decode())
+        return _State(sentence, encoded(finished).decode())
     sentence = (
         "a run that was to replace it was interrupted before it did; it is the table from before"
     )

@@ -7,6 +7,7 @@ must stand in every row as the frame says.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from discreet.artefact.by_region import (
     parts_fit,
     read_scales,
     read_tree,
-    save_release,
+    release_content,
     state_scales,
     state_tree,
 )
-from discreet.artefact.sidecar import read_table, write_table
+from discreet.artefact.sidecar import FileContent, read_table, table_content, write_content
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
@@ -47,6 +48,8 @@ __all__ = [
     "load_tables",
     "save_table_measurements",
     "save_tables",
+    "table_measurements_content",
+    "tables_content",
 ]
 
 TABLES, TABLE_MEASUREMENTS = "region-tables", "table-measurements"
@@ -69,7 +72,12 @@ def save_tables(release: Release[RegionTables], path: str | os.PathLike[str]) ->
         For a release whose certificate failed, labels of regions that are neither text nor integers, or a file that
         cannot be written.
     """
-    save_release(release, _frame_to_dict(release.result.frame), path, TABLES)
+    write_content(tables_content(release, Path(path).suffix), path)
+
+
+def tables_content(release: Release[RegionTables], suffix: str) -> FileContent:
+    """Render the file of :func:`save_tables`, for :class:`discreet.artefact.ReleaseFiles`."""
+    return release_content(release, _frame_to_dict(release.result.frame), suffix, TABLES)
 
 
 def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
@@ -122,6 +130,13 @@ def save_table_measurements(measured: MeasuredTables, path: str | os.PathLike[st
     InvalidProblemError
         For labels of regions that are neither text nor integers, or a file that cannot be written.
     """
+    write_content(table_measurements_content(measured, Path(path).suffix), path)
+
+
+def table_measurements_content(
+    measured: MeasuredTables, suffix: str, charge: str = ""
+) -> FileContent:
+    """Render the file of :func:`save_table_measurements`; `charge` is that of the provenance of its release."""
     frame = measured.frame
     table: pl.DataFrame = tidy(frame, dict(measured.values), "noisy", "polars")
     meta = {
@@ -134,8 +149,9 @@ def save_table_measurements(measured: MeasuredTables, path: str | os.PathLike[st
             },
             "seeded": measured.seeded,
         },
+        **({"charge": charge} if charge else {}),
     }
-    write_table(table, path, TABLE_MEASUREMENTS, meta)
+    return table_content(table, suffix, TABLE_MEASUREMENTS, meta)
 
 
 def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:

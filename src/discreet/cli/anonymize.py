@@ -31,6 +31,7 @@ from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, ref
 from discreet.cli.options import HOW, PROMISED, Json, Memory, Quiet, Report, Scheduler, Verbose
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
@@ -89,6 +90,7 @@ def anonymize(
         int,
         typer.Option(
             "-k",
+            "--k",
             help="Least size of an equivalence class, 2 or more. No default.",
             rich_help_panel=PROMISED,
         ),
@@ -418,10 +420,10 @@ def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
 def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
     if table.height > MOST_ROWS and options.time_limit is None:
         expected = (
-            f"{MOST_ROWS:,} rows or fewer at once; a larger table goes with --memory 4GB, or as far as it comes "
-            "with --time-limit"
+            f"{printed.count(MOST_ROWS)} rows or fewer at once; a larger table goes with --memory 4GB, or as far as it "
+            "comes with --time-limit"
         )
-        raise InvalidProblemError("TABLE", expected, f"{table.height:,}")
+        raise InvalidProblemError("TABLE", expected, printed.count(table.height))
 
 
 def _sensitive(table: pl.DataFrame, options: AnonymizeOptions, guarantee: KAnonymity) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.anonymizing import PRIVATE
 from discreet.cli.files import write_page
 from discreet.cli.output import facts
-from discreet.core.exact import text_floor
+from discreet.core import printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,20 +81,19 @@ def told(
         "order": "shuffled",
         "output": output,
     }
-    proved = (
-        "proved optimal"
-        if found.optimal
-        else f"at least {text_floor(found.lower)}, gap {found.gap:.2%}"
-    )
+    stated = printed.bounds(found.lower, found.information_loss)
+    stated += ", proved optimal" if found.optimal else ""
     rows: list[tuple[str, object]] = [
         ("guarantee", made.guarantee),
-        ("information loss", f"{found.information_loss:.6g} ({loss}; {proved})"),
-        ("mean loss", f"{found.mean_loss:.4f} of a cell"),
+        ("information loss", f"{stated} ({loss})"),
+        ("where the bound is that", made.bound_in_words()),
+        ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
         ("classes", f"{published.classes}, the smallest of {published.k} rows"),
         ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
     ]
     rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
-    rows += [(f"distance in {name}", f"{close[name]:.4f} at most") for name in sensitive]
-    took = f"{found.seconds:.1f} s; written and verified in {found.seconds_after:.1f} s"
+    rows += [(f"distance in {name}", f"{printed.at_most(close[name])} at most") for name in close]
+    rows += [("one value in a class", words) for words in published.homogeneity_in_words()]
+    took = f"{printed.seconds(found.seconds)}; written and verified in {printed.seconds(found.seconds_after)}"
     rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
     return data, facts(rows)

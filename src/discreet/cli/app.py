@@ -60,8 +60,8 @@ def run(arguments: Sequence[str]) -> int:
     command = _command()
     try:
         status = command.main(args=list(arguments), prog_name="discreet", standalone_mode=False)
-    except (typer.Abort, KeyboardInterrupt):
-        return stopped(as_json=as_json)
+    except (typer.Abort, KeyboardInterrupt) as error:
+        return stopped(as_json=as_json, error=error)
     except _USAGE as error:
         return fail(_as_ours(error, arguments), as_json=as_json)
     except SystemExit:

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import Status, emit, facts
-from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal
+from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments
+from discreet.core import printed
+from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 from discreet.core.printed import one_line
 from discreet.ledger import Ledger
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
+    from discreet.ledger import Charge
 
-__all__ = ["check", "create", "history", "register", "show"]
+__all__ = [
+    "check",
+    "create",
+    "forget",
+    "history",
+    "list_open",
+    "reconcile",
+    "recover",
+    "register",
+    "show",
+]
 
+_LONGEST_LINE = 2_000
+
+ReleaseId = Annotated[
+    str, typer.Argument(metavar="ID", help="Release id, as `budget list` shows it.")
+]
 LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger, an SQLite file.")]
 
 
@@ -101,18 +119,131 @@ def history(
     dataset: Annotated[str, typer.Option(help="Name of the data in the ledger.")],
     as_json: Json = False,
 ) -> None:
-    """List what was charged to a dataset, oldest first."""
+    """List what was charged to a dataset, oldest first: release id, state, command, and SHA-256 of each output."""
     charges = Ledger(ledger).history(dataset)
-    data = {
-        "dataset": dataset,
-        "charges": [
-            {"charged": charge.charged, "guarantee": charge.guarantee.to_dict()}
-            for charge in charges
-        ],
-    }
-    lines = [one_line(f"{charge.charged}  {charge.guarantee}") for charge in charges]
-    text = "\n".join(lines) or "nothing was charged"
+    data = {"dataset": dataset, "charges": [_described(charge) for charge in charges]}
+    text = "\n".join(_line(charge) for charge in charges) or "nothing was charged"
     emit(data, text, as_json=as_json, command="budget history")
+
+
+def list_open(ledger: LedgerFile, *, as_json: Json = False) -> None:
+    """List the releases that were charged and are not in place, and what to do about each."""
+    book = Ledger(ledger)
+    found = [
+        (name, charge, _advice(book, charge))
+        for name in book.datasets
+        for charge in book.history(name)
+        if charge.state in _OPEN
+    ]
+    data = [{"dataset": name, **_described(one), "advice": advice} for name, one, advice in found]
+    lines = [f"{name}  {_line(one)}\n  {advice}" for name, one, advice in found]
+    text = "\n".join(lines) or "no release is open"
+    emit({"releases": data}, text, as_json=as_json, command="budget list")
+
+
+def recover(
+    ledger: LedgerFile,
+    release: ReleaseId,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where the result goes, or a folder; other outputs go beside it. Default: where the release was to "
+            "put them.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring a release to its end that failed: write its result, or free its charge where no reading began."""
+    book = Ledger(ledger)
+    _, charge = book.release(release)
+    packed = book.spooled(release)
+    if charge.state == "reserved" and book.free(release):
+        text = "freed: no reading began, so the charge is taken back and nothing is recovered"
+    elif packed is None:
+        raise BudgetError(f"release {release}: {_STATES.get(charge.state, _STATES['done'])}")
+    else:
+        from discreet.artefact.outputs import recover_files
+
+        check_outputs({"--output": None if output and Path(output).is_dir() else output}, ledger)
+        digests = recover_files(packed, None if output is None else Path(output), put_out)
+        book.complete(release, digests)
+        text = "recovered: " + (", ".join(digests) or "printed")
+    _, charge = book.release(release)
+    emit(_described(charge), text, as_json=as_json, command="budget recover")
+
+
+def forget(ledger: LedgerFile, release: ReleaseId, *, as_json: Json = False) -> None:
+    """Give up a release: its result is removed from beside the ledger, and its charge stays."""
+    book = Ledger(ledger)
+    book.release(release)
+    book.forget(release)
+    _, charge = book.release(release)
+    text = "forgotten: no result is kept, and the charge stays"
+    emit(_described(charge), text, as_json=as_json, command="budget forget")
+
+
+def reconcile(
+    ledger: LedgerFile,
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of published files.")],
+    *,
+    as_json: Json = False,
+) -> Status:
+    """Compare the files of a folder with the outputs that a ledger recorded.
+
+    Status 1 if an output is missing or altered, or a file was charged to no release of this ledger.
+    """
+    from discreet.artefact.reconciling import reconcile as compare
+
+    if not Path(folder).is_dir():
+        raise InvalidProblemError("FOLDER", "a folder of published files", repr(folder))
+    book = Ledger(ledger)
+    outputs = {
+        charge.release_id: charge.outputs
+        for name in book.datasets
+        for charge in book.history(name)
+        if charge.outputs
+    }
+    found = compare(Path(folder).absolute(), outputs)
+    rows: list[tuple[str, object]] = [("matched", f"{len(found.matched)} files")]
+    for kind in ("missing", "altered", "uncharged"):
+        rows += [(kind, f"{path}  {why}") for path, why in getattr(found, kind).items()]
+    emit(asdict(found), facts(rows), as_json=as_json, command="budget reconcile")
+    bad = found.missing or found.altered or found.uncharged
+    return Status.CHECK_FAILED if bad else Status.DONE
+
+
+_OPEN = ("reserved", "reading")
+
+_STATES = {
+    "reading": "it failed after reading began and before its result was kept, or still runs; the charge stays, because "
+    "the failure may depend on the data. `budget forget` closes it",
+    "void": "its charge was freed before reading began",
+    "forgotten": "its result was given up, and the charge stays",
+    "done": "its outputs are in place, and no result is kept beside the ledger",
+}
+
+
+def _advice(book: Ledger, charge: Charge) -> str:
+    """Say what can be done about an open release."""
+    if charge.state == "reserved":
+        return "no reading began: `budget recover` frees the charge"
+    if book.spooled(charge.release_id) is not None:
+        return f"charged; the result is safe: `{book.recovery(charge.release_id)}`"
+    return _STATES["reading"]
+
+
+def _described(charge: Charge) -> dict[str, Any]:
+    return {**vars(charge), "guarantee": charge.guarantee.to_dict()}
+
+
+def _line(charge: Charge) -> str:
+    outputs = "".join(f"  {digest}  {path}" for path, digest in charge.outputs.items())
+    about = f"release {charge.release_id}  {charge.state}  {charge.command}"
+    return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _LONGEST_LINE)
 
 
 _VERDICTS = {
@@ -138,11 +269,8 @@ def check(
     It says "extends" (status 0), "older" or "other" (status 1).
     """
     book = Ledger(ledger)
-    try:
+    with renamed_arguments({"digest": "--digest"}):
         verdict = book.check(digest)
-    except InvalidProblemError as error:
-        field = "--digest" if error.field == "digest" else error.field
-        raise InvalidProblemError(field, error.expected, error.got) from None
     anchored = int(digest.partition(":")[0])
     data = {"verdict": verdict, "means": _VERDICTS[verdict], "anchored": anchored}
     text = f"{verdict}: {_VERDICTS[verdict]}"
@@ -196,8 +324,8 @@ def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) 
                 "left": [str(amount) for amount in account.left],
             }
         )
-        left = ", ".join(decimal(amount) for amount in account.left)
-        spent = ", ".join(decimal(amount) for amount in account.spent)
+        left = ", ".join(printed.decimal(amount) for amount in account.left)
+        spent = ", ".join(printed.decimal(amount) for amount in account.spent)
         rows += [("dataset", name), ("limit", account.limit), ("spent", spent), ("left", left)]
     emit({"datasets": listed}, facts(rows) if rows else "", as_json=as_json, command=command)
 
@@ -217,6 +345,14 @@ def register(app: typer.Typer) -> None:
     group.command(
         epilog="Example:\n\n```\ndiscreet budget history ledger.db --dataset census-2030\n```"
     )(history)
+    group.command("list", epilog="Example:\n\n```\ndiscreet budget list ledger.db\n```")(list_open)
+    group.command(
+        epilog="Example:\n\n```\ndiscreet budget recover ledger.db 0f3a... -o counts.csv\n```"
+    )(recover)
+    group.command(epilog="Example:\n\n```\ndiscreet budget forget ledger.db 0f3a...\n```")(forget)
+    group.command(epilog="Example:\n\n```\ndiscreet budget reconcile ledger.db published/\n```")(
+        reconcile
+    )
     group.command(
         epilog="Example:\n\n```\ndiscreet budget check ledger.db --digest 12:7f0c...\n```"
     )(check)

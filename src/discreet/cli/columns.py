@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli.options import PROMISED
 from discreet.cli.output import warn
+from discreet.core import printed
 from discreet.tables.columns import columns_at
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.tables.roles import AssignedRoles
 
 __all__ = [
+    "COLUMNS",
     "Categoricals",
     "DateOption",
     "Drop",
@@ -33,7 +35,7 @@ __all__ = [
     "warn_of_kept",
 ]
 
-_COLUMNS = "Columns"
+COLUMNS = "Columns"
 
 Quasi = Annotated[
     list[str],
@@ -56,7 +58,7 @@ Taxonomies = Annotated[
     typer.Option(
         metavar="NAME=FILE",
         help="A taxonomy in ARX's column format: each value, then what stands for it level by level. Again for each.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS,
     ),
 ]
 Numerics = Annotated[
@@ -64,13 +66,13 @@ Numerics = Annotated[
     typer.Option(
         metavar="A,B,...",
         help="Columns to publish as intervals; columns of numbers are by default.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS,
     ),
 ]
 Categoricals = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="A,B,...", help="Columns to publish as sets of values.", rich_help_panel=_COLUMNS
+        metavar="A,B,...", help="Columns to publish as sets of values.", rich_help_panel=COLUMNS
     ),
 ]
 
@@ -105,7 +107,7 @@ PrefixOption = Annotated[
         "--prefix",
         metavar="A,B,...",
         help="Hierarchical codes to publish by their first characters: postal codes, ICD. NAME=3,2 for these lengths.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS,
     ),
 ]
 DateOption = Annotated[
@@ -115,7 +117,7 @@ DateOption = Annotated[
         metavar="NAME=FORMAT",
         help="How dates are written, such as DD/MM/YYYY; needed where day and month cannot be told apart. "
         "NAME=FORMAT:year publishes nothing finer than years.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS,
     ),
 ]
 RoundOption = Annotated[
@@ -124,7 +126,7 @@ RoundOption = Annotated[
         "--round",
         metavar="NAME=STEP",
         help="Numbers to publish as intervals between multiples of STEP, or of each of STEP,STEP,...: age=5,10,20.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS,
     ),
 ]
 
@@ -133,7 +135,7 @@ ShowColumns = Annotated[
     typer.Option(
         "--show-columns",
         help="Name all columns in messages. Without a line of names they would be cells of a row.",
-        rich_help_panel=_COLUMNS,
+        rich_help_panel=COLUMNS,
     ),
 ]
 
@@ -153,8 +155,8 @@ def warn_of_kept(
         alone = singled_out(table, name)
         if alone:
             told = columns_at([name], table.columns, show=show or name in typed)
-            has = "has" if alone == 1 else "have"
-            rows = f"{alone:,} of {table.height:,} rows {has} a value there that no other row has"
+            of, has = printed.count(table.height), "has" if alone == 1 else "have"
+            rows = f"{printed.count(alone)} of {of} rows {has} a value there that no other row has"
             warn(
                 f"{told} is published as it is, and {rows}: who knows it knows the row", quiet=quiet
             )

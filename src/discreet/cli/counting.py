@@ -7,26 +7,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.files import (
+    check_outputs,
+    check_table_names,
+    open_ledger,
+    page_content,
+    release_files,
+)
+from discreet.cli.options import read_guarantee
+from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
 from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from fractions import Fraction
 
-    from discreet import ledger as ledgers
-    from discreet.cli.row_files import RowEngine
+    from discreet.artefact import ReleaseFiles
+    from discreet.artefact.row_engine import RowEngine
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
-    from discreet.hierarchy import RegionCounts
+    from discreet.hierarchy import Frame, RegionCounts
     from discreet.hierarchy.methods import Method
 
     Outcome = Release[RegionCounts] | Unproven[RegionCounts]
 
 __all__ = [
+    "PAGE_BYTES",
     "CountsClaim",
     "CountsFiles",
     "PrivateRows",
@@ -34,10 +43,17 @@ __all__ = [
     "as_options",
     "folder_of",
     "guarantee_of",
-    "open_ledger",
     "publish_counts",
     "refuse_inside",
 ]
+
+PAGE_BYTES = 1 << 19
+"""Bytes of a report, about."""
+
+_ROW_BYTES = 24
+"""Bytes of a row of counts in a file, about."""
+
+_TITLE = "Counts by region and size, with their proof"
 
 _OPTIONS = {
     "columns": "--regions",
@@ -45,6 +61,7 @@ _OPTIONS = {
     "total": "--exact-total",
     "source": "PEOPLE",
     "folder": "--output",
+    "outputs": "--output",
     "target": "--output",
     "scheduler": "--scheduler",
     "threads": "--threads",
@@ -64,6 +81,7 @@ class PrivateRows:
     quantity: str | None
     person: str | None
     engine: RowEngine
+    refuse_rows: bool = False
 
     @property
     def file(self) -> str:
@@ -111,6 +129,7 @@ class CountsClaim:
 
     epsilon: str | None
     rho: str | None
+    delta: str | None
     neighbors: str
     noise: str | None
     ledger: str | None
@@ -156,6 +175,7 @@ def publish_counts(
     from discreet import hierarchy
 
     guarantee = guarantee_of(claim)
+    warn_of_weakness(guarantee, quiet=wanted.quiet)
     _check_files(rows, public)
     tables = {"--output": wanted.output, "--measurements": wanted.measurements}
     check_outputs(
@@ -170,52 +190,89 @@ def publish_counts(
     if claim.accept_no_guarantee and (wanted.measurements or wanted.report):
         expected = "none for what has no guarantee"
         raise InvalidProblemError("--measurements, --report", expected, "one")
-    ledger = open_ledger(claim, refuse=claim.accept_no_guarantee)
+    ledger = open_ledger(claim.ledger, claim.dataset)
+    if ledger is not None and claim.accept_no_guarantee:
+        raise InvalidProblemError("--ledger", "no ledger for what has no guarantee", claim.ledger)
     parts: dict[str, Any] = {"levels": levels, "leaves_inherit": leaves_inherit}
-    outcome: Outcome
-    planned = None
-    if not claim.accept_no_guarantee:
-        planned = hierarchy.plan(
-            public.region_list,
-            guarantee,
-            method=method,
-            **parts,
-            **public.arguments(),
-            **rows.columns(),
-        )
-        if planned.method.kind == "sorted" and wanted.measurements is not None:
-            named = METHODS.name_of(planned.method)
-            raise InvalidProblemError("--measurements", "a method that measures counts", named)
+    given = {**public.arguments(), **rows.columns()}
     with rows.engine.source(rows.file, folder_of(wanted.output)) as source:
-        if planned is None:
-            given = {**public.arguments(), **rows.columns(), "regions": public.region_list}
+        if claim.accept_no_guarantee:
             read = hierarchy.from_records if rows.people else hierarchy.from_units
-            counted = read(source, **given)
+            counted = read(source, **given, regions=public.region_list)
             outcome = hierarchy.reproduce(counted, guarantee, method=method or "m-c-dp", **parts)
-            warn(f"NOT PRIVATE, must not be published: {outcome.reason}")
             diagnosed = hierarchy.diagnose(counted, outcome) if wanted.diagnostics else None
+            _put_unproven(outcome, wanted)
         else:
-            outcome = planned.release(
+            planned = hierarchy.plan(
+                public.region_list,
+                guarantee,
+                method=method,
+                **parts,
+                **given,
+                refuse_rows=rows.refuse_rows,
+            )
+            if planned.method.kind == "sorted" and wanted.measurements is not None:
+                named = METHODS.name_of(planned.method)
+                raise InvalidProblemError("--measurements", "a method that measures counts", named)
+            made = planned.release(
                 source,
                 budget=ledger,
                 dataset=claim.dataset,
+                budget_delta=claim.delta,
                 keep_measurements=wanted.measurements is not None,
+                outputs=_outputs(wanted, planned.frame),
             )
-            diagnosed = planned.diagnose(source, outcome) if wanted.diagnostics else None
-    _write(outcome, wanted)
+            diagnosed = planned.diagnose(source, made) if wanted.diagnostics else None
     if diagnosed is not None:
         told = ", ".join(f"{name} {value}" for name, value in diagnosed.to_dict().items())
         warn(f"PRIVATE, for the curator only: {told}")
-    data, text = _describe(outcome, wanted, claim, ledger)
-    emit(
-        data,
-        text,
-        as_json=wanted.as_json,
-        command="counts",
-        certificate=getattr(outcome, "certificate", None),
-        verbose=wanted.verbose,
-    )
     return Status.DONE
+
+
+def _outputs(wanted: CountsFiles, frame: Frame) -> ReleaseFiles:
+    """Name the files of a release, each with its size, about."""
+    from discreet.artefact.counts import counts_content, measurements_content
+
+    table = frame.tree.n * frame.n_sizes * _ROW_BYTES
+    return release_files(
+        "counts",
+        {
+            "--output": (
+                wanted.output,
+                lambda made: counts_content(made, Path(wanted.output or "").suffix),
+                table,
+            ),
+            "--measurements": (
+                wanted.measurements,
+                lambda made: measurements_content(
+                    made.result.measurements,
+                    Path(wanted.measurements or "").suffix,
+                    made.provenance.charge,
+                ),
+                table,
+            ),
+            "--report": (
+                wanted.report,
+                lambda made: page_content("hierarchy", made, title=_TITLE),
+                PAGE_BYTES,
+            ),
+        },
+        lambda made, left: _rendered(made, wanted, left),
+    )
+
+
+def _put_unproven(outcome: Unproven[RegionCounts], wanted: CountsFiles) -> None:
+    """Write and print counts without a guarantee, and no record beside them."""
+    from discreet.artefact.placing import replace_file
+    from discreet.tables.writing import bytes_of
+
+    warn(f"NOT PRIVATE, must not be published: {outcome.reason}")
+    if wanted.output is None:
+        warn("nothing was written: no --output", quiet=wanted.quiet)
+    else:
+        path, table = Path(wanted.output), outcome.result.to_frame("polars")
+        replace_file(path, bytes_of(table, path.suffix.lower()))
+    put_out(_rendered(outcome, wanted, None))
 
 
 def refuse_inside(folder: str, outputs: Mapping[str, str | None]) -> None:
@@ -232,17 +289,15 @@ def folder_of(output: str | None) -> Path | None:
 
 def guarantee_of(claim: CountsClaim) -> PureDP | ZeroConcentratedDP:
     """Read what is promised; the noise follows from it, and may be named to be sure."""
-    neighbors: Any = claim.neighbors
-    if (claim.epsilon is None) == (claim.rho is None):
-        got = "neither" if claim.rho is None else "both"
-        raise InvalidProblemError("--epsilon", "a budget here, or with --rho", got)
+    guarantee = read_guarantee(claim.epsilon, claim.rho, claim.neighbors)
     noise = "laplace" if claim.rho is None else "gaussian"
     if claim.noise not in (None, noise):
         option = "--epsilon" if claim.rho is None else "--rho"
         raise InvalidProblemError("--noise", f"{noise} with {option}", repr(claim.noise))
-    if claim.rho is None:
-        return PureDP(claim.epsilon or "", neighbors)
-    return ZeroConcentratedDP(claim.rho, neighbors)
+    if claim.delta is not None and (claim.rho is None or claim.ledger is None):
+        expected = "none but with --rho and --ledger, whose budget it is a part of"
+        raise InvalidProblemError("--delta", expected, repr(claim.delta))
+    return guarantee
 
 
 def _check_files(rows: PrivateRows, public: PublicFacts) -> None:
@@ -272,60 +327,11 @@ def _check_files(rows: PrivateRows, public: PublicFacts) -> None:
             refuse_unreadable(path, mark, option)
 
 
-def open_ledger(claim: CountsClaim, *, refuse: bool) -> ledgers.Ledger | None:
-    """Open the ledger that is charged, if there is one."""
-    if (claim.ledger is None) != (claim.dataset is None):
-        missing = "--ledger" if claim.ledger is None else "--dataset"
-        raise InvalidProblemError(missing, "both --ledger and --dataset, or none", "one of them")
-    if claim.ledger is None:
-        return None
-    if refuse:
-        raise InvalidProblemError("--ledger", "no ledger for what has no guarantee", claim.ledger)
-    from discreet.ledger import Ledger as Book
-
-    return Book(claim.ledger)
-
-
-def _write(outcome: Outcome, wanted: CountsFiles) -> None:
-    """Write the files that are wanted; what has no guarantee gets no record beside it."""
-    from discreet.artefact import save_counts, save_measurements
-    from discreet.core.outcome import Release
-
-    if wanted.output is None and wanted.report is None:
-        warn("nothing was written: no --output", quiet=wanted.quiet)
-    kept = outcome.result.measurements
-    if not isinstance(outcome, Release):
-        if wanted.output is not None:
-            _write_bare(outcome.result, wanted.output)
-        return
-    if wanted.output is not None:
-        save_counts(outcome, wanted.output)
-    if wanted.measurements is not None and kept is not None:
-        save_measurements(kept, wanted.measurements)
-    if wanted.report is not None:
-        from discreet.report import make_chapter
-
-        title = "Counts by region and size, with their proof"
-        write_page([make_chapter("hierarchy", outcome)], wanted.report, title=title)
-
-
-def _write_bare(counts: RegionCounts, path: str) -> None:
-    from discreet.artefact.placing import replace_file
-    from discreet.tables.writing import bytes_of
-
-    table = counts.to_frame("polars")
-    replace_file(Path(path), bytes_of(table, Path(path).suffix.lower()))
-
-
-def _describe(
-    outcome: Outcome, wanted: CountsFiles, claim: CountsClaim, ledger: ledgers.Ledger | None
-) -> tuple[dict[str, Any], str]:
-    """Lay out what may be published, and nothing else: no time, which depends on the records."""
+def _rendered(outcome: Outcome, wanted: CountsFiles, left: tuple[Fraction, ...] | None) -> str:
+    """Render what may be published, and nothing else: no time, which depends on the records."""
     frame, provenance = outcome.result.frame, outcome.provenance
     guarantee, certificate = outcome.guarantee, getattr(outcome, "certificate", None)
-    left = None
-    if ledger is not None and claim.dataset is not None:
-        left = [str(amount) for amount in ledger.account(claim.dataset).left]
+    amounts = None if left is None else [str(amount) for amount in left]
     data = {
         "guarantee": None
         if guarantee is None
@@ -340,7 +346,8 @@ def _describe(
         "certificate": None if certificate is None else certificate.to_dict(),
         "output": wanted.output,
         "measurements": wanted.measurements,
-        "left": left,
+        "left": amounts,
+        "charge": provenance.charge or None,
     }
     reason = getattr(outcome, "reason", "")
     if reason:
@@ -352,6 +359,15 @@ def _describe(
         ("sizes", f"{frame.first_size} to {frame.max_size}, larger ones counted as the largest"),
     ]
     rows += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
-    if left is not None:
-        rows.append(("budget left", ", ".join(left)))
-    return data, facts(rows)
+    if amounts is not None:
+        rows.append(("budget left", ", ".join(amounts)))
+    if provenance.charge:
+        rows.append(("ledger", provenance.charge))
+    return rendered(
+        data,
+        facts(rows),
+        as_json=wanted.as_json,
+        command="counts",
+        certificate=certificate,
+        verbose=wanted.verbose,
+    )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.artefact.row_engine import RowEngine
 from discreet.cli.counting import (
     CountsClaim,
     CountsFiles,
@@ -13,13 +14,14 @@ from discreet.cli.counting import (
     PublicFacts,
     as_options,
     guarantee_of,
-    open_ledger,
     publish_counts,
 )
+from discreet.cli.files import open_ledger
 from discreet.cli.options import (
     HOW,
     PROMISED,
     Dataset,
+    Delta,
     Epsilon,
     Json,
     Ledger,
@@ -28,11 +30,11 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    RowThreads,
     Scheduler,
     Verbose,
     read_method,
 )
-from discreet.cli.row_files import RowEngine, RowThreads
 from discreet.cli.tables import (
     By,
     DomainFile,
@@ -99,13 +101,13 @@ def counts(
         typer.Option(help="Column of the size in --units.", rich_help_panel=_DATA),
     ] = None,
     regions: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="A,B,...",
-            help="Columns of the region path, from the top down.",
+            help="Columns of the region path, from the top down. With --by, none counts all records together.",
             rich_help_panel=_DATA,
         ),
-    ],
+    ] = None,
     quantity: Annotated[
         str | None,
         typer.Option(help="Column of what each person adds to the size.", rich_help_panel=_DATA),
@@ -113,9 +115,19 @@ def counts(
     person: Annotated[
         str | None,
         typer.Option(
-            help="Column of the person: two rows of one person are refused.", rich_help_panel=_DATA
+            help="Column of the person, of whom one row counts, or --max-rows.",
+            rich_help_panel=_DATA,
         ),
     ] = None,
+    refuse_rows: Annotated[
+        bool,
+        typer.Option(
+            "--refuse-rows",
+            help="Refuse rows that do not count, after the charge. Outside of the guarantee: it tells tables that "
+            "differ in one person apart. Default: leave them out, and write their number to standard error alone.",
+            rich_help_panel=_DATA,
+        ),
+    ] = False,
     region_list: Annotated[
         str | None,
         typer.Option(
@@ -151,6 +163,7 @@ def counts(
     ] = "all",
     epsilon: Epsilon = None,
     rho: Rho = None,
+    delta: Delta = None,
     neighbors: Annotated[
         str,
         typer.Option(
@@ -225,8 +238,8 @@ def counts(
     The table has the columns level, region, size and count; level 1 is the root. FILE.discreet.json beside it says what
     is guaranteed. With --by it publishes how many people of each category every region has instead, for several
     marginals at once, and columns are level, region, marginal, the attributes and count. With --memory or --scheduler
-    rows are counted piece by piece, and the noise is drawn here, once. Errors about rows of PEOPLE or
-    --units name columns and positions, and are for the curator's eyes.
+    rows are counted piece by piece, and the noise is drawn here, once. No value of a row of PEOPLE or
+    --units is refused: rows outside of the public lists are left out, and standard error has their number.
     """
     if by is not None:
         refuse_beside(
@@ -257,17 +270,19 @@ def counts(
             exact_total,
             root,
             ledger,
+            delta,
             RowEngine(memory, threads, scheduler),
+            refuse_rows,
         )
         claim = CountsClaim(
-            epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee=False
+            epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee=False
         )
         with as_options():
             return publish_tables(
                 request,
                 guarantee_of(claim),
                 Written(output, measurements, report, as_json, quiet, verbose),
-                open_ledger(claim, refuse=False),
+                open_ledger(ledger, dataset),
                 dataset,
             )
     refuse_alone(
@@ -283,13 +298,14 @@ def counts(
         raise InvalidProblemError(
             "--max-size", "the largest size that has a count of its own", "none"
         )
-    rows = PrivateRows(
-        people, units, unit, size, quantity, person, RowEngine(memory, threads, scheduler)
-    )
+    if regions is None:
+        raise InvalidProblemError("--regions", "the columns of the region path", "none")
+    engine = RowEngine(memory, threads, scheduler)
+    rows = PrivateRows(people, units, unit, size, quantity, person, engine, refuse_rows)
     public = PublicFacts(
         regions.split(","), region_list, public_units, max_size, max_quantity, root
     )
-    claim = CountsClaim(epsilon, rho, neighbors, noise, ledger, dataset, accept_no_guarantee)
+    claim = CountsClaim(epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee)
     wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
     with as_options():
         return publish_counts(

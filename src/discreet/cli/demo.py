@@ -78,11 +78,9 @@ def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
 
 def _attack_mode(mode: str) -> Attacked:
     """Attack a mode of a small location service, with few clients."""
-    from discreet.evaluate.attack.request import AttackRequest
-    from discreet.evaluate.simulate.location import attack_places
-    from discreet.service.recorded import record
+    from discreet.evaluate.attack.by_name import attack
 
-    return attack_places(AttackRequest("lrgeo", mode=mode, trials=_CLIENTS), record)
+    return attack("lrgeo", mode=mode, trials=_CLIENTS)
 
 
 def _check_folder(folder: Path) -> None:

@@ -38,8 +38,8 @@ from discreet.cli.statement import (
     doubtful_distances,
     state_any,
 )
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
-from discreet.core.exact import text_ceil, text_floor
 from discreet.core.jit import clock
 from discreet.metricdp.methods import METHODS
 
@@ -244,10 +244,9 @@ def _run(places: PlaceOptions, aims: AimOptions, search: SearchOptions, outputs:
     for sentence in (*unprotected(made, stated.labels), *known):
         warn(sentence, quiet=outputs.quiet)
     if status is Status.TARGET_MISSED:
-        gap = made.gap if worst is None else worst.gap
-        reached = "none" if gap is None else f"{gap:.3g}"
+        reached = worst or made
         warn(
-            f"asked for a gap of {search.target:g}, reached {reached}; the best verified design stands"
+            f"{printed.missed_gap(search.target, reached.lower, reached.upper)}; the best verified design stands"
         )
     if outputs.output is None and outputs.report is None:
         warn("nothing was written: no --output", quiet=outputs.quiet)
@@ -348,7 +347,7 @@ def _data(
 ) -> dict[str, Any]:
     return {
         **describe(made),
-        "seconds": round(seconds, 3),
+        "seconds": seconds,
         "prior_normalized_from": stated.prior_sum,
         "interrupted": interrupted,
     }
@@ -384,20 +383,21 @@ def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
 
 def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
     """Say the same to people."""
-    lines = [
-        f"worst expected loss  {text_ceil(made.upper)}, lower bound {text_floor(made.lower)}, gap {made.gap:.2%}"
-    ]
+    lines = [f"worst expected loss  {printed.bounds(made.lower, made.upper)}"]
     for (name, _), loss, weight in zip(
         stated.priors, made.losses.tolist(), made.weights.tolist(), strict=True
     ):
-        lines.append(f"  under {name}: {loss:.6g}, weight {weight:.4f} in the worst mixture")
+        share = printed.share(weight)
+        lines.append(
+            f"  under {name}: {printed.at_most(loss)}, weight {share} in the worst mixture"
+        )
     return "\n".join(lines)
 
 
 def _design_text(design: MetricDesign, seconds: float) -> str:
     """Describe a new design to people."""
-    rows = [("guarantee", design.guarantee), *loss_rows(design), ("seconds", f"{seconds:.2f}")]
-    return facts(rows)
+    took = printed.estimate(seconds, 3)
+    return facts([("guarantee", design.guarantee), *loss_rows(design), ("seconds", took)])
 
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:

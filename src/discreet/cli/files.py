@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.artefact import interruption_of, is_table, sidecar_of
 from discreet.artefact.foreign import told
 from discreet.artefact.rooms import remove_left_behind
 from discreet.artefact.sidecar import kind_of
-from discreet.cli.output import warn
+from discreet.cli.output import put_out, renamed_arguments, warn
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
-    from discreet.artefact import AnchoredArtefact, Artefact
-    from discreet.core.outcome import Design
+    from discreet.artefact import AnchoredArtefact, Artefact, ReleaseFiles
+    from discreet.artefact.sidecar import FileContent
+    from discreet.core.outcome import Design, Release
+    from discreet.ledger import Ledger
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
     from discreet.report import Chapter
@@ -27,18 +30,22 @@ __all__ = [
     "check_outputs",
     "check_table_names",
     "open_any",
-    "open_channel",
+    "open_file",
+    "open_ledger",
+    "page_content",
+    "release_files",
     "write_channel",
     "write_page",
 ]
 
 
-def open_channel(path: str) -> Artefact:
-    """Read a channel; an error names the command's argument."""
-    from discreet.artefact import read
+T = TypeVar("T")
 
+
+def open_file(load: Callable[[str], T], path: str) -> T:
+    """Read a file by a reader of the library; an error names the command's argument."""
     try:
-        return read(path)
+        return load(path)
     except InvalidProblemError as error:
         raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
 
@@ -51,25 +58,19 @@ def channel_kind(path: str) -> str:
         kind = kind_of(path) if is_table(path) else ""
         expected = "a file that `design` wrote; `discreet verify` says what holds of a table"
         raise InvalidProblemError("CHANNEL", expected, told(kind, path) if kind else repr(path))
-    try:
-        return zip_kind(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+    return open_file(zip_kind, path)
 
 
 def open_any(path: str) -> Artefact | AnchoredArtefact:
     """Read a channel of either kind, with a table or without; an error names the command's argument."""
+    from discreet.artefact import load_anchored, read
+
     kind = channel_kind(path)
     if kind == "channel":
-        return open_channel(path)
+        return open_file(read, path)
     if kind != "anchored":
         raise InvalidProblemError("CHANNEL", "a channel, as `design` writes it", told(kind, path))
-    from discreet.artefact import load_anchored
-
-    try:
-        return load_anchored(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+    return open_file(load_anchored, path)
 
 
 def write_channel(
@@ -80,11 +81,8 @@ def write_channel(
         return
     from discreet.artefact import save
 
-    try:
+    with renamed_arguments({"path": "--output"}):
         save(design, path, labels=labels)
-    except InvalidProblemError as error:
-        field = "--output" if error.field == "path" else error.field
-        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
@@ -154,6 +152,46 @@ def write_page(
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--report", "a file that can be written", got) from None
+
+
+def page_content(kind: str, made: Release[Any], *, title: str, **given: object) -> FileContent:
+    """Render the report of a release."""
+    from discreet.artefact.sidecar import FileContent
+    from discreet.report import make_chapter, render_report
+
+    return FileContent(render_report([make_chapter(kind, made, **given)], title=title).encode())
+
+
+def release_files(
+    command: str,
+    written: Mapping[str, tuple[str | None, Callable[[Release[Any]], FileContent], int]],
+    text: Callable[[Release[Any], tuple[Fraction, ...] | None], str],
+    *,
+    text_has_result: bool = False,
+) -> ReleaseFiles:
+    """Name the outputs of a release: for each option its path, what renders it, and its size in bytes, about."""
+    from discreet.artefact import OutputFile, ReleaseFiles
+
+    files = [
+        OutputFile(option, path, render, size)
+        for option, (path, render, size) in written.items()
+        if path is not None
+    ]
+    return ReleaseFiles(
+        files, command=command, text=text, show=put_out, text_has_result=text_has_result
+    )
+
+
+def open_ledger(ledger: str | None, dataset: str | None) -> Ledger | None:
+    """Open the ledger that is charged, if there is one."""
+    if (ledger is None) != (dataset is None):
+        missing = "--ledger" if ledger is None else "--dataset"
+        raise InvalidProblemError(missing, "both --ledger and --dataset, or none", "one of them")
+    if ledger is None:
+        return None
+    from discreet.ledger import Ledger as Book
+
+    return Book(ledger)
 
 
 _BESIDE = len(".discreet.json") + len("..12345678.part")

@@ -27,6 +27,8 @@ EDGES = ("client", "candidate")
 """Columns of a file of edges."""
 
 _KINDS = "uniform:R, partition:FILE, laminar:FILE, graphic:FILE or transversal:FILE"
+_FILE_KINDS = frozenset({"partition", "laminar", "graphic", "transversal"})
+"""Kinds of matroid that a file of candidates describes."""
 
 
 def ground_set(
@@ -45,11 +47,13 @@ def ground_set(
     if (similarity is None) == (coverage is None):
         got = "neither" if similarity is None else "both"
         raise InvalidProblemError("--similarity", "a file here, or with --coverage", got)
-    kind, _, rest = matroid.partition(":")
+    kind, colon, rest = matroid.partition(":")
+    if not colon or kind not in {"uniform", *_FILE_KINDS}:
+        raise InvalidProblemError("--matroid", _KINDS, repr(matroid))
     named = None
     if candidates is not None:
         named = _names(read_table(candidates, "--candidates"), "--candidates")
-    elif coverage is not None and kind in {"partition", "graphic", "transversal"}:
+    elif coverage is not None and kind in _FILE_KINDS:
         named = list(dict.fromkeys(_names(read_table(rest, "--matroid"), "--matroid")))
     if similarity is not None:
         columns = _columns(similarity)

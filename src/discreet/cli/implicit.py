@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
 from discreet.cli.progress import progress
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil, text_floor
 from discreet.core.jit import clock
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run_implicit(stated: ImplicitStatement, search: SearchOptions, outputs: Outp
     if joined:
         warn(
             f"within {stated.guarantee.radius} {guarantee.unit} there are {joined + 1} separate groups of secrets; "
-            f"the channel keeps all pairs within {float(guarantee.radius or 0):.6g}",
+            f"the channel keeps all pairs within {printed.at_most(guarantee.radius)}",
             quiet=outputs.quiet,
         )
     with progress(sys.stderr, quiet=outputs.quiet) as on_progress:
@@ -97,13 +97,13 @@ def run_implicit(stated: ImplicitStatement, search: SearchOptions, outputs: Outp
     missed = search.is_demanded and not reached
     if missed:
         warn(
-            f"asked for a gap of {search.target:g}, reached {made.gap:.3g}; the verified channel stands"
+            f"{printed.missed_gap(search.target, made.lower, made.upper)}; the verified channel stands"
         )
     if outputs.output is None:
         warn("nothing was written: no --output", quiet=outputs.quiet)
     data = _data(made, stored) | {
         "status": "gap reached" if reached else "limit reached",
-        "seconds": round(seconds, 3),
+        "seconds": seconds,
         "prior_normalized_from": stated.prior_sum,
         "interrupted": False,
         "output": outputs.output,
@@ -153,11 +153,8 @@ def _write(made: TailDesign, stated: ImplicitStatement, path: str | None) -> Anc
 
     stored = from_tails(made, stated.labels)
     if path is not None:
-        try:
+        with renamed_arguments({"path": "--output"}):
             save_anchored(stored, path)
-        except InvalidProblemError as error:
-            field = "--output" if error.field == "path" else error.field
-            raise InvalidProblemError(field, error.expected, error.got) from None
     return stored
 
 
@@ -181,15 +178,12 @@ def _data(made: TailDesign, stored: AnchoredArtefact) -> dict[str, Any]:
 
 def _text(made: TailDesign, seconds: float) -> str:
     """Describe the channel to people."""
-    lower = "none" if made.lower is None else text_floor(made.lower)
-    upper = "none" if made.upper is None else text_ceil(made.upper)
-    gap = "" if made.gap is None else f", gap {made.gap:.2%}"
     return facts(
         [
             ("guarantee", made.guarantee),
             ("secrets", made.channel.n_secrets),
-            ("expected loss", f"{upper}, lower bound {lower}{gap}"),
+            ("expected loss", printed.bounds(made.lower, made.upper)),
             ("method", "tails, computed on demand"),
-            ("seconds", f"{seconds:.2f}"),
+            ("seconds", printed.estimate(seconds, 3)),
         ]
     )

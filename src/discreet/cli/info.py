@@ -5,21 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.files import channel_kind, open_any
+from discreet.cli.files import channel_kind, open_any, open_file
 from discreet.cli.mechanisms import (
     mechanism_facts,
     mechanism_text,
-    open_mechanism,
-    open_points,
-    open_roads,
     points_facts,
     points_text,
-    roads_facts,
-    roads_text,
 )
 from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, proved
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core import printed
+from discreet.core.statements import state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,21 +38,23 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    from discreet.artefact import FOR_EVERY_POINT, MECHANISM, ROAD_MECHANISM, Artefact
+    from discreet.artefact import (
+        FOR_EVERY_POINT,
+        MECHANISM,
+        Artefact,
+        load_mechanism,
+        load_points,
+    )
 
     tell = partial(_tell, as_json=as_json, verbose=verbose)
     kind = channel_kind(channel)
     if kind in FOR_EVERY_POINT:
-        for_points = open_points(channel)
+        for_points = open_file(load_points, channel)
         told = points_facts(for_points)
         tell(told, points_text(for_points), for_points.certificate)
         return
-    if kind == ROAD_MECHANISM:
-        along = open_roads(channel)
-        tell(roads_facts(along), roads_text(along), along.certificate)
-        return
     if kind == MECHANISM:
-        mechanism = open_mechanism(channel)
+        mechanism = open_file(load_mechanism, channel)
         told = mechanism_facts(mechanism)
         tell(told, mechanism_text(mechanism), mechanism.certificate)
         return
@@ -137,13 +135,10 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     """Say what a design loses, with its lower bound, and by which method."""
-    lower = "none" if design.lower is None else text_floor(design.lower)
-    gap = "" if design.gap is None else f", gap {design.gap:.2%}"
-    gap = (
-        f" ({design.status})" if design.status == "loss negligible" else f"{gap} ({design.status})"
-    )
+    links = design.guarantee.links_in_words
     return [
-        ("expected loss", f"{text_ceil(design.upper)}, lower bound {lower}{gap}"),
+        ("expected loss", f"{printed.bounds(design.lower, design.upper)} ({design.status})"),
+        *([("where the bound is that", state("bound of channels", links=links))] if links else []),
         ("method", design.provenance.method),
     ]
 
@@ -179,7 +174,7 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
         ("secrets", channel.n_secrets),
         ("reports", channel.n_reports),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {stored.guarantee.unit}"),
+        ("tails fall at", f"{printed.estimate(channel.rate)} nats per {stored.guarantee.unit}"),
         ("epsilon for the totals", f"{stored.totals_share} of it"),
         ("method", provenance.method),
     ]

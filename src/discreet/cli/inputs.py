@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
+from discreet.core.guarantee import read_unit
 from discreet.tables.arrays import read_matrix
 from discreet.tables.columns import numbers_of
 from discreet.tables.reading import read_table
@@ -56,8 +58,8 @@ def parse_grid(text: str, most: int) -> tuple[int, int]:
     if not rows or not columns:
         raise InvalidProblemError("--grid", "rows x columns such as 20x25", repr(text))
     if rows * columns > most:
-        got = f"{rows * columns:,}, a cell each"
-        raise InvalidProblemError("--grid", f"at most {most:,} secrets", got)
+        got = f"{printed.count(rows * columns)}, a cell each"
+        raise InvalidProblemError("--grid", f"at most {printed.count(most)} secrets", got)
     return rows, columns
 
 
@@ -72,12 +74,12 @@ def parse_budget(text: str) -> tuple[Fraction, str | None]:
     number, slash, unit = text.rpartition("/")
     if not slash or _NUMBER.match(unit):
         number, unit = text, ""
-    elif not unit.strip():
-        raise InvalidProblemError("--epsilon", "a number such as 2, or 2/km", repr(text))
+    else:
+        unit = read_unit(unit.strip(), "--epsilon")
     epsilon = to_fraction(number, "--epsilon")
     if epsilon <= 0:
         raise InvalidProblemError("--epsilon", "a positive number", repr(text))
-    return epsilon, unit.strip() or None
+    return epsilon, unit or None
 
 
 def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) -> Prior:
@@ -125,12 +127,10 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
 def _normalize(weights: NDArray[np.float64]) -> Prior:
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise InvalidProblemError("--prior", "non-negative weights", f"{weights[row]:g} at {row}")
+        raise InvalidProblemError("--prior", "non-negative weights", f"{weights[row]} at {row}")
     total = float(weights.sum())
     if not 0 < total < np.inf:
-        raise InvalidProblemError(
-            "--prior", "weights with a positive finite sum", f"a sum of {total:g}"
-        )
+        raise InvalidProblemError("--prior", "weights with a positive finite sum", total)
     return weights / total, total
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.artefact.row_engine import bytes_in
 from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, refuse_unclear
 from discreet.cli.output import Status, emit, facts, warn
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_floor
 from discreet.core.options import relative_gap
 from discreet.kanonymity.models import read_models
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import PrivacyModel
     from discreet.tables.roles import Given
 
-__all__ = ["run_large", "size_of"]
-
-_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([KMGT])i?B?", re.IGNORECASE | re.ASCII)
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+__all__ = ["run_large"]
 
 _SEEN = 20_000
 """Rows by which free text is recognized."""
@@ -57,20 +54,6 @@ _FIELDS = {
     "threads": "--threads",
 }
 """What the library calls an argument, and what the command does."""
-
-
-def size_of(text: str, option: str) -> int:
-    """Read a size such as ``4GB``, in bytes.
-
-    Examples
-    --------
-    >>> size_of("4GB", "--memory"), size_of("1.5g", "--memory")
-    (4000000000, 1500000000)
-    """
-    found = _SIZE.fullmatch(text.strip())
-    if not found:
-        raise InvalidProblemError(option, "a size such as 4GB or 800MB", repr(text))
-    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 class _Columns:
@@ -115,7 +98,7 @@ def run_large(
     from discreet.core.jit import compiling
 
     client: Any = None
-    memory = None if options.memory is None else size_of(options.memory, "--memory")
+    memory = None if options.memory is None else bytes_in(options.memory, "--memory")
     if options.scheduler is not None:
         client = connected(options.scheduler, "--scheduler")
     try:
@@ -269,14 +252,12 @@ def _tell(
     text = facts(
         [
             ("guarantee", guarantee),
-            (
-                "information loss",
-                f"{found.information_loss:.6g} ({loss}), at least {text_floor(found.lower)}",
-            ),
-            ("mean loss", f"{found.mean_loss:.4f} of a cell"),
+            ("information loss", f"{printed.bounds(found.lower, found.information_loss)} ({loss})"),
+            ("where the bound is that", made.bound_in_words()),
+            ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),
-            ("method", f"top-down, {found.seconds['all']:.1f} s with reading and writing"),
+            ("method", f"top-down, {printed.seconds(found.seconds['all'])} in all"),
             ("private", PRIVATE),
         ]
     )

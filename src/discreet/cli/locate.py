@@ -15,13 +15,13 @@ from discreet.cli.inputs import parse_budget
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, warn
 from discreet.cli.serve import need_service
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.exact import decimal_up, float_ceil
+from discreet.core.exact import float_ceil
 from discreet.core.guarantee import MetricDP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
@@ -269,8 +269,8 @@ def _accepted(text: str | None) -> MetricDP | None:
 def _taken(client: Client) -> str:
     guarantee = client.mechanism.guarantee
     return (
-        f"the server chose epsilon: {decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing weaker is "
-        "taken from it, and --max-epsilon says what you accept"
+        f"the server chose epsilon: {printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing "
+        "weaker is taken from it, and --max-epsilon says what you accept"
     )
 
 
@@ -377,17 +377,13 @@ def _say(found: Located, *, as_json: bool) -> None:
         else {**guarantee.to_dict(), "sentence": str(guarantee)},
     }
     rows = [
-        ("report", f"{found.report[0]:.7g} {found.report[1]:.7g}"),
+        ("report", " ".join(printed.position(part, 7) for part in found.report)),
         ("epoch", found.epoch),
-        ("spent today", f"{_up(found.spent_today)} per {found.unit}"),
-        ("spent in all", f"{_up(found.spent_in_all)} per {found.unit}"),
+        ("spent today", f"{printed.decimal_up(found.spent_today)} per {found.unit}"),
+        ("spent in all", f"{printed.decimal_up(found.spent_in_all)} per {found.unit}"),
         ("guarantee", guarantee or "not known; an earlier mechanism may have drawn the report"),
     ]
     emit(data, facts(rows), as_json=as_json, command="locate")
-
-
-def _up(spent: Fraction) -> str:
-    return decimal_up(spent) if spent else "0"
 
 
 def typed_place() -> list[str]:

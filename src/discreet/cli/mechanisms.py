@@ -4,51 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.files import open_any
 from discreet.cli.output import facts
-from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core import printed
 from discreet.lrgeo.places.space import per_unit
 
 if TYPE_CHECKING:
-    from discreet.artefact import AnchoredArtefact
-    from discreet.lrgeo import Mechanism, RoadMechanism
+    from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
     "mechanism_facts",
     "mechanism_text",
-    "open_mechanism",
-    "open_placed",
-    "open_points",
-    "open_roads",
     "points_facts",
     "points_text",
-    "roads_facts",
-    "roads_text",
 ]
-
-
-def open_mechanism(path: str) -> Mechanism:
-    """Read a mechanism; an error names the command's argument."""
-    from discreet.artefact import load_mechanism
-
-    try:
-        return load_mechanism(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
-
-
-def open_placed(path: str, kind: str) -> AnchoredArtefact | Mechanism:
-    """Read a channel without a table: one of a file of its own, or that of a mechanism."""
-    from discreet.artefact import MECHANISM, Artefact
-
-    if kind == MECHANISM:
-        return open_mechanism(path)
-    stored = open_any(path)
-    if isinstance(stored, Artefact):  # pragma: no cover - so that types are known
-        raise InvalidProblemError("CHANNEL", "a channel without a table", "one with")
-    return stored
 
 
 def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
@@ -81,7 +50,7 @@ def mechanism_text(mechanism: Mechanism) -> str:
         ("which is about", "places: a point is snapped to the nearest one first"),
         ("places", mechanism.region.K),
         ("explicit weights", len(channel.ball)),
-        ("tails fall at", f"{float(channel.rate):.6g} nats per {unit}"),
+        ("tails fall at", f"{printed.estimate(channel.rate)} nats per {unit}"),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms: {_bound(mechanism.lower, unit)}"),
         ("method", provenance.method),
@@ -92,25 +61,13 @@ def mechanism_text(mechanism: Mechanism) -> str:
     return facts(rows)
 
 
-def open_points(path: str) -> PublishedPoints:
-    """Read a mechanism for every point; an error names the command's argument."""
-    from discreet.artefact import load_points
-
-    try:
-        return load_points(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
-
-
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
     """Give what a mechanism for every point says of itself, as plain values."""
-    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM, POINT_MECHANISM
-    from discreet.lrgeo.points.mesh import PointMechanism
+    from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.table import LatticeMechanism
 
     kinds: dict[type[PublishedPoints], str] = {
-        PointMechanism: POINT_MECHANISM,
         NoiseMechanism: NOISE_MECHANISM,
         LatticeMechanism: LATTICE_MECHANISM,
     }
@@ -142,7 +99,7 @@ def points_text(mechanism: PublishedPoints) -> str:
         ("drawn from", ", ".join(f"{count} {name}" for name, count in sizes)),
         (
             "a little outside",
-            f"up to {mechanism.reach / per_unit(unit):g} {unit}: as the nearest point",
+            f"up to {printed.estimate(mechanism.reach / per_unit(unit))} {unit}: as the nearest point",
         ),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms with these reports: {_bound(mechanism.lower, unit)}"),
@@ -150,89 +107,16 @@ def points_text(mechanism: PublishedPoints) -> str:
         ("sha256", mechanism.digest),
     ]
     if hasattr(mechanism, "mesh_lower"):
-        form = (
-            "all rows on this mesh" if hasattr(mechanism, "mesh") else "all tables on this lattice"
-        )
-        rows.insert(-2, ("lower bound", f"for {form}: {_bound(mechanism.mesh_lower, unit)}"))
+        bound = f"for all tables on this lattice: {_bound(mechanism.mesh_lower, unit)}"
+        rows.insert(-2, ("lower bound", bound))
     rows += [("tried", sentence) for sentence in provenance.method_trace]
     rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
     return facts(rows)
-
-
-def open_roads(path: str) -> RoadMechanism:
-    """Read a mechanism along roads; an error names the command's argument."""
-    from discreet.artefact import load_roads
-
-    try:
-        return load_roads(path)
-    except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
-
-
-def roads_facts(mechanism: RoadMechanism) -> dict[str, Any]:
-    """Give what a mechanism along roads says of itself, as plain values."""
-    from discreet.artefact import ROAD_MECHANISM
-
-    guarantee = mechanism.guarantee
-    return {
-        "kind": ROAD_MECHANISM,
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
-        "unit": guarantee.unit,
-        "method": mechanism.provenance.method,
-        "sizes": {**_road_sizes(mechanism), "bits": mechanism.bits},
-        "loss": mechanism.upper,
-        "lower": mechanism.lower,
-        "digest": mechanism.digest,
-        "certificate": mechanism.certificate.to_dict(),
-        "provenance": mechanism.provenance.to_dict(),
-    }
-
-
-def roads_text(mechanism: RoadMechanism) -> str:
-    """Describe a mechanism along roads to people."""
-    provenance, sizes = mechanism.provenance, _road_sizes(mechanism)
-    joined = sizes["networks"]
-    rows: list[tuple[str, object]] = [
-        ("guarantee", mechanism.guarantee),
-        ("which is about", "points on these roads alone, at the length of the way along them"),
-        (
-            "it is not about",
-            "distances in the plane, nor points that are moved to the nearest road",
-        ),
-        ("roads", f"{sizes['pieces']} pieces, {sizes['length']:g} {mechanism.unit} as stated"),
-        (
-            "which are joined",
-            "all of them"
-            if joined == 1
-            else f"in {joined} networks: nothing is promised between one and another",
-        ),
-        ("reports", mechanism.K),
-        ("drawn from", f"{sizes['nodes']} nodes"),
-        ("expected loss", _loss(mechanism.upper, mechanism.unit)),
-        ("lower bound", f"for all rows at these nodes: {_bound(mechanism.lower, mechanism.unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
-    ]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
-
-
-def _road_sizes(mechanism: RoadMechanism) -> dict[str, int | float]:
-    """Count what the roads consist of; a length is in the unit."""
-    roads = mechanism.network
-    return {
-        "reports": mechanism.K,
-        "nodes": roads.n_nodes,
-        "pieces": len(roads.segments),
-        "networks": roads.n_networks,
-        "length": int(roads.lengths.sum()) / per_unit(mechanism.unit),
-    }
 
 
 def _loss(upper: float | None, unit: str) -> str:
-    return "not computed" if upper is None else f"{text_ceil(upper)} {unit}"
+    return "not computed" if upper is None else printed.at_most(upper, unit=unit)
 
 
 def _bound(lower: float | None, unit: str) -> str:
-    return "not computed" if lower is None else f"{text_floor(lower)} {unit}"
+    return "not computed" if lower is None else printed.at_least(lower, unit=unit)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
     from discreet.core.method import Methods
@@ -19,6 +20,7 @@ __all__ = [
     "Channel",
     "Coordinates",
     "Dataset",
+    "Delta",
     "Embeddings",
     "Epsilon",
     "Grid",
@@ -31,11 +33,13 @@ __all__ = [
     "Quiet",
     "Report",
     "Rho",
+    "RowThreads",
     "Scheduler",
     "Unit",
     "Verbose",
     "X",
     "Y",
+    "read_guarantee",
     "read_method",
 ]
 
@@ -56,6 +60,13 @@ Memory = Annotated[
     typer.Option(
         metavar="SIZE",
         help="For a table larger than memory, or a folder: what each process may use, such as 4GB.",
+        rich_help_panel=HOW,
+    ),
+]
+RowThreads = Annotated[
+    int,
+    typer.Option(
+        help="Pieces of a folder, or with --memory, that are read at a time.",
         rich_help_panel=HOW,
     ),
 ]
@@ -134,6 +145,13 @@ Rho = Annotated[
         help="Budget of zero-concentrated differential privacy instead.", rich_help_panel=PROMISED
     ),
 ]
+Delta = Annotated[
+    str | None,
+    typer.Option(
+        help="With --rho: charge an (epsilon, delta) budget this delta, and the epsilon that follows.",
+        rich_help_panel=PROMISED,
+    ),
+]
 Ledger = Annotated[
     str | None,
     typer.Option(
@@ -153,6 +171,26 @@ NoGuarantee = Annotated[
         rich_help_panel=PROMISED,
     ),
 ]
+
+
+def read_guarantee(
+    epsilon: str | None,
+    rho: str | None,
+    neighbors: Any,  # noqa: ANN401 - the guarantee checks it
+) -> PureDP | ZeroConcentratedDP:
+    """Read the guarantee of a release from its epsilon or its rho, as typed.
+
+    Examples
+    --------
+    >>> read_guarantee(None, "0.5", "replace-one")
+    ZeroConcentratedDP(rho=Fraction(1, 2), neighbors='replace-one')
+    """
+    if (epsilon is None) == (rho is None):
+        got = "neither" if rho is None else "both"
+        raise InvalidProblemError("--epsilon", "a budget here, or with --rho", got)
+    if rho is not None:
+        return ZeroConcentratedDP(rho, neighbors)
+    return PureDP(epsilon or "", neighbors)
 
 
 def read_method(methods: Methods, typed: str | None, *, accept_no_guarantee: bool = False) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -30,22 +31,41 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.faults import place_of
-from discreet.core.printed import one_line
+from discreet.core.printed import facts, one_line
+from discreet.core.release import ChargedError, charge_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
     from typing import TextIO
 
     from discreet.core.certificate import Certificate
+    from discreet.core.guarantee import DPGuarantee
 
 _LONGEST_LINE = 4_000
 """Characters of a line of a result; several values may stand in one."""
 
-__all__ = ["Status", "emit", "facts", "fail", "proved", "status_of", "stopped", "warn"]
+__all__ = [
+    "Status",
+    "emit",
+    "facts",
+    "fail",
+    "proved",
+    "put_out",
+    "renamed_arguments",
+    "rendered",
+    "status_of",
+    "stopped",
+    "warn",
+    "warn_of_weakness",
+]
 
 _ARGUMENTS = {
     "accepts": "--max-epsilon",
+    "again": "--again",
+    "against": "--against",
     "allow_unprotected": "--allow-unprotected",
+    "budget_delta": "--delta",
+    "categorical": "--categorical",
     "cell": "--cell",
     "dataset": "--dataset",
     "delta": "--delta",
@@ -64,14 +84,20 @@ _ARGUMENTS = {
     "levels": "--levels",
     "max_quantity": "--max-quantity",
     "max_size": "--max-size",
+    "memory": "--memory",
     "method": "--method",
+    "methods": "--methods",
     "metric": "--metric",
+    "mode": "--mode",
     "neighbors": "--neighbors",
-    "per_day": "--per-day",
+    "numeric": "--numeric",
     "optimality": "--optimality",
+    "others": "--others",
     "people": "PEOPLE",
+    "per_day": "--per-day",
     "point": "PLACE",
     "points": "PLACES or --embeddings",
+    "population": "--population",
     "port": "--port",
     "prior": "--prior",
     "public_units": "--public-units",
@@ -81,14 +107,21 @@ _ARGUMENTS = {
     "reports": "--reports",
     "rho": "--rho",
     "samples": "--samples",
+    "scale": "--scale",
+    "scheduler": "--scheduler",
     "seconds": "--epoch",
+    "sensitive": "--sensitive",
     "server": "--server",
     "sizes": "--sizes",
     "spacing": "--spacing",
     "state": "--state",
+    "steps": "--steps",
     "strength": "--strength",
+    "stride": "--stride",
+    "taxonomy": "--taxonomy",
     "threads": "--threads",
     "time_limit": "--time-limit",
+    "trials": "--trials",
     "unit": "--unit",
     "units": "--units",
     "utility_loss": "--loss",
@@ -113,6 +146,7 @@ class Status(IntEnum):
 
 
 _STATUS: dict[type[BaseException], Status] = {
+    ChargedError: Status.INTERNAL,
     CertificateError: Status.CHECK_FAILED,
     InvalidProblemError: Status.BAD_INPUT,
     InfeasibleError: Status.INFEASIBLE,
@@ -138,13 +172,40 @@ def emit(
     certificate: Certificate | None = None,
     verbose: bool = False,
 ) -> None:
-    """Write a command's result to standard output, as JSON or as text, which ends with what was proved."""
+    """Write a command's result to standard output; see :func:`rendered`."""
+    put_out(
+        rendered(
+            data,
+            text,
+            as_json=as_json,
+            command=command,
+            certificate=certificate,
+            verbose=verbose,
+        )
+    )
+
+
+def rendered(
+    data: Mapping[str, Any],
+    text: str,
+    *,
+    as_json: bool,
+    command: str,
+    certificate: Certificate | None = None,
+    verbose: bool = False,
+) -> str:
+    """Render a command's result as JSON or as text, which ends with what was proved."""
     if certificate is not None:
         text = f"{text}\n\n{proved(certificate, verbose=verbose)}"
     if as_json:
         text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     elif text:
         text = _fit(text)
+    return text
+
+
+def put_out(text: str) -> None:
+    """Write a rendered result to standard output."""
     if text:
         _put(sys.stdout, text.rstrip("\n") + "\n")
 
@@ -199,17 +260,34 @@ def _plain(value: object) -> object:
     raise TypeError(type(value).__name__)
 
 
-def facts(pairs: Iterable[tuple[str, object]]) -> str:
-    """Lay out names and values in two columns; each takes one line, wherever it comes from."""
-    rows = [(one_line(name), one_line(value)) for name, value in pairs]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
+@contextmanager
+def renamed_arguments(options: Mapping[str, str]) -> Iterator[None]:
+    """Name in errors the options of a command instead of the arguments of the library.
+
+    Parameters
+    ----------
+    options
+        Argument -> option, where the two differ from what all commands have in common.
+    """
+    try:
+        yield
+    except InvalidProblemError as error:
+        field = options.get(error.field, error.field)
+        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def warn(message: str, *, quiet: bool = False) -> None:
     """Say something on standard error that is no error."""
     if not quiet:
         _put(sys.stderr, f"discreet: {one_line(message)}\n")
+
+
+def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
+    """Warn of a guarantee that protects nobody, or allows to publish some records."""
+    from discreet.report.words import cautions
+
+    for caution in () if guarantee is None else cautions(guarantee):
+        warn(caution, quiet=quiet)
 
 
 def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
@@ -225,10 +303,13 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
         argument = names.get(error.field, error.field)
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
-    elif status is Status.INTERNAL and not isinstance(error, SolverError):
+    elif status is Status.INTERNAL and not isinstance(error, SolverError | ChargedError):
         # A report of it needs to say where it happened.
         parts["where"] = place_of(error)
         message = f"{_cause(error)}: {parts['where']}"
+    note = charge_note(error)
+    if note not in message:
+        message = f"{message}. {note}"
     parts["message"] = one_line(" ".join(message.split()))
     return _told(parts, as_json=as_json)
 
@@ -241,13 +322,11 @@ def _cause(error: BaseException) -> str:
     return "internal error, please report it"
 
 
-def stopped(*, as_json: bool) -> Status:
+def stopped(*, as_json: bool, error: BaseException | None = None) -> Status:
     """Say on standard error that the run was ended, and what is kept; return the status."""
-    parts = {
-        "status": int(Status.INTERRUPTED),
-        "kind": "Interrupted",
-        "message": "interrupted; what was written before is whole",
-    }
+    note = charge_note(error) or charge_note(getattr(error, "__cause__", None))
+    message = ". ".join(filter(None, ("interrupted; what was written before is whole", note)))
+    parts = {"status": int(Status.INTERRUPTED), "kind": "Interrupted", "message": message}
     return _told(parts, as_json=as_json)
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, final
 
 from discreet.artefact.foreign import told
 from discreet.cli.inputs import parse_budget, parse_grid
+from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.tables.reading import read_table
@@ -94,7 +96,7 @@ def plan_of(
     from discreet.lrgeo import Mechanism
 
     made = _stored(mechanism, options)
-    # One for every point holds a mesh and reports, and no region of places.
+    # One for every point holds a lattice and reports, and no region of places.
     region_or_none = made.region if isinstance(made, Mechanism) else None
     return Plan(region_or_none, made.guarantee, not isinstance(made, Mechanism), made)
 
@@ -104,7 +106,6 @@ def _stored(path: str, options: RegionOptions) -> Published:
     from discreet.artefact import (
         FOR_EVERY_POINT,
         MECHANISM,
-        ROAD_MECHANISM,
         is_table,
         kind_of,
         load_mechanism,
@@ -128,8 +129,6 @@ def _stored(path: str, options: RegionOptions) -> Published:
         raise InvalidProblemError("--mechanism", error.expected, error.got) from None
     if found is None:
         expected = "a mechanism for places, or for every point of a region"
-        if kind == ROAD_MECHANISM:
-            expected += ": no service publishes roads"
         raise InvalidProblemError("--mechanism", expected, told(kind, path))
     verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
     return found
@@ -174,11 +173,8 @@ def _roads(options: RegionOptions, unit: str) -> Region:
     ends = None
     if options.nodes is not None:
         ends = read_table(options.nodes, "--nodes").to_dict(as_series=False)
-    try:
+    with renamed_arguments({"edges": "--roads", "nodes": "--nodes"}):
         return Region.from_roads(ends, edges, spacing=options.spacing, unit=unit)
-    except InvalidProblemError as error:
-        field = {"edges": "--roads", "nodes": "--nodes"}.get(error.field, error.field)
-        raise InvalidProblemError(field, error.expected, error.got) from None
 
 
 def _origin(text: str) -> tuple[float, float]:
@@ -254,5 +250,6 @@ class Work:
     def report(self, step: Progress) -> None:
         """Say where the design stands."""
         known = step.upper is not None and math.isfinite(step.upper)
-        loss = "" if not known else f", loss {step.upper:.6g} {self.plan.guarantee.unit}"
-        self.tell("step", f"{step.elapsed:.1f} s, {step.stage}{loss}")
+        unit = self.plan.guarantee.unit
+        loss = f", loss {printed.at_most(step.upper, unit=unit)}" if known else ""
+        self.tell("step", f"{printed.seconds(step.elapsed)}, {step.stage}{loss}")

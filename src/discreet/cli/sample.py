@@ -11,8 +11,8 @@ from discreet.cli.files import open_any
 from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
 from discreet.cli.statement import secret_names
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.printed import one_line
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def sample(
     made = stored.design if isinstance(stored, Artefact) else stored
     place = _find_secret(typed, made.channel.n_secrets, stored.labels)
     if n > 1:
-        cost = f"{decimal_up(n * made.guarantee.epsilon)} per {made.guarantee.unit}"
+        cost = f"{printed.decimal_up(n * made.guarantee.epsilon)} per {made.guarantee.unit}"
         warn(f"{n} reports of one secret cost {n} times epsilon: {cost}", quiet=quiet)
     data, text = (
         _draw(stored, place, n)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
-from discreet.cli.files import check_outputs, write_page
+from discreet.cli.counting import PAGE_BYTES
+from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
 from discreet.cli.ground import EDGES, ground_set, read_matroid, records
 from discreet.cli.options import (
     HOW,
@@ -22,22 +23,27 @@ from discreet.cli.options import (
     Quiet,
     Report,
     Rho,
+    read_guarantee,
     read_method,
 )
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
+from discreet.submodular.objectives.combine import CountedObjective
 from discreet.tables.dialect import why_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from discreet.artefact import ReleaseFiles
+    from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release, Unproven
     from discreet.submodular import Matroid, Objective, ObjectiveSpec, Plan, Selection
     from discreet.submodular.method import Method
-    from discreet.submodular.objectives.combine import CountedObjective
 
     Outcome = Release[Selection] | Unproven[Selection]
 
@@ -45,6 +51,9 @@ __all__ = ["register", "select"]
 
 _DATA = "The data"
 _PUBLIC = "What is public"
+
+_CHOICE_BYTES = 1 << 16
+"""Bytes of the file of a choice, about."""
 
 _EXAMPLES = """Examples:
 
@@ -65,9 +74,17 @@ def select(
         str | None,
         typer.Option(
             metavar="FILE.npy",
-            help="Clients x candidates, values in [0, 1]: each client is served by the chosen candidate most similar "
-            "to it. The columns are the public ground set.",
+            help="Clients x candidates: each client is served by the chosen candidate most similar to it. Values are "
+            "clipped to the range from 0 to --scale, NaN counts as 0. The columns are the public ground set.",
             rich_help_panel=_DATA,
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            help="Similarity that counts as 1, such as 100 for percentages; default: 1. Public: choose it without "
+            "looking at the data.",
+            rich_help_panel=_PUBLIC,
         ),
     ] = None,
     coverage: Annotated[
@@ -101,7 +118,9 @@ def select(
     delta: Annotated[
         str | None,
         typer.Option(
-            help="Slack in probability, for approximate privacy.", rich_help_panel=PROMISED
+            help="With --epsilon: slack in probability, for approximate privacy. With --rho: the delta that an "
+            "(epsilon, delta) budget is charged.",
+            rich_help_panel=PROMISED,
         ),
     ] = None,
     rho: Rho = None,
@@ -168,15 +187,14 @@ def select(
     allowed = read_matroid(matroid, numbered)
     known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
-    guarantee = _guarantee(budget)
+    guarantee, spec = _guarantee(budget), _spec(similarity, scale)
+    warn_of_weakness(guarantee, quiet=quiet)
     source, mark = records(similarity, coverage)
     watched: list[CountedObjective] = []
 
     def watch(objective: Objective) -> Objective:
-        from discreet.submodular.objectives.combine import CountedObjective
-
         watched.append(CountedObjective(objective))
-        return watched[0]
+        return watched[0] if diagnostics else objective
 
     outcome: Outcome
     started = time.perf_counter()
@@ -185,25 +203,26 @@ def select(
             if chosen is None:
                 names = ", ".join(sorted(WITHOUT_GUARANTEE))
                 raise InvalidProblemError("--method", f"one of {names}", "none")  # noqa: TRY301 - as all below
-            outcome = _without_guarantee(source, _spec(similarity), allowed, chosen, named, watch)
+            outcome = _without_guarantee(source, spec, allowed, chosen, named, watch)
             warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=quiet)
         else:
-            outcome = _planned(ground, allowed, guarantee, _spec(similarity), chosen).release(
+            outcome = _planned(ground, allowed, guarantee, spec, chosen).release(
                 source,
-                budget=_ledger(budget),
+                budget=open_ledger(ledger, dataset),
                 dataset=dataset,
-                watch=watch if diagnostics else None,
+                budget_delta=None if rho is None else delta,
+                watch=watch,
+                outputs=_outputs(allowed, numbered, named, output, report, as_json=as_json),
             )
     except InvalidProblemError as error:
-        for note in getattr(error, "__notes__", ()):
-            warn(note)
-        raise _of_the_command(error, similarity, coverage, mark) from None
+        stated = _of_the_command(error, similarity, coverage, mark)
+        stated.add_note(charge_note(error))
+        raise stated from None
     if diagnostics:
         _diagnose(watched[0], outcome, time.perf_counter() - started)
-    if guarantee is not None:
-        _write(outcome, allowed, numbered, output, report)
-    data = _describe(outcome, named)
-    emit(data, _text(outcome, data), as_json=as_json, command="select")
+    _warn_of_clipping(watched[0], quiet=quiet)
+    if guarantee is None:
+        put_out(_rendered(outcome, named, as_json=as_json))
     return Status.DONE
 
 
@@ -221,10 +240,14 @@ class _Budget:
     accept_no_guarantee: bool
 
 
-def _spec(similarity: str | None) -> ObjectiveSpec:
+def _spec(similarity: str | None, scale: str | None) -> ObjectiveSpec:
     from discreet.submodular import Coverage, FacilityLocation
 
-    return FacilityLocation.spec() if similarity is not None else Coverage.spec(edges=EDGES)
+    if similarity is None:
+        if scale is not None:
+            raise InvalidProblemError("--scale", "none without --similarity", repr(scale))
+        return Coverage.spec(edges=EDGES)
+    return FacilityLocation.spec(scale=scale or 1)
 
 
 def _planned(
@@ -254,17 +277,6 @@ def _without_guarantee(  # noqa: PLR0917 - all that a run takes
     return reproduce(watch(objective), matroid, method)
 
 
-def _ledger(budget: _Budget) -> Any:  # noqa: ANN401 - a ledger, or none
-    if (budget.ledger is None) != (budget.dataset is None):
-        missing = "--ledger" if budget.ledger is None else "--dataset"
-        raise InvalidProblemError(missing, "both --ledger and --dataset, or none", "one of them")
-    if budget.ledger is None:
-        return None
-    from discreet.ledger import Ledger
-
-    return Ledger(budget.ledger)
-
-
 def _of_the_command(
     error: InvalidProblemError, similarity: str | None, coverage: str | None, mark: str
 ) -> InvalidProblemError:
@@ -289,54 +301,58 @@ def _of_the_command(
     return why_unreadable(coverage, mark, "--coverage")
 
 
-def _write(
-    outcome: Outcome, matroid: Matroid, names: list[str], output: str | None, report: str | None
-) -> None:
-    """Write the choice and its page, where they are wanted."""
-    from discreet.core.outcome import Release
+def _outputs(
+    matroid: Matroid,
+    numbered: list[str],
+    named: list[str] | None,
+    output: str | None,
+    report: str | None,
+    *,
+    as_json: bool,
+) -> ReleaseFiles:
+    """Name the files of a choice; without any it is printed alone."""
+    from discreet.artefact.choice import choice_content
 
-    if not isinstance(outcome, Release):
-        return
-    if output is not None:
-        from discreet.artefact import save_choice
-
-        try:
-            save_choice(outcome, output)
-        except InvalidProblemError as error:
-            field = "--output" if error.field == "path" else error.field
-            raise InvalidProblemError(field, error.expected, error.got) from None
-    if report is not None:
-        from discreet.report import make_chapter
+    def page(made: Release[Selection]) -> FileContent:
         from discreet.report.trying import audit_choice
 
-        audits = audit_choice(outcome, matroid)
-        chapter = make_chapter("submodular", outcome, names=names, audits=audits)
-        write_page([chapter], report, title="A private choice, with its proof")
+        audits, title = audit_choice(made, matroid), "A private choice, with its proof"
+        return page_content("submodular", made, title=title, names=numbered, audits=audits)
+
+    return release_files(
+        "select",
+        {
+            "--output": (output, choice_content, _CHOICE_BYTES),
+            "--report": (report, page, PAGE_BYTES),
+        },
+        lambda made, _left: _rendered(made, named, as_json=as_json),
+        text_has_result=True,
+    )
 
 
 def _guarantee(budget: _Budget) -> DPGuarantee | None:
     """Read the guarantee that is wanted, or that there is none."""
-    given = [budget.epsilon, budget.rho]
+    given = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
         if any(value is not None for value in (*given, budget.delta, budget.ledger)):
             raise InvalidProblemError(
                 "--accept-no-guarantee", "neither a budget nor a ledger with it", "one"
             )
         return None
-    if sum(value is not None for value in given) != 1:
-        got = "both" if all(value is not None for value in given) else "neither"
-        raise InvalidProblemError("--epsilon", "a budget here, or with --rho", got)
+    if None not in given or given == (None, None):
+        return read_guarantee(*given, budget.neighbors)
     if budget.neighbors is None:
         expected = "add-remove-one or replace-one: a budget means nothing without it"
         raise InvalidProblemError("--neighbors", expected, "none")
-    neighbors: Any = budget.neighbors
-    if budget.rho is not None:
-        if budget.delta is not None:
-            raise InvalidProblemError("--delta", "no delta with --rho", budget.delta)
-        return ZeroConcentratedDP(budget.rho, neighbors)
-    if budget.delta is not None:
-        return ApproxDP(budget.epsilon or "", budget.delta, neighbors)
-    return PureDP(budget.epsilon or "", neighbors)
+    promised = read_guarantee(*given, budget.neighbors)
+    if budget.delta is None:
+        return promised
+    if isinstance(promised, PureDP):
+        return ApproxDP(promised.epsilon, budget.delta, promised.neighbors)
+    if budget.ledger is None:
+        expected = "none with --rho but with --ledger, whose budget it is a part of"
+        raise InvalidProblemError("--delta", expected, repr(budget.delta))
+    return promised
 
 
 def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> None:
@@ -345,9 +361,26 @@ def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> No
     evaluations = counted.evaluations
     value = float(diagnose(counted, outcome.result).value)
     sys.stderr.write(
-        f"discreet: PRIVATE diagnostics, not for publication: value {value:.6g}, {evaluations} evaluations, "
-        f"{seconds:.3g} s\n"
+        f"discreet: PRIVATE diagnostics, not for publication: value {printed.estimate(value)}, {evaluations} "
+        f"evaluations, {printed.estimate(seconds, 3)} s\n"
     )
+
+
+def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
+    """Print the number of similarities outside of the public range, for the curator alone."""
+    if objective.clipped:
+        scale, n = printed.decimal(objective.scale), printed.count(objective.clipped)
+        warn(
+            f"PRIVATE, for the curator only: similarities outside of 0 to {scale} or missing: "
+            f"{n}. Larger ones count as {scale}, all others as 0. --scale states "
+            "another range, such as 100 for percentages.",
+            quiet=quiet,
+        )
+
+
+def _rendered(outcome: Outcome, names: Sequence[str] | None, *, as_json: bool) -> str:
+    data = _describe(outcome, names)
+    return rendered(data, _text(outcome, data), as_json=as_json, command="select")
 
 
 def _describe(outcome: Outcome, names: Sequence[str] | None) -> dict[str, Any]:
@@ -363,6 +396,7 @@ def _describe(outcome: Outcome, names: Sequence[str] | None) -> dict[str, Any]:
         "parameters": dict(provenance.parameters),
         "assumed_public": provenance.to_dict()["assumed_public"],
         "seeded": provenance.seeded,
+        "charge": provenance.charge or None,
     }
     if isinstance(outcome, Release):
         return data | {"certificate": outcome.certificate.to_dict()}
@@ -383,6 +417,8 @@ def _text(outcome: Outcome, data: dict[str, Any]) -> str:
         pairs.append(("guarantee", f"NONE: {outcome.reason}"))
     pairs.append(("method", outcome.provenance.method))
     pairs += [("", sentence) for sentence in outcome.provenance.method_trace]
+    if outcome.provenance.charge:
+        pairs.append(("ledger", outcome.provenance.charge))
     return facts(pairs)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import sys
 import threading
@@ -372,7 +373,7 @@ def _limits(rate: float) -> Limits:
         Limits(rate=rate)
     except InvalidProblemError as error:
         raise InvalidProblemError("--rate", error.expected, error.got) from None
-    return Limits(rate=rate, burst=max(1, round(4 * min(rate, _MAX_RATE))))
+    return Limits(rate=rate, burst=math.ceil(4 * min(rate, _MAX_RATE)))
 
 
 def _say_strange_settings(*, quiet: bool) -> None:

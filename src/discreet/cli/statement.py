@@ -14,8 +14,8 @@ from discreet.cli.inputs import (
     read_loss,
     read_prior,
 )
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.features import check_names, coordinate_columns
 from discreet.core.spaces.lengths import DENSE_LIMIT
@@ -218,9 +218,9 @@ def _whole(given: _Given, aims: AimOptions) -> DesignStatement:
 
 def _implicit(given: _Given, aims: AimOptions) -> ImplicitStatement:
     """State costs without a table; say what that leaves out."""
-    n, most = given.space.n, f"with more than {DENSE_LIMIT:,} secrets"
+    n, most = given.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
     if n > IMPLICIT_LIMIT:
-        raise InvalidProblemError("PLACES", f"at most {IMPLICIT_LIMIT:,} secrets", f"{n:,}")
+        raise InvalidProblemError("PLACES", f"at most {IMPLICIT_LIMIT} secrets", n)
     if aims.radius is None:
         raise InvalidProblemError("--radius", f"one {most}", "none")
     for option, value in (("--reports", aims.reports), ("--priors", aims.priors)):
@@ -286,8 +286,8 @@ def _space(places: PlaceOptions, unit: str, most: int) -> tuple[MetricSpace, pl.
         raise InvalidProblemError("--cell", "--grid with it", "a file of places")
     table = read_table(places.file, "PLACES")
     if table.height > most:
-        expected = f"at most {most:,} secrets"
-        raise InvalidProblemError("PLACES", expected, f"{table.height:,}, a row each")
+        expected = f"at most {printed.count(most)} secrets"
+        raise InvalidProblemError("PLACES", expected, f"{printed.count(table.height)}, a row each")
     metric = places.metric or "euclidean"
     places = _coordinates(places, table, metric)
     names = places.columns or f"{places.y},{places.x}"
@@ -381,7 +381,7 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     nearest = apart.min(axis=1)
     twice = int((nearest == 0).sum())
     if twice:
-        said = f"{twice} of {space.n} secrets are at distance 0 from another, so that no report can tell them apart"
+        said = f"{twice} of {space.n} secrets are at distance 0 from another: their reports have one law"
         return [f"{said}; was a place given twice?", *_telling(nearest[nearest > 0], guarantee)]
     return _telling(nearest, guarantee)
 
@@ -392,6 +392,6 @@ def _telling(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
     nats = float(np.median(nearest)) * float(guarantee.epsilon)
     if nats < _TELLING:
         return []
-    odds = f"half are told from their nearest neighbor with odds of up to e^{nats:.0f} to 1"
-    stated = f"{decimal_up(guarantee.epsilon)} per {guarantee.unit}"
+    odds = f"half are told from their nearest neighbor with odds of up to e^{printed.at_most(nats, 2)} to 1"
+    stated = f"{printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}"
     return [f"reports may give secrets away: {odds}; is epsilon meant to be {stated}?"]

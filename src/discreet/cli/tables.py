@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
-from discreet.cli.counting import folder_of, refuse_inside
-from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.counting import PAGE_BYTES, folder_of, refuse_inside
+from discreet.cli.files import (
+    check_outputs,
+    check_table_names,
+    page_content,
+    release_files,
+)
+from discreet.cli.output import Status, facts, rendered, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
@@ -19,9 +24,11 @@ from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from discreet import ledger as ledgers
-    from discreet.cli.row_files import RowEngine
+    from discreet.artefact import ReleaseFiles
+    from discreet.artefact.row_engine import RowEngine
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
@@ -41,7 +48,9 @@ __all__ = [
 ]
 
 _PANEL = "Tables of attributes"
-_FAR = "squared distance from the unbiased estimates {:.6g}, at least {:.6g} for any tables"
+_TITLE = "Tables by region, with their proof"
+_ROW_BYTES = 24
+"""Bytes of a row in a file without its categories, about."""
 _LARGEST_LIST = 1 << 26
 """Bytes of a file that lists categories, at most."""
 
@@ -84,7 +93,7 @@ Shares = Annotated[
 MaxRows = Annotated[
     int,
     typer.Option(
-        help="The most rows of one person; public. With --person more are refused.",
+        help="The most rows of one person; public. With --person no more of them count.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -103,7 +112,7 @@ class TablesRequest:
     """What is to be published, as typed."""
 
     people: str | None
-    regions: str
+    regions: str | None
     region_list: str | None
     person: str | None
     by: str
@@ -115,7 +124,9 @@ class TablesRequest:
     total: int | None
     root: str
     ledger: str | None
+    budget_delta: str | None
     engine: RowEngine
+    refuse_rows: bool
 
 
 @final
@@ -153,7 +164,6 @@ def publish_tables(
     dataset: str | None,
 ) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
-    from discreet.artefact import save_table_measurements, save_tables
     from discreet.hierarchy.contingency.estimates import check_room
 
     people = _check_files(request)
@@ -164,39 +174,52 @@ def publish_tables(
     check_table_names(tables)
     refuse_inside(people, tables)
     planned = plan_tables(request, guarantee)
+    warn_of_weakness(guarantee, quiet=written.quiet)
     check_room(planned.frame, free_memory())
     with request.engine.source(people, folder_of(written.output)) as source:
-        outcome = planned.release(
+        planned.release(
             source,
             budget=ledger,
             dataset=dataset,
+            budget_delta=request.budget_delta,
             keep_measurements=written.measurements is not None,
+            outputs=_outputs(written, planned),
         )
-    if written.output is None and written.report is None:
-        warn("nothing was written: no --output", quiet=written.quiet)
-    if written.output is not None:
-        save_tables(outcome, written.output)
-    kept = outcome.result.measurements
-    if written.measurements is not None and kept is not None:
-        save_table_measurements(kept, written.measurements)
-    if written.report is not None:
-        from discreet.report import make_chapter
-
-        chapter = make_chapter("tables", outcome)
-        write_page([chapter], written.report, title="Tables by region, with their proof")
-    left = None
-    if ledger is not None and dataset is not None:
-        left = [str(amount) for amount in ledger.account(dataset).left]
-    data, text = _describe(outcome, planned, written, left)
-    emit(
-        data,
-        text,
-        as_json=written.as_json,
-        command="counts",
-        certificate=outcome.certificate,
-        verbose=written.verbose,
-    )
     return Status.DONE
+
+
+def _outputs(written: Written, planned: TablesPlan) -> ReleaseFiles:
+    """Name the files of a release, each with its size, about."""
+    from discreet.artefact.tables import table_measurements_content, tables_content
+
+    frame = planned.frame
+    entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
+    table = entries * (_ROW_BYTES + 8 * len(frame.domain.attributes))
+    return release_files(
+        "counts",
+        {
+            "--output": (
+                written.output,
+                lambda made: tables_content(made, Path(written.output or "").suffix),
+                table,
+            ),
+            "--measurements": (
+                written.measurements,
+                lambda made: table_measurements_content(
+                    made.result.measurements,
+                    Path(written.measurements or "").suffix,
+                    made.provenance.charge,
+                ),
+                table,
+            ),
+            "--report": (
+                written.report,
+                lambda made: page_content("tables", made, title=_TITLE),
+                PAGE_BYTES,
+            ),
+        },
+        lambda made, left: _rendered(made, planned, written, left),
+    )
 
 
 def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) -> TablesPlan:
@@ -205,12 +228,12 @@ def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) 
 
     if request.domain is None:
         raise InvalidProblemError("--domain", "the file of all categories", "none")
-    if request.region_list is None:
+    if request.region_list is None and request.regions is not None:
         raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
     return contingency.plan(
         request.region_list,
         guarantee,
-        columns=request.regions.split(","),
+        columns=None if request.regions is None else request.regions.split(","),
         domain=_read_json(request.domain),
         by=request.by.split(","),
         marginals=_lists(request.marginals),
@@ -220,6 +243,7 @@ def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) 
         max_rows=request.max_rows,
         total=request.total,
         root=request.root,
+        refuse_rows=request.refuse_rows,
     )
 
 
@@ -244,7 +268,7 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("--domain", "a file that can be read", got) from None
     if len(data) > _LARGEST_LIST:
-        raise InvalidProblemError("--domain", f"at most {_LARGEST_LIST:,} bytes", len(data))
+        raise InvalidProblemError("--domain", f"at most {_LARGEST_LIST} bytes", len(data))
     try:
         return json.loads(data, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -273,13 +297,13 @@ def _check_files(request: TablesRequest) -> str:
     return request.people
 
 
-def _describe(
+def _rendered(
     outcome: Release[RegionTables],
     planned: TablesPlan,
     written: Written,
-    left: list[str] | None,
-) -> tuple[dict[str, Any], str]:
-    """Lay out what may be published, and nothing else."""
+    left: tuple[Fraction, ...] | None,
+) -> str:
+    """Render what may be published, and nothing else."""
     frame, provenance = outcome.result.frame, outcome.provenance
     gaps = [
         {"level": one.level, "gap": one.gap, "lower": one.lower, "upper": one.upper}
@@ -299,7 +323,8 @@ def _describe(
         "certificate": outcome.certificate.to_dict(),
         "output": written.output,
         "measurements": written.measurements,
-        "left": left,
+        "left": None if left is None else [str(amount) for amount in left],
+        "charge": provenance.charge,
     }
     rows: list[tuple[str, object]] = [
         ("guarantee", guarantee),
@@ -308,10 +333,7 @@ def _describe(
             f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
         ),
         *(("noise", line) for line in planned.noise),
-        *(
-            (f"gap, level {one.level}", f"{one.gap:.2%}: {_FAR.format(one.upper, one.lower)}")
-            for one in outcome.result.gaps
-        ),
+        *(("whole tables", words) for words in outcome.result.distances_in_words()),
         (
             "small cells",
             "are biased, as in any table that is never below zero: ask `discreet query` for intervals",
@@ -319,5 +341,13 @@ def _describe(
     ]
     rows += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
     if left is not None:
-        rows.append(("budget left", ", ".join(left)))
-    return data, facts(rows)
+        rows.append(("budget left", ", ".join(str(amount) for amount in left)))
+    rows.append(("ledger", provenance.charge))
+    return rendered(
+        data,
+        facts(rows),
+        as_json=written.as_json,
+        command="counts",
+        certificate=outcome.certificate,
+        verbose=written.verbose,
+    )

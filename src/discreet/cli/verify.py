@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.artefact import FOR_EVERY_POINT, ROAD_MECHANISM, interruption_of, is_table
+from discreet.artefact import FOR_EVERY_POINT, interruption_of, is_table
 from discreet.artefact.folders import RECORD
-from discreet.artefact.judging import kind_of_file
+from discreet.artefact.judging import judge
 from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at run time
     Categoricals,
     Numerics,
@@ -22,7 +22,6 @@ from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import Kinds, demanded
 from discreet.cli.options import Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, facts, proved
-from discreet.cli.registry import JUDGES, find
 from discreet.cli.row_judges import RowOptions, judge_folder, judge_rows
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
 
-__all__ = ["artefact_kind", "judge_file", "register", "verify", "write_verified"]
+__all__ = ["register", "verify", "write_verified"]
 
 _ROWS = "Tables of rows"
 
@@ -57,7 +56,6 @@ _ABOUT = {
         FOR_EVERY_POINT,
         "a mechanism for every point: any two points of the region, none snapped to a place",
     ),
-    ROAD_MECHANISM: "a mechanism along roads: any two points on them, at the length of the way between them",
 }
 """Kind of file -> what its promise is about, where that is not in its checks."""
 
@@ -76,7 +74,9 @@ def verify(
     ] = False,
     k: Annotated[
         int | None,
-        typer.Option("-k", help="Least size of an equivalence class.", rich_help_panel=_ROWS),
+        typer.Option(
+            "-k", "--k", help="Least size of an equivalence class.", rich_help_panel=_ROWS
+        ),
     ] = None,
     quasi: Annotated[
         list[str] | None,
@@ -211,7 +211,8 @@ def verify(
     elif rows.given:
         certificate, found = judge_rows(file, rows, optimality=optimality)
     else:
-        certificate, found = judge_file(file, optimality=optimality)
+        with _named(file):
+            certificate, found = judge(file, optimality=optimality)
     if report is not None:
         options: list[tuple[str, object]] = [
             ("--optimality", optimality),
@@ -313,20 +314,6 @@ def write_verified(
     )
     private = bool(found.get("private"))
     write_page([chapter], report, title="A claim, checked anew", private=private)
-
-
-def artefact_kind(path: str) -> str:
-    """Tell by the file, or by the record beside it, what has to be checked; an error names the argument."""
-    with _named(path):
-        return kind_of_file(path)
-
-
-def judge_file(path: str, *, optimality: bool = False) -> tuple[Certificate, dict[str, Any]]:
-    """Verify a file of any kind; an error names the argument."""
-    judge = find(JUDGES, artefact_kind(path), "FILE")
-    with _named(path):
-        found: tuple[Certificate, dict[str, Any]] = judge(path, optimality=optimality)
-    return found
 
 
 @contextmanager

@@ -12,17 +12,18 @@ from fractions import Fraction
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.core.calculus import compose
+from discreet.core.calculus import compose, to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.exact import decimal
-from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, RoadScope, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.printed import decimal, decimal_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.core.guarantee import Guarantee
+    from discreet.core.exact import Exact
+    from discreet.core.guarantee import DPGuarantee, Guarantee
 
-__all__ = ["Account", "Budget", "MemoryBudget"]
+__all__ = ["Account", "Budget", "MemoryBudget", "charge_of"]
 
 
 class Budget(Protocol):
@@ -34,6 +35,7 @@ class Budget(Protocol):
     - It is all or nothing, and safe against two callers at once.
     - A dataset has one limit, and with it one notion of privacy, one neighboring relation and one protected unit.
     - Epsilon, delta and rho are added up. There is no advanced composition and none between datasets.
+    - Rho is charged to an (epsilon, delta) limit at a delta that the release states; see :func:`charge_of`.
     """
 
     def reserve(self, dataset: str, guarantee: Guarantee) -> None:
@@ -200,6 +202,54 @@ class MemoryBudget:
                 raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
 
 
+def charge_of(
+    guarantee: DPGuarantee, budget: Budget | None, budget_delta: Exact | None
+) -> DPGuarantee:
+    """Compute the charge of a release: its guarantee, or for a delta the (epsilon, delta) that follows from its rho.
+
+    Parameters
+    ----------
+    guarantee
+        Guarantee of the release.
+    budget
+        The ledger that is charged, or ``None``.
+    budget_delta
+        Part of the budget's delta that this release spends. It is public, needed where the guarantee is
+        zero-concentrated and the budget is (epsilon, delta), and refused elsewhere.
+
+    Returns
+    -------
+    PureDP, ApproxDP or ZeroConcentratedDP
+        The guarantee itself without `budget_delta`; otherwise that of
+        :func:`~discreet.core.calculus.to_approx_dp`, with epsilon rounded up to seven digits.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a delta without a budget, beside epsilon, or outside of (0, 1).
+
+    Examples
+    --------
+    >>> ledger = MemoryBudget({"census": ApproxDP(1, "1e-5", "replace-one")})
+    >>> charge = charge_of(ZeroConcentratedDP("0.01", "replace-one"), ledger, "1e-6")
+    >>> float(charge.epsilon), charge.delta
+    (0.6216927, Fraction(1, 1000000))
+    """
+    if budget_delta is None:
+        return guarantee
+    if budget is None:
+        raise InvalidProblemError("budget_delta", "none without a ledger to charge", budget_delta)
+    if not isinstance(guarantee, ZeroConcentratedDP):
+        expected = "none beside epsilon: it converts rho for an (epsilon, delta) budget"
+        raise InvalidProblemError("budget_delta", expected, budget_delta)
+    try:
+        exact = to_approx_dp(guarantee, delta=budget_delta)
+    except InvalidProblemError as error:
+        raise InvalidProblemError("budget_delta", error.expected, error.got) from None
+    # As it is printed: a ledger adds up what its reader can add up.
+    return ApproxDP(decimal_up(exact.epsilon), exact.delta, exact.neighbors)
+
+
 def _amounts(limit: Guarantee, guarantee: Guarantee) -> dict[str, Fraction]:
     """What a guarantee adds to each sum of a limit."""
     match limit, guarantee:
@@ -223,6 +273,14 @@ def _amounts(limit: Guarantee, guarantee: Guarantee) -> dict[str, Fraction]:
             return {"rho": guarantee.epsilon**2 / 2}
         case ZeroConcentratedDP(), ZeroConcentratedDP():
             return {"rho": guarantee.rho}
+        case ApproxDP(), ZeroConcentratedDP():
+            expected = (
+                "a delta that this release spends, such as 1e-6: the budget is (epsilon, delta)"
+            )
+            raise InvalidProblemError("budget_delta", expected, "rho without a delta")
+        case ZeroConcentratedDP(), ApproxDP():
+            expected = "none: the budget is rho, which a release with rho spends as it is"
+            raise InvalidProblemError("budget_delta", expected, decimal(guarantee.delta))
         case _:
             ours, theirs = type(limit).__name__, type(guarantee).__name__
             raise InvalidProblemError("guarantee", f"one that adds up to {ours}", theirs)
@@ -233,11 +291,6 @@ def _together(limit: MetricDP, before: MetricDP | None, guarantee: MetricDP) -> 
     bound = before if limit.scope is None else limit
     # Only its refusals matter: it knows which spaces are the same.
     compose(bound or guarantee, guarantee)
-    if isinstance(guarantee.scope, RoadScope) and limit.scope is None:
-        # Ways along roads are longer than distances, which is what a limit without a scope is read as.
-        raise InvalidProblemError(
-            "guarantee", "one at distances; one along roads needs a limit for these roads", "roads"
-        )
     return guarantee if before is None else compose(before, guarantee)
 
 

@@ -19,7 +19,6 @@ from discreet.core.guarantee import (
     MetricDP,
     PointScope,
     PureDP,
-    RoadScope,
     Scope,
     ZeroConcentratedDP,
 )
@@ -121,7 +120,7 @@ def _compose_metric(parts: list[MetricDP], count: int) -> MetricDP:
             raise InvalidProblemError("compose", "guarantees on the same space", "different spaces")
     whole = sum((part.epsilon for part in parts), Fraction(0))
     s = one.scope
-    if isinstance(s, PointScope | RoadScope):
+    if isinstance(s, PointScope):
         return MetricDP(whole, one.unit, scope=s)
     scopes = [part.scope for part in parts if isinstance(part.scope, Scope)]
     all_pairs = [scope.all_pairs_epsilon for scope in scopes]
@@ -130,12 +129,10 @@ def _compose_metric(parts: list[MetricDP], count: int) -> MetricDP:
     return MetricDP(whole, one.unit, one.radius, scope=scope)
 
 
-def _frame(scope: Scope | PointScope | RoadScope) -> tuple[object, ...]:
+def _frame(scope: Scope | PointScope) -> tuple[object, ...]:
     """Name what must agree for two scopes to bind the same pairs."""
     if isinstance(scope, PointScope):
         return ("points", scope.region)
-    if isinstance(scope, RoadScope):
-        return ("roads", scope.roads)
     return scope.space, scope.components, scope.isolated, scope.joined
 
 
@@ -159,8 +156,7 @@ def implies(a: Guarantee, b: Guarantee) -> bool:
     epsilon (group privacy of two), for pure guarantees. A metric guarantee bound to a space implies those with a
     smaller radius there, and a wider one at its all-pairs epsilon. Between any two points of a region, it implies the
     promise at true distances, which is bound to no space; not the one about a space of places, whose stored distances
-    were rounded down. None about places implies one about points, and one about points
-    on roads, at distances along them, implies only the like. k-anonymity implies smaller k on fewer columns.
+    were rounded down. None about places implies one about points. k-anonymity implies smaller k on fewer columns.
 
     Examples
     --------
@@ -206,9 +202,6 @@ def _translated(a: PureDP, neighbors: str) -> Fraction | float:
 def _implies_metric(a: MetricDP, b: MetricDP) -> bool:
     if a.unit != b.unit:
         return False
-    if isinstance(a.scope, RoadScope) or isinstance(b.scope, RoadScope):
-        # Ways along roads are longer than distances: nothing else follows.
-        return b.scope == a.scope and a.epsilon <= b.epsilon
     if isinstance(a.scope, PointScope) or isinstance(b.scope, PointScope):
         return b.scope in {None, a.scope} and a.epsilon <= b.epsilon
     if b.scope is not None and (a.scope is None or a.scope.space != b.scope.space):

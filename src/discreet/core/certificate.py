@@ -14,8 +14,9 @@ from operator import index
 from typing import Any
 
 from discreet.core.errors import CertificateError, InvalidProblemError
-from discreet.core.exact import float_ceil, to_fraction
-from discreet.core.printed import one_line
+from discreet.core.exact import to_fraction
+from discreet.core.printed import at_most, one_line
+from discreet.core.printed import count as count_of
 
 __all__ = ["Certificate", "Check"]
 
@@ -165,7 +166,7 @@ class Certificate:
         for check in self.checks:
             words, number = _POSITIVE.get(check.name), _COUNT.match(check.detail)
             if words is not None and number is not None:
-                return f"All {int(number[0]):,} {words}{exactly}: {passed}."
+                return f"All {count_of(int(number[0]))} {words}{exactly}: {passed}."
         return f"All checks hold{exactly}: {passed}."
 
     def raise_for_failure(self) -> None:
@@ -217,9 +218,7 @@ def _row(check: Check) -> tuple[str, str, str, str, str, str]:
 
 
 def _short(value: Number) -> str:
-    if isinstance(value, Fraction):
-        value = float_ceil(value)
-    return one_line(value, _DIGITS) if isinstance(value, int) else f"{value:.6g}"
+    return one_line(value, _DIGITS) if isinstance(value, int) else at_most(value)
 
 
 def _plain(value: Number) -> int | float | str:

@@ -204,7 +204,8 @@ def _ends(kind: str, parts: list[int]) -> tuple[int, int]:
         return day, day
     months = {"month": (parts[-1], 1), "quarter": (3 * parts[-1] - 2, 3)}.get(kind)
     if months is None:
-        first, last = date(year, 1, 1), date(parts[-1], 12, 31)
+        # Five and ten years are counted from the year 0, which no calendar has.
+        first, last = date(year or len(parts) - 1, 1, 1), date(parts[-1], 12, 31)
         return first.toordinal(), last.toordinal()
     first_month, count = months
     after = first_month + count

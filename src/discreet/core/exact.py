@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -18,16 +18,12 @@ from discreet.core.errors import InvalidProblemError
 
 __all__ = [
     "Exact",
-    "decimal",
-    "decimal_up",
     "exp_ceil",
     "exp_floor",
     "float_ceil",
     "float_floor",
     "log_ceil",
     "log_floor",
-    "text_ceil",
-    "text_floor",
     "to_fraction",
     "to_measure",
     "to_positive",
@@ -35,8 +31,6 @@ __all__ = [
 
 Exact = int | float | str | Decimal | Fraction
 """What a caller may write for an exact parameter."""
-
-_SEVEN_UP = Context(prec=7, rounding=ROUND_CEILING)
 
 _MOST_DIGITS = 1_000
 """The largest power of ten that a number may be written with, and the most characters of its text."""
@@ -326,39 +320,3 @@ def float_ceil(x: Fraction) -> float:
     """
     # Subtracted from zero, and not negated: the ceiling of 0 would be printed as -0.
     return 0.0 - float_floor(-x)
-
-
-def text_floor(x: float, digits: int = 6) -> str:
-    """Print a lower bound in few digits, never above it.
-
-    Examples
-    --------
-    >>> text_floor(0.9999999), text_ceil(0.1234561)
-    ('0.999999', '0.123457')
-    """
-    return f"{float(Context(digits, ROUND_FLOOR).create_decimal(x)):.{digits}g}"
-
-
-def text_ceil(x: float, digits: int = 6) -> str:
-    """Print an upper bound in few digits, never below it."""
-    return f"{float(Context(digits, ROUND_CEILING).create_decimal(x)):.{digits}g}"
-
-
-def decimal(value: Fraction) -> str:
-    """Print a fraction exactly: as a decimal where a short one exists, else as a quotient."""
-    shown = f"{float_floor(value):.12g}"
-    return shown if Fraction(shown) == value else str(value)
-
-
-def decimal_up(value: Fraction) -> str:
-    """Print a budget: exactly where that is short, else rounded up, which is the weaker and so still true claim."""
-    exact = decimal(value)
-    if len(exact) <= 12:
-        return exact
-    if not Fraction(1, 10**300) < value < 10**300:
-        # Beyond the floats, and where they have fewer digits.
-        return str(_SEVEN_UP.divide(Decimal(value.numerator), Decimal(value.denominator)))
-    digits = 6 - math.floor(math.log10(value))
-    return (
-        f"{float(Fraction(math.ceil(value * Fraction(10) ** digits)) / Fraction(10) ** digits):.7g}"
-    )

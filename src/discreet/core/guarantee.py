@@ -15,7 +15,9 @@ from typing import Any, Literal
 
 from discreet.core.calls import explained_record
 from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError, unknown_name
-from discreet.core.exact import Exact, decimal, decimal_up, to_measure, to_positive
+from discreet.core.exact import Exact, to_measure, to_positive
+from discreet.core.printed import decimal, decimal_up
+from discreet.core.statements import state
 
 __all__ = [
     "ApproxDP",
@@ -26,10 +28,10 @@ __all__ = [
     "Neighbors",
     "PointScope",
     "PureDP",
-    "RoadScope",
     "Scope",
     "ZeroConcentratedDP",
     "guarantee_from_dict",
+    "read_unit",
 ]
 
 Neighbors = Literal["add-remove-one", "replace-one", "add-remove-person", "replace-person"]
@@ -41,6 +43,40 @@ _MEANING: dict[str, str] = {
     "add-remove-person": "all records of one person added or removed",
     "replace-person": "all records of one person replaced",
 }
+
+
+_UNIT_WORD = r"°?[^\W\d_]{1,16}[0-9]?"
+_UNIT = re.compile(rf"1|%|°|{_UNIT_WORD}(?:-{_UNIT_WORD})?")
+"""One word, or two that a hyphen joins: a unit stands in the sentence of a guarantee, where more would be a claim."""
+
+
+def read_unit(unit: object, field: str = "unit") -> str:
+    """Read the name of a unit of distance: one word such as km, or two with a hyphen between them.
+
+    Parameters
+    ----------
+    unit
+        The name: words of at most 16 letters, each with a digit after it or not; or 1, % or °.
+    field
+        Argument that the message names.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else, such as a sentence.
+
+    Examples
+    --------
+    >>> read_unit("m2"), read_unit("nautical-mile")
+    ('m2', 'nautical-mile')
+    >>> read_unit("km, all pairs")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: unit: expected one word such as km or nautical-mile, got 'km, all pairs'
+    """
+    if not isinstance(unit, str) or not _UNIT.fullmatch(unit):
+        got = repr(unit) if isinstance(unit, str) else type(unit).__name__
+        raise InvalidProblemError(field, "one word such as km or nautical-mile", got[:60])
+    return unit
 
 
 @explained_record("dc.PureDP(1, neighbors='add-remove-person')")
@@ -77,11 +113,8 @@ likelier on one dataset than on a neighbor
         _set(self, epsilon=to_measure(epsilon, "epsilon"), neighbors=_known(neighbors))
 
     def __str__(self) -> str:
-        e = decimal_up(self.epsilon)
-        return (
-            f"{e}-differentially private (neighbors: {_MEANING[self.neighbors]}): no output is more than "
-            f"{_factor(e)} times likelier on one dataset than on a neighbor"
-        )
+        e, meaning = decimal_up(self.epsilon), _MEANING[self.neighbors]
+        return state("pure differential privacy", epsilon=e, neighbors=meaning, factor=_factor(e))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -124,10 +157,13 @@ class ApproxDP:
         _set(self, epsilon=to_measure(epsilon, "epsilon"), delta=small, neighbors=_known(neighbors))
 
     def __str__(self) -> str:
-        e, d = decimal_up(self.epsilon), decimal_up(self.delta)
-        return (
-            f"({e}, {d})-differentially private (neighbors: {_MEANING[self.neighbors]}): no set of outputs has more "
-            f"than {_factor(e)} times the probability on one dataset than on a neighbor, plus {d}"
+        e = decimal_up(self.epsilon)
+        return state(
+            "approximate differential privacy",
+            epsilon=e,
+            delta=decimal_up(self.delta),
+            neighbors=_MEANING[self.neighbors],
+            factor=_factor(e),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,11 +201,8 @@ class ZeroConcentratedDP:
         _set(self, rho=to_measure(rho, "rho"), neighbors=_known(neighbors))
 
     def __str__(self) -> str:
-        rho = decimal_up(self.rho)
-        return (
-            f"{rho}-zero-concentrated differentially private (neighbors: {_MEANING[self.neighbors]}): "
-            f"the Rényi divergence of each order a > 1 between neighbors is at most {decimal_up(self.rho)} a"
-        )
+        rho, meaning = decimal_up(self.rho), _MEANING[self.neighbors]
+        return state("zero-concentrated differential privacy", rho=rho, neighbors=meaning)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -231,7 +264,7 @@ class PointScope:
     ----------
     region
         SHA-256 of the region: how its coordinates become a plane, its outline, and how far outside of it points are
-        still taken. It names no mesh: two mechanisms on different meshes of one region compose.
+        still taken. Two mechanisms of different forms for one region compose.
 
     Examples
     --------
@@ -258,41 +291,6 @@ another at d km; for any two points of the region, not only for its places
         return cls(data["region"])
 
 
-@dataclass(frozen=True)
-class RoadScope:
-    """What a metric guarantee says between any two points of a road network, at their distance along the roads.
-
-    Parameters
-    ----------
-    roads
-        SHA-256 of the roads: their unit, how they join, and their lengths. It names no cuts: two mechanisms for one
-        network compose, whatever parts they cut it into.
-
-    Examples
-    --------
-    >>> print(MetricDP(2, "km", scope=RoadScope("0" * 64)))
-    metric differential privacy at 2 per km: no report is more than e^(2 d) times likelier from one point than from \
-another at d km; for any two points on the roads, d being the way along them, which may be much longer than the distance
-    """
-
-    roads: str
-
-    def __post_init__(self) -> None:
-        if not _is_digest(self.roads):
-            raise InvalidProblemError("roads", "a SHA-256 in hexadecimal", "another text")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return _plain(self)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RoadScope:
-        """Read what :meth:`to_dict` wrote."""
-        if data.keys() != {"roads"} or not isinstance(data["roads"], str):
-            raise InvalidProblemError("scope", "the digest of roads", "something else")
-        return cls(data["roads"])
-
-
 @explained_record("dc.MetricDP(1, unit='km')")
 @dataclass(frozen=True, init=False)
 class MetricDP:
@@ -303,7 +301,7 @@ class MetricDP:
     epsilon
         The budget in nats *per unit of distance*, exact and positive.
     unit
-        The unit of distance. It must be the unit of the metric space on which the guarantee is used.
+        The unit of distance, one word. It must be the unit of the metric space on which the guarantee is used.
     radius
         Only pairs at most this far apart are constrained directly (the papers' neighbor threshold); ``None`` for
         all pairs, the strong statement. Pairs farther apart are then protected by chains of neighbors: the
@@ -315,7 +313,7 @@ class MetricDP:
     Raises
     ------
     InvalidProblemError
-        For parameters that are not positive finite numbers, or an empty unit.
+        For parameters that are not positive finite numbers, or a unit that is more than one.
 
     Examples
     --------
@@ -330,7 +328,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
     epsilon: Fraction
     unit: str
     radius: Fraction | None
-    scope: Scope | PointScope | RoadScope | None
+    scope: Scope | PointScope | None
 
     def __init__(
         self,
@@ -338,39 +336,34 @@ e^(1.5 d) times likelier from one secret than from another at d km
         unit: str,
         radius: Exact | None = None,
         *,
-        scope: Scope | PointScope | RoadScope | None = None,
+        scope: Scope | PointScope | None = None,
     ) -> None:
-        named: object = unit
-        if not isinstance(named, str) or not named.strip():
-            raise InvalidProblemError("unit", "the name of a unit of distance", repr(named))
-        if not isinstance(scope, Scope | PointScope | RoadScope | None):
+        if not isinstance(scope, Scope | PointScope | None):
             raise InvalidProblemError(
                 "scope", "what `design` fills in, or none", type(scope).__name__
             )
         near = None if radius is None else to_measure(radius, "radius")
-        if near is not None and isinstance(scope, PointScope | RoadScope):
-            raise InvalidProblemError(
-                "radius", "none: all points of a region, or of roads, are bound", radius
-            )
-        _set(self, epsilon=to_measure(epsilon, "epsilon"), unit=unit, radius=near, scope=scope)
+        if near is not None and isinstance(scope, PointScope):
+            raise InvalidProblemError("radius", "none: all points of a region are bound", radius)
+        _set(
+            self,
+            epsilon=to_measure(epsilon, "epsilon"),
+            unit=read_unit(unit),
+            radius=near,
+            scope=scope,
+        )
 
     def __str__(self) -> str:
         e = decimal_up(self.epsilon)
         near = None if self.radius is None else decimal(self.radius)
         where = "" if near is None else f" between secrets at most {near} {self.unit} apart"
         scope = self.scope
-        secret = "point" if isinstance(scope, PointScope | RoadScope) else "secret"
-        beyond = "" if not isinstance(scope, Scope) else f"; {self._beyond(scope)}"
+        secret = "point" if isinstance(scope, PointScope) else "secret"
+        beyond = f"; {self.beyond_in_words}" if isinstance(scope, Scope) else ""
         if isinstance(scope, PointScope):
             beyond = "; for any two points of the region, not only for its places"
-        if isinstance(scope, RoadScope):
-            beyond = (
-                "; for any two points on the roads, d being the way along them, "
-                "which may be much longer than the distance"
-            )
-        return (
-            f"metric differential privacy at {e} per {self.unit}{where}: no report is more than e^({e} d) times "
-            f"likelier from one {secret} than from another at d {self.unit}{beyond}"
+        return state(
+            "metric privacy", epsilon=e, unit=self.unit, where=where, secret=secret, beyond=beyond
         )
 
     @property
@@ -378,7 +371,18 @@ e^(1.5 d) times likelier from one secret than from another at d km
         """The scope, where it is that of a finite space; ``None`` where there is none, or it is of points."""
         return self.scope if isinstance(self.scope, Scope) else None
 
-    def _beyond(self, scope: Scope) -> str:
+    @property
+    def links_in_words(self) -> str:
+        """The constraints beyond what was stated, which a lower bound on the loss assumes as well."""
+        joined = 0 if self.space_scope is None else self.space_scope.joined
+        return f" and {joined} added links beyond the radius" if joined else ""
+
+    @property
+    def beyond_in_words(self) -> str:
+        """What holds for pairs beyond the radius; empty without a space."""
+        scope = self.space_scope
+        if scope is None:
+            return ""
         if scope.all_pairs_epsilon is None:
             return (
                 f"nothing is promised between {scope.components} separate groups of the {scope.n_secrets} secrets, "
@@ -387,9 +391,9 @@ e^(1.5 d) times likelier from one secret than from another at d km
         if self.radius is None and scope.all_pairs_epsilon == self.epsilon:
             return f"for all pairs of the {scope.n_secrets} secrets"
         links = f", {scope.joined} of them added to join separate groups" if scope.joined else ""
-        return (
-            f"for all pairs of the {scope.n_secrets} secrets this implies "
-            f"{decimal_up(scope.all_pairs_epsilon)} per {self.unit}, through chains of constraints{links}"
+        e = decimal_up(scope.all_pairs_epsilon)
+        return state(
+            "chains of constraints", n=scope.n_secrets, epsilon=e, unit=self.unit, links=links
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -444,8 +448,7 @@ class KAnonymity:
         _set(self, k=whole, quasi_identifiers=tuple(quasi_identifiers))
 
     def __str__(self) -> str:
-        known = f"{self.k}-anonymous in {', '.join(self.quasi_identifiers)}"
-        return f"{known}: each combination of their published values is shared by {self.k} records or more"
+        return state("k-anonymity", k=self.k, columns=", ".join(self.quasi_identifiers))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -496,9 +499,7 @@ def _from_dict(data: dict[str, Any]) -> Guarantee:
             raise InvalidProblemError("guarantee", "a known kind of guarantee", repr(other))
 
 
-def _scope(data: dict[str, Any]) -> Scope | PointScope | RoadScope:
-    if "roads" in data:
-        return RoadScope.from_dict(data)
+def _scope(data: dict[str, Any]) -> Scope | PointScope:
     return PointScope.from_dict(data) if "region" in data else Scope.from_dict(data)
 
 
@@ -506,7 +507,7 @@ def _is_digest(text: object) -> bool:
     return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
 
 
-def _plain(record: Guarantee | Scope | PointScope | RoadScope) -> dict[str, Any]:
+def _plain(record: Guarantee | Scope | PointScope) -> dict[str, Any]:
     """Fields of a record as JSON knows them: fractions as text, records as mappings."""
     return {field.name: _json(getattr(record, field.name)) for field in fields(record)}
 
@@ -518,7 +519,7 @@ def _factor(epsilon: str) -> str:
 
 def _json(value: object) -> object:
     match value:
-        case Scope() | PointScope() | RoadScope():
+        case Scope() | PointScope():
             return value.to_dict()
         case Fraction():
             return str(value)

@@ -163,7 +163,11 @@ def _kept(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
         _watch()
     finally:
         _compilation.end()
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    try:
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    except RuntimeError:
+        # No folder can be written, as in an account without a home: kernels are compiled in each process.
+        compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
     _separate(compiled)
     return cast("F", compiled)
 

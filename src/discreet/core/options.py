@@ -6,8 +6,11 @@ Messages name the argument, what was expected, and the type that came; never a v
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Iterable, Mapping
-from numbers import Real
+from dataclasses import fields
+from decimal import Decimal
+from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "array_of",
     "callback",
+    "check_fields",
     "instance_of",
     "items_of",
     "mapping",
     "name_of",
+    "path_of",
     "positive_seconds",
     "relative_gap",
     "whole_number",
@@ -63,6 +68,59 @@ def instance_of(
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "str": (str, "text"),
+    "int": (int | np.integer, "a whole number"),
+    "float": (Real, "a number"),
+    "Exact": ((str, Rational, float, np.number, Decimal), "a number, or its text"),
+}
+
+
+def check_fields(record: Any, limits: Mapping[str, int]) -> None:  # noqa: ANN401 - any record
+    """Refuse fields of a record whose values are not of the simple type that is stated for them, or too large.
+
+    Parameters
+    ----------
+    record
+        A dataclass. Fields of other types than text and numbers, each with or without ``None``, are not looked at.
+    limits
+        Field -> its largest value.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> check_fields(make_dataclass("Trial", [("samples", "int | None")])("many"), {})
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: samples: expected a whole number, got str
+    """
+    for field in fields(record):
+        value, stated = getattr(record, field.name), str(field.type)
+        kind, expected = _KINDS.get(stated.removesuffix(" | None"), (object, ""))
+        if value is None and stated.endswith("None"):
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise InvalidProblemError(field.name, expected, type(value).__name__)
+        if field.name in limits and not 0 <= value <= limits[field.name]:
+            expected = f"a number from 0 to {limits[field.name]:,}"
+            raise InvalidProblemError(field.name, expected, _shown(value))
+
+
+def path_of(value: Any, field: str) -> str:  # noqa: ANN401 - as it came
+    """Return a path as text.
+
+    Examples
+    --------
+    >>> path_of("people.csv", "source")
+    'people.csv'
+    >>> path_of(3, "source")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: source: expected a path, got int
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidProblemError(field, "a path", type(value).__name__)
+    return os.fspath(value)
 
 
 def relative_gap(value: Any, *, optional: bool = True) -> None:  # noqa: ANN401 - as it came

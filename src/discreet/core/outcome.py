@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core.printed import at_least, at_most, bounds
+from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
@@ -101,6 +102,9 @@ class Provenance:
         True when randomness came from anything but the operating system: the outcome is then not private.
     versions
         Software versions.
+    charge
+        Release id in a ledger ("release" and 20 hexadecimal digits), "charged to no ledger", or empty for outcomes that
+        spend no budget and for files of earlier versions.
 
     Examples
     --------
@@ -114,6 +118,7 @@ class Provenance:
     method_trace: tuple[str, ...] = ()
     seeded: bool = False
     versions: Mapping[str, str] = field(default_factory=versions)
+    charge: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -127,6 +132,7 @@ class Provenance:
             "method_trace": list(self.method_trace),
             "seeded": self.seeded,
             "versions": dict(self.versions),
+            **({"charge": self.charge} if self.charge else {}),
         }
 
     @classmethod
@@ -138,11 +144,12 @@ class Provenance:
         public = tuple(PublicInput(**entry) for entry in data["assumed_public"])
         parameters, versions = dict(data["parameters"]), dict(data["versions"])
         trace = tuple(data["method_trace"])
-        words = [data["method"], *trace, *versions, *versions.values(), *parameters]
+        charge = data.get("charge", "")
+        words = [data["method"], charge, *trace, *versions, *versions.values(), *parameters]
         words += [word for one in public for word in (one.name, one.digest, one.description)]
         if not all(isinstance(word, str) for word in words):
             raise InvalidProblemError("provenance", "words", "others")
-        return cls(data["method"], parameters, public, trace, data["seeded"], versions)
+        return cls(data["method"], parameters, public, trace, data["seeded"], versions, charge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,16 +207,15 @@ class Design(Generic[ProblemT, WitnessT]):
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __repr__(self) -> str:
-        bound = "no lower bound" if self.lower is None else f"at least {text_floor(self.lower)}"
+        bound = "no lower bound" if self.lower is None else f"at least {at_least(self.lower)}"
+        bound += self.guarantee.links_in_words
         return (
-            f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {text_ceil(self.upper)}, "
+            f"Design({self.channel.n_secrets} secrets, {self.channel.n_reports} reports, loss {at_most(self.upper)}, "
             f"{bound}, {verdict_of(self)})"
         )
 
     def _repr_html_(self) -> str:
-        lower = "none" if self.lower is None else text_floor(self.lower)
-        gap = "" if self.gap is None else f", gap {self.gap:.2%}"
-        loss = f"expected loss {text_ceil(self.upper)}, lower bound {lower}{gap}"
+        loss = f"expected loss {bounds(self.lower, self.upper)}"
         space = getattr(self.problem, "space", None)
         points, picture = getattr(space, "points", None), ""
         if space is not None and points is not None and len(points) == self.channel.n_secrets:
@@ -301,6 +307,24 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
     certificate: Certificate
     provenance: Provenance
     diagnostics: DiagnosticsT
+
+    def bound_in_words(self) -> str:
+        """State which tables `diagnostics.lower` is a lower bound for.
+
+        Examples
+        --------
+        >>> from discreet import Certificate, KAnonymity
+        >>> made = Anonymization([], KAnonymity(2, ("age",)), Certificate(()), Provenance("by hand"), {})
+        >>> made.bound_in_words()
+        'no table whose equivalence classes have 2 rows or more and that suppresses no row loses less'
+        """
+        some = self.provenance.parameters.get("suppress")
+        words = ", suppressed rows at the cost of all their cells," if some else ""
+        return state(
+            "bound of tables",
+            k=self.guarantee.k,
+            suppression=words or " and that suppresses no row",
+        )
 
     def __repr__(self) -> str:
         names = ", ".join(self.guarantee.quasi_identifiers)

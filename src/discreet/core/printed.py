@@ -1,14 +1,59 @@
-"""What may come from a file or from the network, made fit for a terminal.
+"""Numbers and foreign text as people read them.
+
+Every bound, interval end, share, loss and probability that a page, a command or a ``repr`` prints is formatted here.
+A number is converted to a fraction exactly and rounded once, in the direction that the function's name states, so that
+what is printed is true of the number itself: an upper bound is never printed below it, a lower bound never above it.
+``0 %`` and ``100 %`` are printed of exactly these values only.
 
 A terminal obeys some characters: they move the cursor, change colors, turn the direction of text around. A name with
-such characters, or with a line end, could print a verdict of its own.
+such characters, or with a line end, could print a verdict of its own: :func:`one_line` escapes them.
 """
 
 from __future__ import annotations
 
+import math
 import unicodedata
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, SupportsIndex
 
-__all__ = ["LONGEST", "one_line"]
+from discreet.core.exact import float_floor
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+__all__ = [
+    "LONGEST",
+    "at_least",
+    "at_most",
+    "bounds",
+    "count",
+    "decimal",
+    "decimal_down",
+    "decimal_up",
+    "estimate",
+    "excess",
+    "facts",
+    "gap",
+    "in_columns",
+    "interval",
+    "missed_gap",
+    "one_line",
+    "position",
+    "seconds",
+    "share",
+    "share_at_least",
+    "share_at_most",
+]
+
+Number = float | Fraction | None
+"""What is printed: a float stands for its exact binary value, ``None`` is printed as "none"."""
+
+_MAX_WHOLE_DIGITS = 15
+"""Digits up to which the integer part of a number is printed in full, without an exponent."""
+
+_MAX_DECIMAL_CHARACTERS = 12
+"""Characters up to which a budget is printed exactly."""
 
 LONGEST = 1_000
 """Characters of a value that are printed, unless said otherwise."""
@@ -44,6 +89,258 @@ def one_line(value: object, most: int = LONGEST) -> str:
     return shown if len(shown) <= most else f"{shown[:most]}... ({len(text)} characters)"
 
 
+def facts(pairs: Iterable[tuple[str, object]]) -> str:
+    """Lay out names and values in two columns; each takes one line, wherever it comes from.
+
+    Examples
+    --------
+    >>> print(facts([("k", 5), ("rows", 12)]))
+    k     5
+    rows  12
+    """
+    return in_columns([(one_line(name), one_line(value)) for name, value in pairs])
+
+
+def in_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Lay out rows of cells in columns, two spaces apart.
+
+    Parameters
+    ----------
+    rows
+        Rows of equally many cells, each on one line.
+    right
+        Columns that are aligned to the right, counted from 0.
+
+    Examples
+    --------
+    >>> print(in_columns([("name", "n"), ("a", "10")], right=[1]))
+    name   n
+    a     10
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
 def _is_plain(one: str) -> bool:
     """Tell whether a character only shows itself; spaces of other widths do, and count as not printable."""
     return one.isprintable() or unicodedata.category(one) == "Zs"
+
+
+def at_least(value: Number, digits: int = 6, unit: str = "") -> str:
+    """Format a lower bound, rounded down to some significant digits; the integer part is never rounded away.
+
+    Examples
+    --------
+    >>> at_least(0.9999999), at_least(1234567.8), at_least(Fraction(1, 3), 3, "km"), at_least(None)
+    ('0.999999', '1,234,567', '0.333 km', 'none')
+    """
+    return _significant(value, digits, ROUND_FLOOR, unit)
+
+
+def at_most(value: Number, digits: int = 6, unit: str = "") -> str:
+    """Format an upper bound, rounded up as :func:`at_least` rounds down.
+
+    Examples
+    --------
+    >>> at_most(0.1234561), at_most(1234567.8), at_most(Fraction(1, 10**7), 3), at_most(math.inf)
+    ('0.123457', '1,234,568', '1e-7', 'infinite')
+    """
+    return _significant(value, digits, ROUND_CEILING, unit)
+
+
+def estimate(value: Number, digits: int = 6, unit: str = "") -> str:
+    """Format a number that bounds nothing, such as an answer or a running time, rounded to the nearest.
+
+    Examples
+    --------
+    >>> estimate(1234567.8), estimate(0.1234567, 3), estimate(12, unit="km")
+    ('1,234,568', '0.123', '12 km')
+    """
+    return _significant(value, digits, ROUND_HALF_EVEN, unit)
+
+
+def interval(low: Number, high: Number, digits: int = 6) -> tuple[str, str]:
+    """Format both ends of an interval, rounded outward.
+
+    Examples
+    --------
+    >>> interval(1234567.2, 1234567.8)
+    ('1,234,567', '1,234,568')
+    """
+    return at_least(low, digits), at_most(high, digits)
+
+
+def share(value: Number, decimals: int = 2) -> str:
+    """Format a share or a probability in percent, rounded to the nearest; 0 % and 100 % are exact.
+
+    Examples
+    --------
+    >>> share(Fraction(1, 8)), share(1e-9), share(0.99999999), share(0), share(1)
+    ('12.5 %', 'below 0.01 %', 'above 99.99 %', '0 %', '100 %')
+    """
+    return _percent(value, decimals, ROUND_HALF_EVEN)
+
+
+def share_at_least(value: Number, decimals: int = 2) -> str:
+    """Format a lower bound on a share in percent, rounded down.
+
+    Examples
+    --------
+    >>> share_at_least(Fraction(2, 3)), share_at_least(0.99999999), share_at_least(1e-9)
+    ('66.66 %', 'above 99.99 %', 'above 0 %')
+    """
+    return _percent(value, decimals, ROUND_FLOOR)
+
+
+def share_at_most(value: Number, decimals: int = 2) -> str:
+    """Format an upper bound on a share in percent, rounded up.
+
+    Examples
+    --------
+    >>> share_at_most(Fraction(2, 3)), share_at_most(0.99999999), share_at_most(1e-9), share_at_most(Fraction(3, 2))
+    ('66.67 %', 'below 100 %', 'below 0.01 %', '150 %')
+    """
+    return _percent(value, decimals, ROUND_CEILING)
+
+
+def gap(lower: Number, upper: Number, decimals: int = 2) -> str:
+    """Format ``(upper - lower) / upper`` in percent, computed exactly and rounded up; 0 % where the bounds meet.
+
+    Examples
+    --------
+    >>> gap(0.75, 1.0), gap(0.0, 0.0), gap(None, 1.0)
+    ('25 %', '0 %', 'none')
+    """
+    if lower is None or upper is None or not math.isfinite(upper):
+        return "none"
+    rest = Fraction(upper) - Fraction(lower)
+    return share_at_most(rest / Fraction(upper) if rest > 0 else Fraction(0), decimals)
+
+
+def bounds(lower: Number, upper: Number) -> str:
+    """Format a loss with its lower bound and, where both are known, the gap between them.
+
+    Examples
+    --------
+    >>> bounds(0.75, 1.0), bounds(None, 1.0)
+    ('1, lower bound 0.75, gap 25 %', '1, lower bound none')
+    """
+    stated = f"{at_most(upper)}, lower bound {at_least(lower)}"
+    return stated if lower is None or upper is None else f"{stated}, gap {gap(lower, upper)}"
+
+
+def missed_gap(target: float, lower: Number, upper: Number, scope: str = "") -> str:
+    """Format the message about a gap that was asked for and not reached.
+
+    Examples
+    --------
+    >>> missed_gap(0.01, 0.75, 1.0)
+    'asked for a gap of 1 %, reached 25 %'
+    """
+    return f"asked for a gap of {share(target)}{scope and f' {scope}'}, reached {gap(lower, upper)}"
+
+
+def excess(
+    lower: float | Fraction | None, upper: float | Fraction | None, decimals: int = 2
+) -> str:
+    """Format ``upper / lower - 1`` in percent, computed exactly and rounded up; "none" without a positive bound.
+
+    Examples
+    --------
+    >>> excess(1.0, 1.25), excess(None, 1.0)
+    ('25 %', 'none')
+    """
+    if upper is None or not lower or not math.isfinite(upper):
+        return "none"
+    return share_at_most(Fraction(upper) / Fraction(lower) - 1, decimals)
+
+
+def count(value: SupportsIndex) -> str:
+    """Format a whole number exactly, with commas.
+
+    Examples
+    --------
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{value.__index__():,}"
+
+
+def seconds(value: Number) -> str:
+    """Format a running time.
+
+    Examples
+    --------
+    >>> seconds(12.345), seconds(0.0)
+    ('12.3 s', '0 s')
+    """
+    return estimate(value, 3, "s")
+
+
+def position(value: float | Fraction, decimals: int = 1) -> str:
+    """Format a coordinate of a drawing, which nobody reads.
+
+    Examples
+    --------
+    >>> position(12.349), position(3.0)
+    ('12.3', '3')
+    """
+    return str(round(float(value), decimals)).removesuffix(".0")
+
+
+def decimal(value: Fraction) -> str:
+    """Format a fraction exactly: as a decimal where a short one exists, else as a quotient."""
+    shown = f"{float_floor(value):.12g}"
+    return shown if Fraction(shown) == value else str(value)
+
+
+def decimal_up(value: Fraction) -> str:
+    """Format a budget: exactly where that is short, else rounded up, which is the weaker and so still true claim."""
+    exact = decimal(value)
+    return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_most(value, 7)
+
+
+def decimal_down(value: Fraction) -> str:
+    """Format what is left of a budget: exactly where that is short, else rounded down."""
+    exact = decimal(value)
+    return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_least(value, 7)
+
+
+def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: "infinite", -math.inf: "-infinite"}.get(value, "not a number")
+    number = Fraction(value)
+    whole = min(_size(number) + 1, _MAX_WHOLE_DIGITS)
+    context = Context(max(digits, whole, 1), rounding)
+    shown = context.normalize(_divided(number, context))
+    fixed = not number or -5 < shown.adjusted() <= _MAX_WHOLE_DIGITS
+    return f"{shown:,f} {unit}".rstrip() if fixed else f"{shown:e} {unit}".rstrip()
+
+
+def _percent(value: Number, decimals: int, rounding: str) -> str:
+    if value is None:
+        return "none"
+    percent = 100 * Fraction(value)
+    least = Fraction(1, 10**decimals)
+    if 0 < percent < least:
+        return "above 0 %" if rounding == ROUND_FLOOR else f"below {estimate(least)} %"
+    if 100 - least < percent < 100:
+        return "below 100 %" if rounding == ROUND_CEILING else f"above {estimate(100 - least)} %"
+    return f"{_significant(percent, _size(percent) + 1 + decimals, rounding)} %"
+
+
+def _size(number: Fraction) -> int:
+    """Return the power of ten of the first digit: the floor of the decimal logarithm."""
+    return _divided(number, Context(1, ROUND_DOWN)).adjusted() if number else 0
+
+
+def _divided(number: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(int(number.numerator)), Decimal(int(number.denominator)))

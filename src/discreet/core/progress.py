@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from discreet.core.options import callback
+from discreet.core.printed import at_least, at_most, gap, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ class Progress:
     Examples
     --------
     >>> print(Progress(1.5, "columns", done=3, total=10, lower=0.9, upper=1.0))
-    1.5 s, columns, 3 of 10, loss 1, gap 10.00%
+    1.5 s, columns, 3 of 10, loss 1, gap 10 %
     >>> Progress(0.1, "kernel").gap is None
     True
     """
@@ -57,15 +58,15 @@ class Progress:
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
 
     def __str__(self) -> str:
-        parts = [self.stage] if self.elapsed is None else [f"{self.elapsed:.1f} s", self.stage]
+        parts = [self.stage] if self.elapsed is None else [seconds(self.elapsed), self.stage]
         if self.done is not None:
             parts.append(f"{self.done}" if self.total is None else f"{self.done} of {self.total}")
         if self.upper is not None:
-            parts.append(f"loss {self.upper:.6g}")
+            parts.append(f"loss {at_most(self.upper)}")
         elif self.lower is not None:
-            parts.append(f"loss at least {self.lower:.6g}")
+            parts.append(f"loss at least {at_least(self.lower)}")
         if self.gap is not None:
-            parts.append(f"gap {self.gap:.2%}")
+            parts.append(f"gap {gap(self.lower, self.upper)}")
         return ", ".join(parts)
 
 

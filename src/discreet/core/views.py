@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core.printed import share
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -170,7 +172,7 @@ def row_on_map(
     x, y = placed[secret]
     outline = 'fill="none" stroke="currentColor" stroke-width="1.5"'
     ring = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{near + 2:.1f}" {outline}/>'
-    label = f"Where secret {secret} is reported; the area of a disc is the chance, the likeliest {row.max():.2g}"
+    label = f"Where secret {secret} is reported, the likeliest with {share(float(row.max()))}; areas are chances"
     caption = f"<p><small>{escape(label)}. The ring marks the secret.</small></p>"
     return _svg(grey + discs + ring, label, _SIDE, placed[:, 1].max() + 12) + caption
 

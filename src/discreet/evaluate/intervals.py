@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate, interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -63,9 +64,8 @@ class Estimate:
         return cls(float(value), float(value), float(value))
 
     def __str__(self) -> str:
-        if self.trials is None:
-            return f"{self.value:.4g}"
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
+        ends = "" if self.trials is None else f" [{', '.join(interval(self.low, self.high, 4))}]"
+        return f"{estimate(self.value, 4)}{ends}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an end that is not finite has none."""
@@ -162,7 +162,7 @@ def bounded_mean(values: ArrayLike, least: float, most: float, *, failure: float
     if given.ndim != 1 or given.size < 2:
         raise InvalidProblemError("values", "two numbers or more", f"shape {given.shape}")
     if not (least <= float(given.min()) and float(given.max()) <= most):
-        raise InvalidProblemError("values", f"numbers from {least:g} to {most:g}", "others")
+        raise InvalidProblemError("values", f"numbers from {least} to {most}", "others")
     n, mean, tail = given.size, float(given.mean()), math.log(4 / failure)
     reach = math.sqrt(2 * float(given.var(ddof=1)) * tail / n)
     reach += 7 * (most - least) * tail / (3 * (n - 1))
@@ -192,7 +192,7 @@ def student_mean(values: ArrayLike, *, failure: float) -> Estimate:
     Examples
     --------
     >>> print(student_mean([1.0, 2.0, 3.0], failure=0.05))
-    2 [-0.4841, 4.484]
+    2 [-0.4842, 4.485]
     """
     from scipy.special import stdtrit
 

@@ -1,8 +1,8 @@
 """Rows in lazy and distributed frames, grouped where they are: only counts by region and size are collected.
 
 No row of a lazy frame has a position, and its regions are not joined to the public list where the rows are: units are
-added up there by the labels that they have, and what comes back is one row for each path and size. Their number is
-bounded by what is public, so that a column with a label for each row is refused and not collected.
+added up there by the labels that they have, and what comes back is one row for each path and size. Rows whose labels
+are not in the public lists are one group, so that the number of groups is bounded by what is public.
 """
 
 from __future__ import annotations
@@ -12,24 +12,22 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
-from discreet.hierarchy.refusals import BAD, GROUPS, SIZE, UNIT
+from discreet.hierarchy.refusals import GROUPS, LEAF, ROWS, SIZE, UNIT, WHY
 from discreet.hierarchy.regions import place_rows
-from discreet.tables.frames import collect, name_rows, text_of, whole_of
+from discreet.tables.frames import collect
+from discreet.tables.keys import key_of, key_text, whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
 
-__all__ = ["grouped_cells", "is_remote"]
-
-LAST = "discreet last {}"
-"""Columns of our own: the last label of a column of the region path among the rows of a unit."""
+__all__ = ["collect_remote", "is_remote", "listed_keys", "remote_groups"]
 
 
 def is_remote(source: Any) -> bool:  # noqa: ANN401 - anything
-    """Tell whether a table is lazy, and of a library whose rows have no order: all lazy ones but Polars."""
+    """Test whether a table is lazy, and of a library whose rows have no order: all lazy ones but Polars."""
     try:
         table = nw.from_native(source)
     except (TypeError, nw.exceptions.DuplicateError):
@@ -37,79 +35,86 @@ def is_remote(source: Any) -> bool:  # noqa: ANN401 - anything
     return isinstance(table, nw.LazyFrame) and not table.implementation.is_polars()
 
 
-def grouped_cells(source: Any, public: Public, named: Named, frame: Frame) -> Any:  # noqa: ANN401 - a lazy frame of any library
+def listed_keys(
+    table: Any,  # noqa: ANN401 - a lazy frame
+    labels: Mapping[str, Sequence[str]],
+    reasons: Mapping[str, int],
+    why: nw.Expr,
+) -> tuple[list[nw.Expr], nw.Expr]:
+    """Return expressions for the keys of columns, all empty in rows that do not count, and for the reason.
+
+    Parameters
+    ----------
+    table
+        The lazy frame.
+    labels
+        Column -> its public keys.
+    reasons
+        Column -> number of the reason for other keys.
+    why
+        Reason by the other columns, 0 for none.
+    """
+    keys = {name: key_of(table, name) for name in labels}
+    for name in reversed(labels):
+        listed = keys[name].is_in(list(dict.fromkeys(labels[name])))
+        why = nw.when(listed).then(why).otherwise(nw.lit(reasons[name]))
+    shown = [
+        nw.when(why == 0).then(key).otherwise(nw.lit("")).alias(name) for name, key in keys.items()
+    ]
+    return shown, why.cast(nw.Int64)
+
+
+def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> Any:  # noqa: ANN401 - a lazy frame of any library
     """Group the rows of a lazy frame by unit, and units by region and size; collect these groups.
 
     Returns
     -------
     DataFrame
-        Region, size, number of units and whether any is bad; where public units are matched by name, a row for each
-        unit with its name.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a table that its library cannot compute, names that come twice, or more groups than can be. No value is
-        quoted.
+        Region, size, reason and number of units and rows; where public units are matched by name, a row for each unit
+        with its name.
     """
-    argument, persons = named.argument, named.size is None
-    columns = list(public.columns)
-    try:
-        table = nw.from_native(source).select(*named.columns(public))
-        number = named.quantity if persons else named.size
-        most = frame.max_quantity if persons else frame.max_size
-        if number is None:
-            size, bad = nw.lit(1).cast(nw.Int64), nw.lit(0).cast(nw.Int64)
-        else:
-            size, fine = whole_of(table, number)
-            size, bad = size.clip(upper_bound=most), (~fine).cast(nw.Int64)
-        once = named.person if persons else named.unit
-        if once is not None:
-            _refuse_again(table, once, argument)
-        texts = [text_of(table, name, name).alias(name) for name in columns]
-        keys = [] if named.unit is None else [text_of(table, named.unit, named.unit).alias(UNIT)]
-        table = table.select(*texts, *keys, size.alias(SIZE), bad.alias(BAD))
-        if keys:
-            missing = (nw.col(UNIT) == "").cast(nw.Int64)
-            table = table.with_columns((nw.col(BAD) + missing).alias(BAD))
-        if persons:
-            table = _by_unit(table, columns)
-        if public.units is not None:
-            return place_rows(_eager(table, argument), public.columns, public.tree)
+    table = nw.from_native(source).select(*named.columns(public))
+    persons = named.size is None
+    number, most = (named.quantity, frame.max_quantity) if persons else (named.size, frame.max_size)
+    size, fine = (nw.lit(1), nw.lit(value=True)) if number is None else whole_of(table, number)
+    unit = nw.lit("") if named.unit is None else key_of(table, named.unit)
+    why = nw.when(fine).then(nw.lit(0)).otherwise(nw.lit(2))
+    if named.unit is not None:
+        why = nw.when(unit == "").then(nw.lit(3)).otherwise(why)
+    paths = [public.tree.path(leaf) for leaf in public.tree.leaves.tolist()]
+    labels = {
+        name: [key_text(path[at]) if at < len(path) else "" for path in paths]
+        for at, name in enumerate(public.columns)
+    }
+    texts, why = listed_keys(table, labels, dict.fromkeys(labels, 1), why)
+    size = size.cast(nw.Int64).clip(upper_bound=most)
+    one = nw.lit(1).cast(nw.Int64)
+    table = table.select(
+        *texts,
+        nw.when(why == 0).then(unit).otherwise(nw.lit("")).alias(UNIT),
+        nw.when(why == 0).then(size).otherwise(nw.lit(0)).cast(nw.Int64).alias(SIZE),
+        why.alias(WHY),
+        one.alias(ROWS),
+    )
+    if named.unit is not None:
+        table = table.group_by(*public.columns, UNIT, WHY).agg(
+            nw.col(SIZE).sum(), nw.col(ROWS).sum()
+        )
+    if public.units is None:
         top = nw.col(SIZE).clip(upper_bound=frame.max_size)
-        cells = table.with_columns(top.alias(SIZE)).group_by(*columns, SIZE)
-        most_cells = len(frame.tree.leaves) * (frame.max_size + 1)
-        counted = cells.agg(nw.len().alias(GROUPS), nw.col(BAD).max()).head(most_cells + 1)
-        return place_rows(_eager(counted, argument), public.columns, public.tree)
-    except InvalidProblemError:
-        raise
-    except (MemoryError, KeyboardInterrupt):
+        grouped = table.with_columns(top.alias(SIZE)).group_by(*public.columns, SIZE, WHY)
+        table = grouped.agg(nw.len().alias(GROUPS), nw.col(ROWS).sum())
+    placed = place_rows(collect_remote(table, named.argument), public.columns, public.tree)
+    lost = (nw.col(WHY) == 0) & (nw.col(LEAF) < 0)
+    return placed.with_columns(nw.when(lost).then(nw.lit(1)).otherwise(nw.col(WHY)).alias(WHY))
+
+
+def collect_remote(table: Any, argument: str) -> Any:  # noqa: ANN401 - a lazy frame
+    """Collect a lazy frame as one of PyArrow or pandas, and convert it to one of Polars."""
+    try:
+        return nw.from_native(collect(table, argument).to_polars(), eager_only=True)
+    except (InvalidProblemError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - each library has errors of its own, which may quote a row
         expected = "a lazy table that its library can group"
         raise InvalidProblemError(argument, expected, type(error).__name__) from None
-
-
-def _by_unit(table: Any, columns: Sequence[str]) -> Any:  # noqa: ANN401 - a lazy frame
-    """Add up the rows of each unit; it is bad where its rows have different labels."""
-    ends = [nw.col(name).max().alias(LAST.format(at)) for at, name in enumerate(columns)]
-    firsts = [nw.col(name).min() for name in columns]
-    units = table.group_by(UNIT).agg(nw.col(SIZE).sum(), nw.col(BAD).max(), *firsts, *ends)
-    split = nw.lit(0)
-    for at, name in enumerate(columns):
-        split = split + (nw.col(name) != nw.col(LAST.format(at))).cast(nw.Int64)
-    return units.select(UNIT, *columns, SIZE, (nw.col(BAD) + split).alias(BAD))
-
-
-def _refuse_again(table: Any, column: str, argument: str) -> None:  # noqa: ANN401 - a lazy frame
-    """Refuse a name that is missing, or comes twice."""
-    names = table.select(text_of(table, column, column).alias(UNIT))
-    groups = names.group_by(UNIT).agg(nw.len().alias(GROUPS))
-    bad = groups.filter((nw.col(GROUPS) > 1) | (nw.col(UNIT) == "")).select(GROUPS).head(1)
-    if len(_eager(bad, argument)):
-        raise InvalidProblemError(column, "every name once", f"others {name_rows([])}")
-
-
-def _eager(table: Any, argument: str) -> Any:  # noqa: ANN401 - a lazy frame
-    """Collect a table as one of PyArrow or pandas, and make it one of Polars."""
-    return nw.from_native(collect(table, argument).to_polars(), eager_only=True)

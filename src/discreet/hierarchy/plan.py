@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast, final
 
+from discreet.core.budget import charge_of
 from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -14,7 +16,8 @@ from discreet.core.options import callback
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
-from discreet.core.verified import mark_verified
+from discreet.core.release import public_parameters, run_release
+from discreet.core.tree import Tree
 from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
@@ -25,21 +28,23 @@ from discreet.hierarchy.survival import check_needs
 from discreet.hierarchy.verify import PROMISES, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Sequence
     from fractions import Fraction
 
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
+    from discreet.core.release import Outputs
     from discreet.hierarchy.diagnose import Diagnosis
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.methods import Method
+    from discreet.hierarchy.problem import Units
     from discreet.hierarchy.regions import Named, Public
 
     DPForPersons = PureDP | ZeroConcentratedDP
 
-__all__ = ["Plan", "charged_after", "level_parts", "plan", "provenance_of", "solved"]
+__all__ = ["Plan", "level_parts", "plan", "provenance_of", "solved"]
 
 _BYTES = 32
 """Bytes that a count takes at least: what was counted, its noisy value, what is published, and one to work on."""
@@ -217,9 +222,11 @@ class Plan:
         *,
         budget: Budget | None = None,
         dataset: str | None = None,
+        budget_delta: Exact | None = None,
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
+        outputs: Outputs | None = None,
     ) -> Release[RegionCounts]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -230,23 +237,28 @@ class Plan:
             :class:`GroupSizes`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
+        budget_delta
+            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
             Source of chance; the operating system's by default. With any other the outcome is marked as not private.
         keep_measurements
             Whether the result carries the noisy counts. They are covered by the same guarantee and cost nothing more.
         on_progress
             Called after each stage, without times; what is told depends on the noisy counts alone.
+        outputs
+            Files that receive the counts, such as :class:`discreet.artefact.ReleaseFiles`. A ledger then keeps the
+            result until they are in place. Without them the result is only returned, and nobody can recover it.
 
         Returns
         -------
         Release
-            A :class:`~discreet.hierarchy.RegionCounts` with its guarantee, certificate and provenance.
+            A :class:`~discreet.hierarchy.RegionCounts` with its guarantee, certificate and provenance, which has the
+            release id.
 
         Raises
         ------
         InvalidProblemError
-            Before the charge as :meth:`check`; after it for rows that are refused, by column and position. The message
-            then says that the charge stays: a refusal may tell something about the rows.
+            Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
         BudgetError
             When the ledger refuses. Nothing was charged or read then.
         CertificateError
@@ -270,32 +282,52 @@ class Plan:
         >>> out.result.counts.tolist(), str(ledger.account("census").left[0])
         ([[1, 1], [0, 1], [1, 0]], '100')
         """
-        if budget is None and dataset is not None:
-            raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
-        if budget is not None and not dataset:
-            raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
-        self.check(source)
+        charge = charge_of(self.guarantee, budget, budget_delta)
         callback(on_progress)
         as_bits(bits)
-        if budget is not None and dataset:
-            budget.reserve(dataset, self.guarantee)
-        with charged_after(charged=budget is not None):
+
+        def prepare() -> None:
+            self.check(source)
+            method = cast("Hashable", self.method)
+            _load_kernels(method, self.guarantee, self.frame.tree.depth, self.frame.units)
+
+        def draw() -> Release[RegionCounts]:
             report = Reporter(on_progress, clock=None)
             report("reading the table")
-            measured = measure(
-                self._count(source),
-                self.method.kind,
-                self.guarantee,
-                levels=self.levels,
-                leaves_inherit=self.leaves_inherit,
-                bits=bits,
-            )
-            result = solved(self.method, measured, keep_measurements, report)
-            provenance = provenance_of(self.method, measured, self.declared)
-            made = Release(result, self.guarantee, Certificate(()), provenance)
-            made = replace(made, certificate=verify(made))
-            made.certificate.raise_for_failure()
-            return mark_verified(made)
+            counted = self._count(source)
+            return self.draw(counted, bits, report, keep_measurements=keep_measurements)
+
+        return run_release(
+            charge,
+            budget=budget,
+            dataset=dataset,
+            parameters=public_parameters(METHODS.name_of(self.method), self.assumed_public),
+            prepare=prepare,
+            draw=draw,
+            outputs=outputs,
+        )
+
+    def draw(
+        self,
+        counted: GroupSizes,
+        bits: UniformSource | None,
+        report: Reporter,
+        *,
+        keep_measurements: bool,
+    ) -> Release[RegionCounts]:
+        """Draw the noise, make the counts consistent, and check them, without any charge: :meth:`release` charges."""
+        measured = measure(
+            counted,
+            self.method.kind,
+            self.guarantee,
+            levels=self.levels,
+            leaves_inherit=self.leaves_inherit,
+            bits=bits,
+        )
+        result = solved(self.method, measured, keep_measurements, report)
+        provenance = provenance_of(self.method, measured, self.declared)
+        made = Release(result, self.guarantee, Certificate(()), provenance)
+        return replace(made, certificate=verify(made))
 
     def diagnose(
         self,
@@ -352,6 +384,7 @@ def plan(
     method: Method | str | None = None,
     levels: Sequence[Exact] | None = None,
     leaves_inherit: bool = True,
+    refuse_rows: bool = False,
 ) -> Plan:
     """Decide once all that public inputs can decide about a release of counts by region and size.
 
@@ -395,6 +428,10 @@ def plan(
         :func:`discreet.hierarchy.levels.choose_levels` suggests parts for a workload.
     leaves_inherit
         Whether leaves above the deepest level also have the parts of the levels below them, which nobody else has.
+    refuse_rows
+        Whether private rows that do not count are refused, after the charge. This is outside of the guarantee: the
+        refusal tells neighboring tables apart. By default such rows are left out by the rule of
+        :mod:`discreet.tables.keys`, and their number is written to standard error alone.
 
     Returns
     -------
@@ -451,7 +488,7 @@ def plan(
             raise InvalidProblemError(
                 "max_size", "the largest size that has a count of its own", "None"
             )
-        named = Named(unit, size, quantity, person)
+        named = Named(unit, size, quantity, person, refuse_rows)
         listed, declared = regions, declare_regions
         if declare_regions:
             listed = declared_regions(regions, check_columns(columns, unit), root)
@@ -559,20 +596,14 @@ def _declaration(frame: Frame) -> tuple[PublicInput, ...]:
     return (PublicInput("declaration about regions", regions.digest, _DECLARED),)
 
 
-@contextmanager
-def charged_after(*, charged: bool) -> Iterator[None]:
-    """Say of an error after the charge that the charge stays: what is refused may tell something about the rows."""
-    try:
-        yield
-    except InvalidProblemError as error:
-        if not charged:
-            raise
-        got = f"{error.got}. The budget stays charged"
-        raise InvalidProblemError(error.field, error.expected, got) from None
-    except Exception as error:
-        if charged:
-            error.add_note("The budget stays charged.")
-        raise
+@cache
+def _load_kernels(method: Hashable, guarantee: DPForPersons, depth: int, units: Units) -> None:
+    """Run a release of two made-up units, so that all compiled code is loaded before a budget is charged."""
+    tree = Tree.from_paths([("a",) * depth, ("b",) * depth][: max(1, 2 * depth)])
+    sizes = GroupSizes.from_counts(tree, [[1, 1]] * len(tree.leaves), units=units)
+    with suppress(InvalidProblemError):
+        rehearsed = plan(sizes.frame, guarantee, method=cast("Method", method))
+        rehearsed.draw(sizes, None, Reporter(None, clock=None), keep_measurements=False)
 
 
 def provenance_of(

@@ -22,6 +22,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import instance_of, items_of, name_of
+from discreet.core.printed import decimal
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import BACKENDS, region_names
@@ -81,7 +82,7 @@ class CountAnswers:
     interval: Fraction
 
     def __repr__(self) -> str:
-        return f"CountAnswers(regions={len(self.nodes)}, interval={float(self.interval):g})"
+        return f"CountAnswers(regions={len(self.nodes)}, interval={decimal(self.interval)})"
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
         """Lay the answers out: one row a region, with columns ``level``, ``region``, ``value``, ``low`` and ``high``.

@@ -1,30 +1,38 @@
-"""From tables of people or of units to counts by region and size: lazily, and no message holds a value.
+"""Trusted: from tables of people or of units to counts by region and size, by the rule of :mod:`discreet.tables.keys`.
 
-Everything runs on the table's own library through Narwhals; files are scanned by Polars and grouped in a stream. Rows
-that come in parts are grouped part by part, and groups of parts are added up. What is wrong with private rows is said
-by column and position.
+A row counts if its region is a lowest one of the list, its unit has a name, its number is whole, and its unit is public
+in this region where units are public. A unit is a name in a region: rows of one name in two regions are two units. So
+each row of a person adds at most `max_quantity` to one unit, and nothing else depends on that row. Of a person with
+several rows one counts where the column of persons is named.
+
+In a table of units, sizes of rows with one name in one region are added up. Where units are public and have no names,
+and a region has more rows than public units, the smallest sizes are left out: the number of units of size s or more
+becomes the least of itself and of the public number, which moves no more than itself when one size does.
+
+Files are scanned by Polars and grouped in a stream; lazy frames of other libraries are grouped where they are; rows
+that come in parts are grouped part by part, and groups of parts are added up.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import narwhals as nw
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.inputs import positive_count
-from discreet.hierarchy.lazy_rows import grouped_cells, is_remote
+from discreet.hierarchy.lazy_rows import is_remote, remote_groups
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.refusals import (
-    BAD,
     GROUPS,
     LEAF,
     LISTED,
+    PERSON,
+    ROWS,
     SIZE,
     UNIT,
-    check_once,
-    explain,
+    WHY,
 )
 from discreet.hierarchy.regions import (
     Named,
@@ -34,7 +42,8 @@ from discreet.hierarchy.regions import (
     place_rows,
     read_public,
 )
-from discreet.tables.frames import collect, name_rows, open_table, text_of, whole_of
+from discreet.tables.frames import collect, open_table
+from discreet.tables.keys import key_of, nth_rows, refuse_or_note, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -44,20 +53,30 @@ if TYPE_CHECKING:
     from discreet.tables.frames import Table
 
 __all__ = [
-    "FIRST",
     "RowSource",
+    "add_groups",
     "count_groups",
     "count_rows",
-    "explain_rows",
     "from_records",
     "from_units",
-    "grouped",
+    "keep_one_row",
     "read_rows",
-    "with_keys",
 ]
 
-FIRST = "discreet first"
-"""Column of our own: the first of the regions in which a unit has rows; LEAF is then the last."""
+PARTS = "discreet parts"
+"""Column of our own: whether a group is one of several of its name, in other regions."""
+
+_REASONS = {
+    1: "without a lowest region of the list",
+    2: "without a whole number, 0 or more",
+    3: "without the name of a unit",
+    4: "without the name of a person",
+    5: "of a unit that is not public in this region",
+    6: "beyond the first of a person",
+    7: "units with rows in other regions too, each counted as a unit of its own",
+    8: "units beyond the public number of a region",
+}
+"""Reasons why rows are left out, or how units are mapped: public words for private numbers."""
 
 
 @runtime_checkable
@@ -65,11 +84,13 @@ class RowSource(Protocol):
     """Private rows that are counted where they are, such as files that are read piece by piece."""
 
     def check(self, argument: str, wanted: Sequence[str]) -> None:
-        """Refuse what can be refused without a look at a value, before anything is charged."""
+        """Refuse by names and declared types, without reading a value, before anything is charged."""
         ...
 
-    def count(self, public: Public, named: Named, frame: Frame) -> NDArray[np.int64]:
-        """Count units: ``(n_leaves, max_size + 1)``, by lowest region and by sizes from 0 on."""
+    def count(
+        self, public: Public, named: Named, frame: Frame
+    ) -> tuple[NDArray[np.int64], Counter[int]]:
+        """Count units by lowest region and by sizes from 0 on, and rows by the reason why they are left out."""
         ...
 
 
@@ -81,162 +102,136 @@ def count_rows(
     max_size: int,
     max_quantity: int = 1,
 ) -> GroupSizes:
-    """Count groups from the rows of a private table: of persons, or of units where `named` has their sizes.
+    """Count groups from the rows of a private table: of persons, or of units if `named` has their sizes.
 
-    Raises
-    ------
-    InvalidProblemError
-        As :func:`from_records`.
+    Rows that do not count are left out, and their number is written to standard error, marked as private.
     """
     frame = public.frame(positive_count(max_size, "max_size"), max_quantity)
-    argument, wanted = named.argument, named.columns(public)
+    once = named.person is not None
     if isinstance(source, RowSource):
-        return _finish(frame, source.count(public, named, frame), public)
-    if is_remote(source):
-        return _finish(frame, _collected(source, public, named, frame), public)
-    table = read_rows(open_table(source, argument, wanted), public, named, frame)
-    groups = table
-    if named.size is None:
-        groups = grouped(with_keys(table, public, named))
-        once = named.person
+        counted, rows = source.count(public, named, frame)
+    elif is_remote(source) and not once:
+        groups = remote_groups(source, public, named, frame)
+        counted, rows = count_groups(groups, public, named, frame)
     else:
-        once = named.unit
-    if once is not None:
-        texts = table.with_columns(text_of(table, once, once).alias(UNIT))
-        groups = texts if named.size is not None else groups
-        check_once(texts, once, argument, private=True)
-    counted = count_groups(groups, public, frame, argument)
-    if counted is None:
-        explain_rows(table, public, named)
-    return _finish(frame, counted, public)
+        table = open_table(source, named.argument, named.columns(public))
+        table = read_rows(table, public, named, frame)
+        if once:
+            table = keep_one_row(collect(table, named.argument))
+        groups = table if named.unit is None else add_groups(table)
+        counted, rows = count_groups(groups, public, named, frame)
+    if public.groups is None:
+        # Private units of nobody are none.
+        counted = counted[:, 1:]
+    else:
+        rows[8] += _fit_public(counted, public.groups)
+    refuse_or_note(_REASONS, rows, named.argument, refuse=named.refuse_rows)
+    return GroupSizes(frame, counted)
 
 
 def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table:
-    """Give each row its lowest region, its size, and whether either is missing or makes no sense."""
+    """Give each row its lowest region, unit, size and person, and the reason why it does not count."""
     table = place_rows(canonical(table, public.columns), public.columns, public.tree)
     persons = named.size is None
     number, most = (named.quantity, frame.max_quantity) if persons else (named.size, frame.max_size)
-    table = _with_whole(table, number, most)
-    bad = (nw.col(LEAF) < 0) | (nw.col(BAD) > 0)
-    return table.with_columns(bad.cast(nw.Int64).alias(BAD))
+    size, fine = (nw.lit(1), nw.lit(value=True)) if number is None else whole_of(table, number)
+    unit = nw.lit("") if named.unit is None else key_of(table, named.unit)
+    person = nw.lit("x") if named.person is None else key_of(table, named.person)
+    table = table.with_columns(
+        unit.alias(UNIT),
+        person.alias(PERSON),
+        size.cast(nw.Int64).clip(upper_bound=most).alias(SIZE),
+    )
+    nameless = (nw.col(UNIT) == "") if named.unit is not None else nw.lit(value=False)
+    why = nw.when(nw.col(PERSON) == "").then(nw.lit(4)).otherwise(nw.lit(0))
+    for number_of_reason, condition in ((3, nameless), (2, ~fine), (1, nw.col(LEAF) < 0)):
+        why = nw.when(condition).then(nw.lit(number_of_reason)).otherwise(why)
+    wanted = (LEAF, UNIT, SIZE, PERSON)
+    table = table.with_columns(why.cast(nw.Int64).alias(WHY)).select(*wanted, WHY)
+    counts = nw.col(WHY) == 0
+    # Rows that do not count are one group for each reason.
+    return table.with_columns(
+        nw.when(counts).then(nw.col(LEAF)).otherwise(nw.lit(-1)).alias(LEAF),
+        nw.when(counts).then(nw.col(SIZE)).otherwise(nw.lit(0)).alias(SIZE),
+        nw.when(counts).then(nw.col(UNIT)).otherwise(nw.lit("")).alias(UNIT),
+        nw.lit(1, nw.Int64).alias(ROWS),
+    )
 
 
-def with_keys(table: Table, public: Public, named: Named) -> Table:
-    """Give each row the name of its unit, as text only where it must be; rows without a name are bad."""
-    name = named.unit or ""
-    if public.units is None and table.collect_schema()[name].is_integer():
-        key, missing = nw.col(name), nw.col(name).is_null()
-    else:
-        key = text_of(table, name, name)
-        missing = key == ""
-    bad = (nw.col(BAD) > 0) | missing
-    return table.with_columns(key.alias(UNIT), bad.cast(nw.Int64).alias(BAD))
+def keep_one_row(table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Leave out all rows of a person but the first that counts, in the order of region, unit and size."""
+    numbered = nth_rows(table, PERSON, [WHY, LEAF, UNIT, SIZE])
+    again = (nw.col(WHY) == 0) & (nw.col("discreet nth") > 0)
+    kept = {LEAF: nw.lit(-1), SIZE: nw.lit(0), UNIT: nw.lit(""), WHY: nw.lit(6)}
+    return numbered.with_columns(
+        nw.when(again).then(value).otherwise(nw.col(name)).cast(numbered.schema[name]).alias(name)
+        for name, value in kept.items()
+    )
 
 
-def grouped(table: Table) -> Table:
-    """Add up the rows of each unit; it is bad where one of its rows is, or where they lie in two regions.
-
-    Parameters
-    ----------
-    table
-        Rows of :func:`with_keys`, or groups that this function made of parts of them.
-    """
-    first = nw.col(FIRST if FIRST in table.collect_schema().names() else LEAF).min().alias(FIRST)
-    added = nw.col(SIZE).sum(), first, nw.col(LEAF).max(), nw.col(BAD).max()
-    groups: Table = table.group_by(UNIT).agg(*added)
-    bad = (nw.col(BAD) > 0) | (nw.col(FIRST) != nw.col(LEAF))
-    return groups.with_columns(bad.cast(nw.Int64).alias(BAD))
+def add_groups(table: Table) -> Table:
+    """Add up the rows of each unit in each region, or groups that this function made of parts of the rows."""
+    groups: Table = table.group_by(UNIT, LEAF, WHY).agg(nw.col(SIZE).sum(), nw.col(ROWS).sum())
+    return groups
 
 
 def count_groups(
-    groups: Table, public: Public, frame: Frame, argument: str
-) -> NDArray[np.int64] | None:
-    """Count groups by lowest region and size; nothing where one is bad, not listed, or listed elsewhere.
+    groups: Table, public: Public, named: Named, frame: Frame
+) -> tuple[NDArray[np.int64], Counter[int]]:
+    """Count groups by lowest region and size, and rows by the reason why they are left out.
 
     Parameters
     ----------
     groups
-        One row for each unit, with its region, its size, and its name where units are public by name.
-    public, frame
-        What is public.
-    argument
-        What messages call the table.
+        One row for each unit, with its region, its size and its name; or rows of :func:`remote_groups`.
+    public, named, frame
+        What is public, and the names of the columns.
 
     Returns
     -------
-    array
+    counts : array
         ``(n_leaves, max_size + 1)``.
+    rows : Counter
+        Private: rows by reason.
     """
-    broken = nw.col(BAD) > 0
+    parts = nw.lit(0, nw.Int64)
     if public.units is not None:
-        groups = _match(groups, public)
-        broken = broken | (nw.col(LISTED).fill_null(-1) != nw.col(LEAF))
-    groups = groups.with_columns(broken.cast(nw.Int64).alias(BAD))
+        groups = join_left(groups, public.units, UNIT, "public_units")
+        other = (nw.col(WHY) == 0) & (nw.col(LISTED).fill_null(-1) != nw.col(LEAF))
+        groups = groups.with_columns(
+            nw.when(other).then(nw.lit(5)).otherwise(nw.col(WHY)).alias(WHY)
+        )
+    elif named.unit is not None and UNIT in groups.collect_schema().names():
+        parts = ((nw.col(WHY) == 0) & (nw.len().over(UNIT, WHY) > 1)).cast(nw.Int64)
+    many = nw.col(GROUPS) if GROUPS in groups.collect_schema().names() else nw.lit(1, nw.Int64)
     top = nw.col(SIZE).clip(upper_bound=frame.max_size)
-    table = groups.with_columns(top).group_by(LEAF, SIZE)
-    cells = collect(table.agg(nw.len().alias(GROUPS), nw.col(BAD).max()), argument)
-    return _counts_of(cells, frame)
-
-
-def _counts_of(cells: nw.DataFrame[Any], frame: Frame) -> NDArray[np.int64] | None:
-    """Write groups by region and size into a table; nothing where one is bad."""
-    if cells[BAD].to_numpy().astype(bool).any():
-        return None
+    table = groups.with_columns(top.alias(SIZE), parts.alias(PARTS), many.alias(GROUPS))
+    added = (nw.col(name).sum() for name in (GROUPS, ROWS, PARTS))
+    cells = collect(table.group_by(LEAF, SIZE, WHY).agg(*added), named.argument)
+    leaf, size, why, *numbers = (
+        cells[name].to_numpy().astype(np.int64) for name in (LEAF, SIZE, WHY, GROUPS, ROWS, PARTS)
+    )
     counts = np.zeros((len(frame.tree.leaves), frame.max_size + 1), dtype=np.int64)
-    leaf, size = cells[LEAF].to_numpy(), cells[SIZE].to_numpy().astype(np.int64)
-    np.add.at(counts, (leaf, size), cells[GROUPS].to_numpy().astype(np.int64))
-    return counts
+    fine = why == 0
+    np.add.at(counts, (leaf[fine], size[fine]), numbers[0][fine])
+    rows: Counter[int] = Counter()
+    for reason, many_rows in zip(why[~fine].tolist(), numbers[1][~fine].tolist(), strict=True):
+        rows[reason] += many_rows
+    rows[7] += int(numbers[2].sum())
+    return counts, rows
 
 
-def _collected(
-    source: Any,  # noqa: ANN401 - a lazy frame
-    public: Public,
-    named: Named,
-    frame: Frame,
-) -> NDArray[np.int64]:
-    """Count the rows of a lazy frame where they are; what is wrong is said without positions, which it has none of."""
-    cells = grouped_cells(source, public, named, frame)
-    bad = (nw.col(BAD) > 0) | (nw.col(LEAF) < 0)
-    cells = cells.with_columns(bad.cast(nw.Int64).alias(BAD))
-    by_name = public.units is not None
-    counts = (
-        count_groups(cells, public, frame, named.argument) if by_name else _counts_of(cells, frame)
-    )
-    if counts is None:
-        columns = (*public.columns, named.unit, named.size or named.quantity)
-        field = ", ".join(name for name in columns if name is not None)
-        expected = "a listed region, a unit in one region, and whole numbers in every row"
-        raise InvalidProblemError(field, expected, f"others {name_rows([])}")
-    return counts
+def _fit_public(counted: NDArray[np.int64], groups: NDArray[np.int64]) -> int:
+    """Fit counts in place to the public number of units of each region; return how many units were beyond it.
 
-
-def explain_rows(table: Table, public: Public, named: Named) -> NoReturn:
-    """Say why rows of :func:`read_rows` are refused.
-
-    Raises
-    ------
-    InvalidProblemError
-        Always.
+    Units without a row have size 0. Where there are too many, the smallest go.
     """
-    number = named.quantity if named.size is None else named.size
-    if named.unit is not None:
-        table = table.with_columns(text_of(table, named.unit, named.unit).alias(UNIT))
-    # Whether a number is bad, whatever the region is.
-    if number is None:
-        table = table.with_columns(nw.lit(0, nw.Int64).alias(BAD))
-    else:
-        fine = whole_of(table, number)[1]
-        table = table.with_columns((~fine).cast(nw.Int64).alias(BAD))
-    if public.units is not None:
-        table = _match(table, public)
-    explain(
-        table,
-        public.columns,
-        public.tree,
-        unit=named.unit,
-        number=number,
-        argument=named.argument,
-    )
+    before = int(counted.sum())
+    most = np.minimum(np.cumsum(counted[:, ::-1], axis=1), groups[:, None])
+    counted[:] = np.diff(most, axis=1, prepend=0)[:, ::-1]
+    beyond = before - int(counted.sum())
+    counted[:, 0] += groups - counted.sum(axis=1)
+    return beyond
 
 
 def from_records(
@@ -276,15 +271,14 @@ def from_records(
     max_quantity
         Larger quantities are taken as this one.
     person
-        Column that names the person, where one person may not have two rows.
+        Column that names the person, of whom one row counts.
     root
         Name of the region that holds all.
 
     Raises
     ------
     InvalidProblemError
-        Naming the column and the positions of rows, never values. Such a refusal depends on private records: it is
-        for the curator's eyes.
+        For what names, declared types or public lists show, never for a value of a row.
 
     Examples
     --------
@@ -335,30 +329,3 @@ def from_units(
     public = read_public(columns, regions=regions, public_units=public_units, unit=unit, root=root)
     named = Named(unit, size=size)
     return count_rows(units, public, named, max_size=max_size, max_quantity=max_quantity)
-
-
-def _with_whole(table: Table, column: str | None, most: int) -> Table:
-    """Read a column of whole numbers, at most so large; say of each row whether it is bad."""
-    if column is None:
-        one, fine = nw.lit(1, nw.Int64), nw.lit(0, nw.Int64)
-        return table.with_columns(one.alias(SIZE), fine.alias(BAD))
-    number, fine = whole_of(table, column)
-    bad = (~fine).cast(nw.Int64)
-    return table.with_columns(number.clip(upper_bound=most).alias(SIZE), bad.alias(BAD))
-
-
-def _match(table: Table, public: Public) -> Table:
-    """Give each row the region in which its unit is listed, where units are public by name."""
-    return join_left(table, public.units, UNIT, "public_units")  # type: ignore[arg-type] # the caller looked
-
-
-def _finish(frame: Frame, counted: NDArray[np.int64], public: Public) -> GroupSizes:
-    """Leave out private units of nobody; give public units without a row the size 0."""
-    if public.groups is None:
-        return GroupSizes(frame, counted[:, 1:])
-    missing = public.groups - counted.sum(axis=1)
-    if (missing < 0).any() or (public.unit is None and missing.any()):
-        expected = "as many units in each region as are public"
-        raise InvalidProblemError("units", expected, f"another number in some {name_rows([])}")
-    counted[:, 0] += missing
-    return GroupSizes(frame, counted)

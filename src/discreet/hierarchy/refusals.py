@@ -1,20 +1,20 @@
-"""Why rows are refused: each reason by its column and the positions of rows, never by a value.
+"""Refusals of public tables of regions and units, and of private tables by names, shape and declared types alone.
 
-Whether anything is wrong was found in one pass over the data. Only then is the reason looked for, one after the other,
-in passes of their own.
+Rows of private tables are never refused: see :mod:`discreet.tables.keys`.
 """
 
 from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES, look
 from discreet.tables.frames import ROW, collect, frame_of, name_rows, open_table, rows_where
+from discreet.tables.keys import check_types
 from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
@@ -24,54 +24,53 @@ if TYPE_CHECKING:
     from discreet.tables.frames import Table
 
 __all__ = [
-    "BAD",
     "GROUPS",
     "LEAF",
     "LISTED",
+    "PERSON",
+    "ROWS",
     "SIZE",
     "UNIT",
+    "WHY",
     "check_once",
     "check_places",
     "check_shape",
-    "explain",
 ]
 
-LEAF, UNIT, SIZE, BAD, LISTED, GROUPS = (
-    f"discreet {name}" for name in ("leaf", "unit", "size", "bad", "listed", "groups")
+LEAF, UNIT, SIZE, WHY, LISTED, GROUPS, ROWS, PERSON = (
+    f"discreet {name}"
+    for name in ("leaf", "unit", "size", "why", "listed", "groups", "rows", "person")
 )
-"""Columns of our own: lowest region, name of the unit, size, what is wrong, listed region, how many."""
+"""Columns of our own: lowest region, name of the unit, size, reason why a row is left out (0: it counts), listed
+region, number of groups, number of rows, name of the person."""
 
 
-def check_once(table: Table, column: str, argument: str, *, private: bool) -> None:
-    """Refuse rows that have no name, or the name of another row.
+def check_once(table: Table, column: str, argument: str) -> None:
+    """Refuse rows of a public table that have no name, or the name of another row.
 
     Parameters
     ----------
     table
-        With the names as text in the column for units.
+        The table, with the names as text in the column for units.
     column
-        What the column is called in the table.
+        Name of the column in messages.
     argument
-        What the table is called.
-    private
-        Whether its rows are.
+        Name of the table in messages.
     """
-    said: dict[str, Any] = {"argument": argument, "private": private}
-    _refuse(table, nw.col(UNIT) == "", column, "a name in every row", got="none", **said)
-    again = _again(table, nw.len().alias(GROUPS), nw.col(GROUPS) > 1)
-    _refuse(again, ~nw.col(GROUPS).is_null(), column, "every name once", got="one again", **said)
+    _refuse(table, nw.col(UNIT) == "", column, "a name in every row", "none", argument)
+    repeated: Table = table.group_by(UNIT).agg(nw.len().alias(GROUPS)).filter(nw.col(GROUPS) > 1)
+    lazy = isinstance(table, nw.LazyFrame)
+    again = table.join(repeated if lazy else collect(repeated, argument), on=UNIT, how="inner")
+    _refuse(again, nw.col(GROUPS) > 1, column, "every name once", "one again", argument)
 
 
-def check_places(
-    table: Table, columns: tuple[str, ...], tree: Tree, argument: str, *, private: bool
-) -> None:
-    """Refuse rows whose path is not one of a lowest region: missing, with a gap, too short, too long, or unknown."""
+def check_places(table: Table, columns: tuple[str, ...], tree: Tree, argument: str) -> None:
+    """Refuse rows of a public table whose path is not one of a lowest region of the list."""
     first, *_ = columns
-    said: dict[str, Any] = {"argument": argument, "private": private}
-    _refuse(table, nw.col(first) == "", first, "a region in every row", got="none", **said)
+    _refuse(table, nw.col(first) == "", first, "a region in every row", "none", argument)
     for above, below in itertools.pairwise(columns):
         gap = (nw.col(above) == "") & (nw.col(below) != "")
-        _refuse(table, gap, above, f"a region above every {below}", got="none", **said)
+        _refuse(table, gap, above, f"a region above every {below}", "none", argument)
     astray = rows_where(table, nw.col(LEAF) < 0, argument, *columns)
     if not len(astray):
         return
@@ -80,55 +79,7 @@ def check_places(
         reasons.setdefault(_reason(tuple(path), columns, tree), []).append(row)
     # The reason of the first row; the others come when this one is mended.
     (column, expected), rows = next(iter(reasons.items()))
-    raise InvalidProblemError(column, expected, f"others in {name_rows(rows, private=private)}")
-
-
-def explain(
-    table: Table,
-    columns: tuple[str, ...],
-    tree: Tree,
-    *,
-    unit: str | None,
-    number: str | None,
-    argument: str,
-) -> NoReturn:
-    """Say why private rows are refused.
-
-    Parameters
-    ----------
-    table
-        The rows, with the columns of our own.
-    columns, tree
-        The columns of the region path, and the regions.
-    unit
-        The column of units, if there is one.
-    number
-        The column of quantities or sizes, if there is one.
-    argument
-        What the table is called.
-
-    Raises
-    ------
-    InvalidProblemError
-        Always.
-    """
-    if unit is not None:
-        missing = nw.col(UNIT) == ""
-        _refuse(table, missing, unit, "a unit in every row", got="none", argument=argument)
-    check_places(table, columns, tree, argument, private=True)
-    if number is not None:
-        _refuse(table, nw.col(BAD) > 0, number, "whole numbers, 0 or more", argument=argument)
-    if unit is not None:
-        split = _again(table, nw.col(LEAF).n_unique().alias(GROUPS), nw.col(GROUPS) > 1)
-        several = ~nw.col(GROUPS).is_null()
-        expected = "each unit in one region"
-        _refuse(split, several, unit, expected, got="one in several", argument=argument)
-        if LISTED in table.collect_schema().names():
-            unknown, elsewhere = nw.col(LISTED).is_null(), nw.col(LISTED) != nw.col(LEAF)
-            _refuse(table, unknown, unit, "units that are public", argument=argument)
-            expected = "each unit in the region in which it is public"
-            _refuse(table, elsewhere, unit, expected, argument=argument)
-    raise InvalidProblemError(argument, "rows that make sense", f"others {name_rows([])}")
+    raise InvalidProblemError(column, expected, f"others in {name_rows(rows, private=False)}")
 
 
 def check_shape(
@@ -136,61 +87,48 @@ def check_shape(
     argument: str,
     wanted: Sequence[str],
 ) -> None:
-    """Refuse what is no table, lacks a column or does not divide into cells; no value of a cell is looked at.
+    """Refuse what is no table, lacks a column, has a declared type of no use, or does not divide into cells.
 
     Parameters
     ----------
     given
-        A table or its path. Of a lazy frame only the names are looked at: nothing of it is computed.
+        A table or its path. Of a lazy frame only the names and types are read: nothing of it is computed.
     argument
-        What messages call it.
+        Name of the table in messages.
     wanted
         The columns.
 
     Raises
     ------
     InvalidProblemError
-        For a column that is missing, or a row of a CSV file with other than as many cells as there are names, by its
-        line.
+        For a column that is missing or of another declared type, or a row of a CSV file with other than as many cells
+        as there are names, by its line.
 
     Complexity
     ----------
-    A CSV file is divided into cells, about a second for a million rows; of all else only the names are read.
+    A CSV file is divided into cells, about a second for a million rows; of all else only the schema is read.
     """
     if isinstance(given, str | Path):
         open_table(given, argument, wanted)
         mark = look(str(given), argument, (*SUFFIXES, ".txt"))
         refuse_unreadable(str(given), mark, argument)
         return
-    names = frame_of(given, argument).collect_schema().names()
+    frame = frame_of(given, argument)
+    names = frame.collect_schema().names()
     for name in wanted:
         if name not in names:
             expected = f"a column of {argument} ({', '.join(names)})"
             raise InvalidProblemError(name, expected, "none of this name")
+    check_types(frame, wanted)
 
 
-def _again(table: Table, what: nw.Expr, condition: nw.Expr) -> Table:
-    """Join to each row what holds for all rows of its unit, where the condition does."""
-    found: Table = table.group_by(UNIT).agg(what).filter(condition)
-    if isinstance(table, nw.LazyFrame):
-        return table.join(found.lazy(), on=UNIT, how="left")
-    return table.join(collect(found, "rows"), on=UNIT, how="left")
-
-
-def _refuse(
-    table: Table,
-    condition: nw.Expr,
-    column: str,
-    expected: str,
-    *,
-    got: str = "others",
-    argument: str,
-    private: bool = True,
+def _refuse(  # noqa: PLR0917 - internal, and each call names its words in one order
+    table: Table, condition: nw.Expr, column: str, expected: str, got: str, argument: str
 ) -> None:
-    found = rows_where(table, condition, argument)
-    if len(found):
-        rows = name_rows(found[ROW].to_list(), private=private)
-        raise InvalidProblemError(column, expected, f"{got} in {rows}")
+    rows = rows_where(table, condition, argument)
+    if len(rows):
+        where = name_rows(rows[ROW].to_list(), private=False)
+        raise InvalidProblemError(column, expected, f"{got} in {where}")
 
 
 def _reason(path: tuple[str, ...], columns: tuple[str, ...], tree: Tree) -> tuple[str, str]:
@@ -198,10 +136,9 @@ def _reason(path: tuple[str, ...], columns: tuple[str, ...], tree: Tree) -> tupl
     labels = tuple(label for label in path if label)
     for depth, column in enumerate(columns[: len(labels)]):
         try:
-            node = tree.find(labels[: depth + 1])
+            tree.find(labels[: depth + 1])
         except InvalidProblemError:
             if depth and not len(tree.children(tree.find(labels[:depth]))):
                 return column, "nothing below a lowest region"
             return column, "a region of the list"
-    del node
     return columns[len(labels)], "a path that goes down to a lowest region"

@@ -17,6 +17,7 @@ from discreet.core.tree import Tree
 from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.refusals import GROUPS, LEAF, LISTED, UNIT, check_once, check_places
 from discreet.tables.frames import ROW, collect, open_table, text_of
+from discreet.tables.keys import key_of, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -32,8 +33,10 @@ __all__ = [
     "check_columns",
     "declared_regions",
     "join_left",
+    "path_keys",
     "place_rows",
     "read_public",
+    "read_regions",
 ]
 
 
@@ -93,7 +96,9 @@ class Named:
     quantity
         Of what a person adds to the size.
     person
-        Of the person, where one person may not have two rows.
+        Of the person, of whom one row counts.
+    refuse_rows
+        Whether rows that do not count are refused, outside of the guarantee.
 
     Raises
     ------
@@ -105,6 +110,7 @@ class Named:
     size: str | None = None
     quantity: str | None = None
     person: str | None = None
+    refuse_rows: bool = False
 
     def __post_init__(self) -> None:
         for field in ("unit", "size", "quantity", "person"):
@@ -183,18 +189,42 @@ def read_public(
         wanted = columns if unit is None else (*columns, unit)
         units = canonical(open_table(public_units, "public_units", wanted), columns)
     tree = _read_tree(columns, regions, units, root)
+    path_keys(columns, tree)
     if units is None:
         return Public(columns, tree, unit)
     units = place_rows(units, columns, tree)
-    check_places(units, columns, tree, "public_units", private=False)
+    check_places(units, columns, tree, "public_units")
     counted = collect(units.group_by(LEAF).agg(nw.len().alias(GROUPS)), "public_units")
     groups = np.zeros(len(tree.leaves), dtype=np.int64)
     groups[counted[LEAF].to_numpy()] = counted[GROUPS].to_numpy()
     if unit is None:
         return Public(columns, tree, None, groups)
-    units = units.with_columns(text_of(units, unit, "public_units").alias(UNIT))
-    check_once(units, unit, "public_units", private=False)
+    units = units.with_columns(key_of(units, unit).alias(UNIT))
+    check_once(units, unit, "public_units")
     return Public(columns, tree, unit, groups, units.select(UNIT, nw.col(LEAF).alias(LISTED)))
+
+
+def read_regions(
+    columns: Sequence[str] | None,
+    regions: Any,  # noqa: ANN401 - as in read_public
+    root: Hashable,
+) -> tuple[tuple[str, ...], Tree]:
+    """Read the columns of the region path and the regions; without both, one region of all records.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`read_public`, and for one of the two without the other.
+    """
+    if not columns and regions is None:
+        return (), Tree((root,), np.array([-1]))
+    if columns is None:
+        raise InvalidProblemError("columns", "the columns of the region path", "None")
+    names = check_columns(columns, None)
+    if not isinstance(regions, Tree):
+        return names, read_public(names, regions=regions, root=root).tree
+    path_keys(names, regions)
+    return names, regions
 
 
 def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
@@ -223,7 +253,7 @@ def declared_regions(
 ) -> Tree:
     """Make the tree of the regions that the rows of a table name, whose owner declares them to be public.
 
-    Rows that name none, or one with a gap, are left out: they are judged with the others, once a release is charged.
+    Rows that name none, or one with a gap, are left out, as they are when rows are counted.
 
     Parameters
     ----------
@@ -276,8 +306,9 @@ def _read_tree(
         listed = collect(units.select(*columns).unique(), argument).sort(*columns)  # type: ignore[union-attr]
     else:
         argument = "regions"
-        table = canonical(open_table(regions, argument, columns), columns)
-        listed = collect(table, argument).sort(ROW)
+        table = open_table(regions, argument, columns)
+        texts = (text_of(table, name, name).alias(name) for name in columns)
+        listed = collect(table.with_columns(*texts), argument).sort(ROW)
     paths = []
     for number, row in enumerate(listed.select(*columns).rows(), start=1):
         depth = next((at for at, label in enumerate(row) if not label), len(row))
@@ -292,24 +323,40 @@ def _read_tree(
 
 
 def canonical(table: Table, columns: tuple[str, ...]) -> Table:
-    """Write the labels of regions as text, with nothing for what is missing."""
-    return table.with_columns(*(text_of(table, name, name).alias(name) for name in columns))
+    """Write the labels of regions as keys, which are empty for what is missing."""
+    keys = [key_of(table, name).alias(name) for name in columns]
+    return table.with_columns(*keys) if keys else table
 
 
 def place_rows(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
     """Give each row the number of its lowest region, or -1 where the list has none."""
+    known: dict[str, Any] = path_keys(columns, tree)
+    leaves = range(len(tree.leaves))
+    if not columns:
+        return table.with_columns(nw.lit(0, nw.Int64).alias(LEAF))
+    known[LEAF] = list(leaves)
+    listed = nw.from_dict(known, backend=nw.get_native_namespace(table))
+    joined = join_left(table, listed, list(columns), "regions")
+    return joined.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
+
+
+def path_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
+    """Return the keys of the paths of all lowest regions, by column.
+
+    Raises
+    ------
+    InvalidProblemError
+        For too few columns, or regions whose labels are one key, such as 1 and 1.0.
+    """
     paths = [tree.path(leaf) for leaf in tree.leaves.tolist()]
     depth = len(columns)
     if tree.depth > depth:
         raise InvalidProblemError("columns", f"{tree.depth} columns, as the tree is deep", depth)
-    known: dict[str, Any] = {
-        name: [str(path[at]) if at < len(path) else "" for path in paths]
-        for at, name in enumerate(columns)
-    }
-    known[LEAF] = list(range(len(paths)))
-    leaves = nw.from_dict(known, backend=nw.get_native_namespace(table))
-    joined = join_left(table, leaves, list(columns), "regions")
-    return joined.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
+    keys = [[key_text(label) for label in path] + [""] * (depth - len(path)) for path in paths]
+    if len(set(map(tuple, keys))) < len(keys):
+        expected = "regions whose labels differ as numbers, since 1 and 1.0 are one value"
+        raise InvalidProblemError("regions", expected, "two that do not")
+    return {name: [path[at] for path in keys] for at, name in enumerate(columns)}
 
 
 def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:

@@ -53,6 +53,7 @@ def release(
     bits: UniformSource | None = None,
     budget: Budget | None = None,
     dataset: str | None = None,
+    budget_delta: Exact | None = None,
     keep_measurements: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Release[RegionCounts]:
@@ -68,7 +69,7 @@ def release(
         As for :func:`plan`; none of them beside :class:`GroupSizes`.
     method, levels, leaves_inherit
         As for :func:`plan`.
-    bits, budget, dataset, keep_measurements, on_progress
+    bits, budget, dataset, budget_delta, keep_measurements, on_progress
         As for :meth:`Plan.release`.
 
     Returns
@@ -128,6 +129,7 @@ def release(
         source,
         budget=budget,
         dataset=dataset,
+        budget_delta=budget_delta,
         bits=bits,
         keep_measurements=keep_measurements,
         on_progress=on_progress,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.statements import state
 from discreet.kanonymity.problem.published import values_in
 from discreet.kanonymity.verify import candidates, cells, classes_of, closeness, diversity
 from discreet.tables.frames import group_sizes, is_lazy
@@ -50,6 +51,8 @@ class Risk:
         For each sensitive column the least number of different values in a class.
     closeness
         For each sensitive column the greatest distance between a class and the table.
+    homogeneous
+        For each sensitive column how many rows are in classes with one value, and how many such classes there are.
     """
 
     rows: int
@@ -65,6 +68,28 @@ class Risk:
     marketer: Fraction
     diversity: Mapping[str, int] = field(default_factory=dict)
     closeness: Mapping[str, Fraction] = field(default_factory=dict)
+    homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def homogeneity_in_words(self) -> list[str]:
+        """State how many rows a sensitive value follows for from their class alone, for each column where any do.
+
+        Examples
+        --------
+        >>> found = risk({"age": [20, 20, 30], "ill": ["no", "no", "yes"]}, ["age"], sensitive=["ill"])
+        >>> found.homogeneity_in_words()[0].partition(":")[0]
+        '3 of 3 rows are in 2 equivalence classes with one value of ill each'
+        """
+        return [
+            state(
+                "one value in a class",
+                rows=f"{rows:,}",
+                total=f"{self.rows:,}",
+                classes=f"{classes:,}",
+                column=name,
+            )
+            for name, (rows, classes) in self.homogeneous.items()
+            if rows
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; risks as numbers."""
@@ -74,6 +99,10 @@ class Risk:
             "k": self.k,
             "l": dict(self.diversity),
             "t": {name: float(distance) for name, distance in self.closeness.items()},
+            "homogeneous": {
+                name: {"rows": rows, "classes": classes}
+                for name, (rows, classes) in self.homogeneous.items()
+            },
             "class_sizes": {"smallest": self.k, "median": self.median, "largest": self.largest},
             "unique": float(self.unique),
             "prosecutor": {
@@ -97,7 +126,7 @@ class CountedClasses:
     ----------
     sizes, classes
         ``(n_sizes,)`` sizes of classes, rising, and how many classes have each.
-    diversity, closeness
+    diversity, closeness, homogeneous
         As of :class:`Risk`.
     """
 
@@ -105,6 +134,7 @@ class CountedClasses:
     classes: NDArray[np.int64]
     diversity: Mapping[str, int] = field(default_factory=dict)
     closeness: Mapping[str, Fraction] = field(default_factory=dict)
+    homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -173,16 +203,22 @@ def risk(
     if (inside < sizes).any():
         raise InvalidProblemError("population", "every row of the table", "fewer of a class")
     found = _mean_inverse(sizes, inside, n)
-    values = {name: cells(table, name) for name in sensitive}
+    diverse = {name: diversity(classes, cells(table, name)) for name in sensitive}
     stored = {name: values_in(table, name).codes for name in sensitive}
     return Risk(
         **_by_sizes(*np.unique(sizes, return_counts=True)),
         journalist_highest=Fraction(1, int(inside.min())),
         journalist_average=max(Fraction(len(sizes), int(inside.sum())), found),
         marketer=found,
-        diversity={name: int(diversity(classes, column).min()) for name, column in values.items()},
+        diversity={name: int(found.min()) for name, found in diverse.items()},
         closeness={name: max(closeness(classes, codes)) for name, codes in stored.items()},
+        homogeneous={name: _alike(found, sizes) for name, found in diverse.items()},
     )
+
+
+def _alike(diverse: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[int, int]:
+    """Count the rows of classes with one value, and these classes."""
+    return int(sizes[diverse == 1].sum()), int((diverse == 1).sum())
 
 
 def _by_sizes(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str, Any]:
@@ -211,6 +247,7 @@ def _of_counted(found: CountedClasses) -> Risk:
         marketer=told["prosecutor_average"],
         diversity=found.diversity,
         closeness=found.closeness,
+        homogeneous=found.homogeneous,
     )
 
 
@@ -218,15 +255,15 @@ def _counted_lazily(table: Any, names: list[str], sensitive: Sequence[str]) -> C
     """Count the classes of a table whose library groups it where it is; only sizes of groups are collected."""
     groups, rows = group_sizes(table, names, "table")
     sizes = np.bincount(classes_of(groups, names).labels, rows).astype(np.int64)
-    diverse, close = {}, {}
+    diverse, close, alike = {}, {}, {}
     for name in sensitive:
         pairs, rows = group_sizes(table, list(dict.fromkeys([*names, name])), "table")
         labels = classes_of(pairs, names).labels
         texts = classes_of({name: cells(pairs, name)}, [name]).labels
         codes = values_in(pairs, name).codes
         whole = np.bincount(codes, rows).astype(np.int64)
-        diverse[name], close[name] = judge_pairs(labels, texts, codes, rows, whole)
-    return CountedClasses(*np.unique(sizes, return_counts=True), diverse, close)
+        diverse[name], close[name], alike[name] = judge_pairs(labels, texts, codes, rows, whole)
+    return CountedClasses(*np.unique(sizes, return_counts=True), diverse, close, alike)
 
 
 def judge_pairs(
@@ -235,8 +272,8 @@ def judge_pairs(
     codes: NDArray[np.int64],
     rows: NDArray[np.int64],
     whole: NDArray[np.int64],
-) -> tuple[int, Fraction]:
-    """Give the least diversity of some classes, and the greatest distance of one from the table.
+) -> tuple[int, Fraction, tuple[int, int]]:
+    """Give the least diversity of some classes, the greatest distance of one from the table, and what is homogeneous.
 
     Parameters
     ----------
@@ -253,9 +290,9 @@ def judge_pairs(
     --------
     >>> one = np.array([0, 1, 0])
     >>> judge_pairs(np.array([0, 0, 1]), one, one, np.array([1, 1, 2]), np.array([3, 1]))
-    (1, Fraction(1, 4))
+    (1, Fraction(1, 4), (2, 1))
     """
-    least = int(np.bincount(np.unique(np.stack([labels, texts]), axis=1)[0]).min())
+    diverse = np.bincount(np.unique(np.stack([labels, texts]), axis=1)[0])
     n, sizes = int(whole.sum()), np.bincount(labels, rows).astype(np.int64)
     # In whole numbers of any length: products of three counts pass 64 bits.
     total = [n * size for size in sizes.tolist()]
@@ -263,7 +300,7 @@ def judge_pairs(
         there = int(whole[code]) * int(sizes[label])
         total[label] += abs(many * n - there) - there
     far = (Fraction(part, 2 * n * size) for part, size in zip(total, sizes.tolist(), strict=True))
-    return least, max(far)
+    return int(diverse.min()), max(far), _alike(diverse, sizes)
 
 
 def _inside(

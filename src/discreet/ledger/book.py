@@ -14,18 +14,25 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime
+import shlex
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.core.budget import Account
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.guarantee import guarantee_from_dict
+from discreet.ledger import spool
 from discreet.ledger.file import damaged, fill, transaction
 from discreet.ledger.lines import (
     CHARGE,
+    DONE,
+    FORGOTTEN,
     GRANT,
+    NEXT_STATES,
+    READING,
+    VOID,
     LedgerLine,
     append,
     granted,
@@ -37,7 +44,9 @@ from discreet.ledger.lines import (
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
+    from fractions import Fraction
 
     from discreet.core.guarantee import Guarantee
     from discreet.ledger.lines import Book
@@ -47,21 +56,44 @@ __all__ = ["Charge", "Ledger"]
 _DIGEST = re.compile("(0|[1-9][0-9]{0,14}):([0-9a-f]{32})([0-9a-f]{64})")
 
 
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+_CLOCK_TOLERANCE = timedelta(minutes=5)
+"""By how much a clock may be behind the last line, as after an adjustment; such a line gets the time of the last."""
+
+
 @final
 @dataclass(frozen=True)
 class Charge:
-    """One charge in a ledger.
+    """One charge in a ledger, and the state of its release; "unknown" for what an earlier version did not record.
 
     Parameters
     ----------
     guarantee
-        What was spent.
+        Amount spent, with its notion of privacy.
     charged
-        When, in UTC, to the second.
+        Time of the charge, in UTC, to the second.
+    release_id
+        20 hexadecimal digits.
+    state
+        ``"reserved"`` before private data are read, ``"reading"`` until all outputs are in place, ``"done"`` then;
+        ``"void"`` for a charge that was freed, ``"forgotten"`` for a release that was given up.
+    command, version
+        Entrance, and version of discreet, that made the release.
+    parameters
+        Public parameters of the release.
+    outputs
+        SHA-256 of each output, by path.
     """
 
     guarantee: Guarantee
     charged: str
+    release_id: str = "unknown"
+    state: str = "unknown"
+    command: str = "unknown"
+    version: str = "unknown"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 @final
@@ -152,7 +184,7 @@ class Ledger:
                     "one without a budget; a budget is fixed when it is made",
                     repr(dataset),
                 )
-            append(db, book, LedgerLine(GRANT, dataset, _text(limit), _now()))
+            append(db, book, LedgerLine(GRANT, dataset, _text(limit.to_dict()), _next_time(book)))
         return ledger
 
     @property
@@ -208,14 +240,90 @@ class Ledger:
         ----------
         All lines are read, and the charges to the dataset added up anew.
         """
-        with self._open(writing=True) as db:
-            book = self._read(db)
-            account, _ = self._account(book, dataset)
-            try:
-                account.charge(guarantee)
-            except BudgetError as refusal:
-                raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
-            append(db, book, LedgerLine(CHARGE, dataset, _text(guarantee), _now()))
+        self._charge(dataset, guarantee, {})
+
+    def open_release(
+        self,
+        dataset: str,
+        guarantee: Guarantee,
+        *,
+        release_id: str,
+        stated: Mapping[str, Any],
+        room: int,
+    ) -> tuple[Fraction, ...]:
+        """Charge a dataset under a release id; the charge can be freed until :meth:`begin_reading`.
+
+        Parameters
+        ----------
+        dataset, guarantee
+            As for :meth:`reserve`.
+        release_id
+            Id that no release of this ledger has.
+        stated
+            ``command``, ``version`` and public ``parameters``.
+        room
+            Bytes to reserve for the spool, where the system can.
+
+        Returns
+        -------
+        tuple of Fraction
+            What the dataset has left.
+
+        Raises
+        ------
+        BudgetError, InvalidProblemError
+            As for :meth:`reserve`, and if there is no room for the spool.
+        """
+        spool.prepare(self._path, release_id, room)
+        return self._charge(dataset, guarantee, {"release": {"release_id": release_id, **stated}})
+
+    def begin_reading(self, release_id: str) -> None:
+        """Record durably that private data are about to be read; the charge can't be freed afterwards."""
+        if not self._move(release_id, READING):
+            expected = "a release that nobody freed; nothing was read"
+            raise InvalidProblemError("release", expected, release_id)
+
+    def free(self, release_id: str) -> bool:
+        """Free the charge of a release if no reading began; return whether it was freed."""
+        freed = self._move(release_id, VOID)
+        spool.remove(self._path, release_id, unfinished_only=not freed)
+        return freed
+
+    def spool(self, release_id: str, packed: bytes) -> None:
+        """Store the rendered outputs of a release durably beside the ledger, for its owner alone."""
+        spool.write(self._path, release_id, packed)
+
+    def spooled(self, release_id: str) -> bytes | None:
+        """Return the rendered outputs of a release, or ``None`` if there are none."""
+        return spool.read(self._path, release_id)
+
+    def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
+        """Record the SHA-256 of each output of a release, and remove its spool."""
+        self._move(release_id, DONE, outputs=dict(digests))
+        spool.remove(self._path, release_id)
+
+    def forget(self, release_id: str) -> None:
+        """Give up a release: its spool is removed, and its charge stays."""
+        self._move(release_id, FORGOTTEN)
+        spool.remove(self._path, release_id)
+
+    def recovery(self, release_id: str) -> str:
+        """Command that recovers the result of a release from its spool."""
+        return f"discreet budget recover {shlex.quote(str(self._path))} {release_id} -o FILE"
+
+    def release(self, release_id: str) -> tuple[str, Charge]:
+        """Return the dataset and the charge of a release.
+
+        Raises
+        ------
+        InvalidProblemError
+            If no release has this id, or a line was damaged.
+        """
+        with self._open() as db:
+            found = self._find(self._read(db), release_id)
+        if found is None:
+            raise InvalidProblemError("release", "an id that `budget list` shows", repr(release_id))
+        return found
 
     def digest(self) -> str:
         """Sum up all grants and charges so far, to be noted where a writer of the ledger can't write.
@@ -308,31 +416,93 @@ class Ledger:
             self._account(book, dataset)
         return book
 
+    def _charge(
+        self, dataset: str, guarantee: Guarantee, stated: Mapping[str, Any]
+    ) -> tuple[Fraction, ...]:
+        """Append a charge; return what the dataset has left."""
+        with self._open(writing=True) as db:
+            book = self._read(db)
+            account, _ = self._account(book, dataset)
+            try:
+                account = account.charge(guarantee)
+            except BudgetError as refusal:
+                raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
+            text = _text({**guarantee.to_dict(), **stated})
+            append(db, book, LedgerLine(CHARGE, dataset, text, _next_time(book)))
+        return account.left
+
+    def _move(self, release_id: str, kind: str, **stated: object) -> bool:
+        """Append a change of the state of a release, if its state allows it; return whether it did."""
+        with self._open(writing=True) as db:
+            book = self._read(db)
+            found = self._find(book, release_id)
+            if found is None or kind not in NEXT_STATES.get(found[1].state, ()):
+                return False
+            text = _text({"id": release_id, **stated})
+            # A release that was charged is brought to its end, whatever the clock does meanwhile.
+            made = _next_time(book, clock_may_be_behind=True)
+            append(db, book, LedgerLine(kind, found[0], text, made))
+        return True
+
+    def _find(self, book: Book, release_id: str) -> tuple[str, Charge] | None:
+        """Return the dataset and the charge of a release."""
+        for dataset in granted(book):
+            for charge in self._account(book, dataset)[1]:
+                if charge.release_id == release_id:
+                    return dataset, charge
+        return None
+
     def _account(self, book: Book, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
-        """Add up an account."""
-        account, charges = None, []
+        """Add up the charges to a dataset that were not freed."""
+        if dataset not in granted(book):
+            raise BudgetError(f"dataset {dataset!r} has no budget")
+        limit, charges = self._charges(book, dataset)
+        account = Account(limit)
+        for number, charge in charges.items():
+            if charge.state == VOID:
+                continue
+            try:
+                account = account.charge(charge.guarantee)
+            except BudgetError:
+                detail = f"line {number} exceeds the limit of {dataset!r}"
+                raise damaged(self._path, detail) from None
+            except DiscreetError:
+                raise self._unclear(number, dataset) from None
+        return account, tuple(charges.values())
+
+    def _charges(self, book: Book, dataset: str) -> tuple[Guarantee, dict[int, Charge]]:
+        """Read the limit of a dataset and its charges by the number of their line, each with its last state."""
+        limits: list[Guarantee] = []
+        charges: dict[int, Charge] = {}
+        places: dict[str, int] = {}
         for number, line in enumerate(book.lines, start=1):
             if line.dataset != dataset:
                 continue
             try:
-                guarantee = _guarantee(line.guarantee)
-                if account is None:
-                    account = Account(guarantee)
-                    continue
-                account = account.charge(guarantee)
-            except BudgetError:
-                raise damaged(
-                    self._path, f"line {number} exceeds the limit of {dataset!r}"
-                ) from None
-            except (DiscreetError, LookupError, TypeError, ValueError, RecursionError):
+                stated = json.loads(line.guarantee)
+                if line.kind == GRANT:
+                    limits.append(guarantee_from_dict(stated))
+                    Account(limits[0])
+                elif line.kind == CHARGE:
+                    charges[number] = _charge_from(stated, line.made)
+                    places[charges[number].release_id] = number
+                else:
+                    at = places[stated["id"]]
+                    charges[at] = _moved(charges[at], line.kind, stated)
+            except (
+                DiscreetError,
+                AttributeError,
+                LookupError,
+                TypeError,
+                ValueError,
+                RecursionError,
+            ):
                 # The hashes fit, so that other code wrote it, and nobody knows what it means.
-                raise damaged(
-                    self._path, f"line {number} of {dataset!r} can't be understood"
-                ) from None
-            charges.append(Charge(guarantee, line.made))
-        if account is None:
-            raise BudgetError(f"dataset {dataset!r} has no budget")
-        return account, tuple(charges)
+                raise self._unclear(number, dataset) from None
+        return limits[0], charges
+
+    def _unclear(self, number: int, dataset: str) -> InvalidProblemError:
+        return damaged(self._path, f"line {number} of {dataset!r} can't be understood")
 
     def _read(self, db: sqlite3.Connection) -> Book:
         return read(db, self._path)
@@ -349,15 +519,24 @@ def _path_of(path: object) -> Path:
     raise InvalidProblemError("ledger", "the path of a file", type(path).__name__)
 
 
-def _text(guarantee: Guarantee) -> str:
-    return json.dumps(guarantee.to_dict(), sort_keys=True)
+def _charge_from(stated: dict[str, Any], made: str) -> Charge:
+    """Read a charge; one that was made without a release has none of its fields."""
+    release = stated.pop("release", None)
+    guarantee = guarantee_from_dict(stated)
+    if release is None:
+        return Charge(guarantee, made)
+    return Charge(guarantee, made, state="reserved", **release)
 
 
-def _guarantee(text: str) -> Guarantee:
-    data = json.loads(text)
-    if not isinstance(data, dict):
-        raise TypeError
-    return guarantee_from_dict(data)
+def _moved(charge: Charge, kind: str, stated: Mapping[str, Any]) -> Charge:
+    """Change the state of a release, or refuse a change that the order of a release does not have."""
+    if kind not in NEXT_STATES[charge.state]:
+        raise ValueError(kind)
+    return replace(charge, state=kind, outputs=stated.get("outputs", {}))
+
+
+def _text(stated: Mapping[str, Any]) -> str:
+    return json.dumps(stated, sort_keys=True)
 
 
 def _is_text(name: str) -> bool:
@@ -370,4 +549,16 @@ def _is_text(name: str) -> bool:
 
 
 def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(_TIME)
+
+
+def _next_time(book: Book, *, clock_may_be_behind: bool = False) -> str:
+    """Return the time of the next line, never before that of the last one."""
+    now, last = _now(), max((line.made for line in book.lines), default="")
+    latest = datetime.strptime(now, _TIME).replace(tzinfo=UTC) + _CLOCK_TOLERANCE
+    if latest.strftime(_TIME) < last and not clock_may_be_behind:
+        expected = (
+            f"a time after the last line of the ledger, {last}; set the clock of this machine"
+        )
+        raise InvalidProblemError("clock", expected, now)
+    return max(now, last)

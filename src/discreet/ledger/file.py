@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["APPLICATION", "VERSION", "damaged", "fill", "transaction"]
 
 APPLICATION = 0x64635F6C
-VERSION = 2
+VERSION = 3
 _WAIT = 30.0
 """Seconds to wait for another process's transaction; each takes some milliseconds."""
 

@@ -1,4 +1,8 @@
-"""The lines of a ledger: grants and charges in one sequence, each with a hash of itself and of the line before."""
+"""The lines of a ledger in one sequence, each with a hash of itself and of the line before.
+
+A grant or a charge is the guarantee as JSON; the charge of a release also has ``release``: its id, command, version and
+public parameters. Lines of the other kinds name a release by its ``id`` and change its state.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHARGE",
+    "DONE",
+    "FORGOTTEN",
     "GRANT",
+    "NEXT_STATES",
+    "READING",
+    "VOID",
     "Book",
     "LedgerLine",
     "append",
@@ -49,11 +58,16 @@ PRAGMA user_version = {VERSION};
 """
 
 GRANT, CHARGE = "grant", "charge"
+READING, VOID, DONE, FORGOTTEN = "reading", "void", "done", "forgotten"
+NEXT_STATES = {"reserved": {READING, VOID}, READING: {DONE, FORGOTTEN}}
+"""State of a release -> kinds of lines that may follow; a charge is freed only if no reading began."""
+
+_KINDS = {GRANT, CHARGE, READING, VOID, DONE, FORGOTTEN}
 _SALT = re.compile("[0-9a-f]{64}")
 
 
 class LedgerLine(NamedTuple):
-    """A grant or a charge, as it is stored."""
+    """A line as it is stored; `guarantee` is the guarantee, or the release whose state changes, as JSON."""
 
     kind: str
     dataset: str
@@ -89,7 +103,7 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
         line = LedgerLine(*row[1:5])
         digest = chain(digests[-1], line) if _are_texts(line) else ""
         granted = (line.kind == GRANT) != (line.dataset in names)
-        known = bool(digest) and line.kind in {GRANT, CHARGE} and granted
+        known = bool(digest) and line.kind in _KINDS and granted
         if not known or row[5] != digest:
             raise damaged(path, f"line {number} was changed")
         names.add(line.dataset)
@@ -144,17 +158,20 @@ def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
     return book
 
 
-def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
-    """Add a line to the file and to what was read of it."""
+def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> Book:
+    """Add a line to the file and to the book; return the book, which is a new one if the file was of version 1."""
     if not book.salt:
         book = rewrite(db, book.lines)
     digest = chain(book.digests[-1], line)
+    # Version 2 had the same tables, and no lines but grants and charges.
+    db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute(
         "INSERT INTO lines (kind, dataset, guarantee, made, digest) VALUES (?, ?, ?, ?, ?)",
         (*line, digest),
     )
     book.lines.append(line)
     book.digests.append(digest)
+    return book
 
 
 def _statements() -> Iterator[str]:

@@ -16,8 +16,6 @@ from discreet.lrgeo.design import design
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.along_roads.design import RoadDesign
-    from discreet.lrgeo.along_roads.mechanism import RoadMechanism
     from discreet.lrgeo.as_published.lr_geo import LRGeo
     from discreet.lrgeo.as_published.protocol import reproduce
     from discreet.lrgeo.client import Client
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.places.roads import Roads
     from discreet.lrgeo.points.client import PointClient
-    from discreet.lrgeo.points.mesh import PointMechanism
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.points.table import LatticeMechanism
@@ -51,11 +48,8 @@ __all__ = [
     "NoiseDesign",
     "NoiseMechanism",
     "PointClient",
-    "PointMechanism",
     "Region",
     "RegionDesign",
-    "RoadDesign",
-    "RoadMechanism",
     "Roads",
     "State",
     "audited_design",
@@ -80,11 +74,8 @@ _WHERE = {
     "NoiseDesign": "points.noise_design",
     "NoiseMechanism": "points.noise",
     "PointClient": "points.client",
-    "PointMechanism": "points.mesh",
     "Region": "places.region",
     "RegionDesign": "design",
-    "RoadDesign": "along_roads.design",
-    "RoadMechanism": "along_roads.mechanism",
     "Roads": "places.roads",
     "State": "state",
     "audited_design": "methods.audited",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import BudgetError, CertificateError, InvalidProblemError
-from discreet.core.exact import decimal, decimal_up
 from discreet.core.guarantee import MetricDP
 from discreet.core.options import instance_of
+from discreet.core.printed import decimal, decimal_up
 from discreet.core.randomness.bits import as_bits
 from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
 from discreet.lrgeo.places.space import per_unit

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, overlo
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
-from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.options import positive_seconds, relative_gap, whole_number
 from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.printed import at_least, at_most, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified, verdict_of, was_verified
 from discreet.core.views import most_central, row_on_map, view
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
-    from discreet.lrgeo.along_roads.design import RoadDesign
     from discreet.lrgeo.candidates import Made, Method
     from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.lrgeo.points.table_design import LatticeDesign
@@ -86,13 +85,13 @@ class RegionDesign(CertifiedChannel):
     status: str
 
     def __repr__(self) -> str:
-        loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.region.unit}"
-        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
+        loss = "" if self.upper is None else f", loss {at_most(self.upper, 4, self.region.unit)}"
+        bound = "" if self.lower is None else f", at least {at_least(self.lower, 4)}"
         return f"RegionDesign({self.region.K} places{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
-        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
-        bound = "none" if self.lower is None else text_floor(self.lower, 4)
+        loss = "not computed" if self.upper is None else at_most(self.upper, 4)
+        bound = at_least(self.lower, 4)
         middle = most_central(self.region.points)
         row = self.channel.row(middle)
         return view(
@@ -156,20 +155,12 @@ def design(
     method: Method | str | None = None,
     **options: Unpack[_Options],
 ) -> RegionDesign: ...
-@overload
-def design(
-    region: Region,
-    guarantee: MetricDP,
-    *,
-    scope: Literal["roads"],
-    **options: Unpack[_Options],
-) -> RoadDesign: ...
 @explained("design(region, dc.MetricDP(1, unit='km'))")
 def design(
     region: Region,
     guarantee: MetricDP,
     *,
-    scope: Literal["points", "places", "roads"] = "points",
+    scope: Literal["points", "places"] = "points",
     targets: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     prior: ArrayLike | None = None,
@@ -180,7 +171,7 @@ def design(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-) -> RegionDesign | NoiseDesign | LatticeDesign | RoadDesign:
+) -> RegionDesign | NoiseDesign | LatticeDesign:
     r"""Design the mechanism that a server publishes for a region.
 
     .. math:: \min \sum_i p_i \sum_k \beta_{ik} z_{ik}, \qquad \beta_{ik} = \sum_l q_l |T_{il} - T_{kl}|
@@ -198,9 +189,7 @@ def design(
         ``"points"``: the promise is about any two points of the region, near or far, with no borders between places;
         see :mod:`discreet.lrgeo.points`. ``"places"``: a point is snapped to its nearest place, and the promise is
         about places, so that two points on two sides of a border may be told apart. It loses a little less, and takes
-        more places. ``"roads"``: for points that are *on* roads, and at the distance *along* the roads, which is
-        a different and weaker promise: not for GPS points that are moved to the nearest road, since that takes near
-        points far apart; see :mod:`discreet.lrgeo.along_roads`.
+        more places.
     targets, weights
         Places that people travel to, and how likely each is; without them the loss is the distance between the true
         place and the reported one.
@@ -229,9 +218,9 @@ def design(
 
     Returns
     -------
-    RegionDesign, NoiseDesign, LatticeDesign or RoadDesign
-        A verified mechanism: for places, for every point (the next two; ``published()`` gives what a server
-        publishes), or for every point of the roads.
+    RegionDesign, NoiseDesign or LatticeDesign
+        A verified mechanism: for places, or for every point (the next two; ``published()`` returns what a server
+        publishes).
 
     Raises
     ------
@@ -245,8 +234,7 @@ def design(
     Guarantee
     ---------
     That of the design, for the integers that are sampled: between any two points of the region, by
-    :func:`discreet.lrgeo.points.verify.verify`; between *places*, by :func:`discreet.lrgeo.verify`; or between any two
-    points of the roads, by :func:`discreet.lrgeo.along_roads.verify.verify`.
+    :func:`discreet.lrgeo.points.verify.verify`; or between *places*, by :func:`discreet.lrgeo.verify`.
 
     Complexity
     ----------
@@ -278,21 +266,8 @@ def design(
             threads=threads,
             throw=throw,
         )
-    if scope == "roads":
-        return _along_roads(
-            region,
-            guarantee,
-            _problem(region, targets, weights, prior),
-            method=method,
-            spacing=spacing,
-            gap=gap,
-            time_limit=time_limit,
-            on_progress=on_progress,
-            threads=threads,
-            throw=throw,
-        )
     if scope != "places":
-        raise unknown_name("scope", scope, ("points", "places", "roads"))
+        raise unknown_name("scope", scope, ("points", "places"))
     if spacing is not None:
         raise InvalidProblemError("spacing", 'none with scope="places"', spacing)
     chosen: Method | None = METHODS.resolve(method, optional=True)
@@ -330,27 +305,6 @@ def _for_every_point(
         expected = 'at most 5120 places for every point; scope="places" takes more'
         raise InvalidProblemError("region", expected, region.K)
     return design_every_point(region, guarantee, problem, **options)
-
-
-def _along_roads(
-    region: Region,
-    guarantee: MetricDP,
-    problem: Problem | None,
-    *,
-    method: Method | str | None,
-    spacing: Exact | None,
-    **options: Any,  # noqa: ANN401 - those of design_roads, which names them
-) -> RoadDesign:
-    from discreet.lrgeo.along_roads.design import design_roads
-
-    if guarantee.radius is not None:
-        raise InvalidProblemError("radius", "none along roads", guarantee.radius)
-    for name, value in (("method", method), ("spacing", spacing)):
-        if value is not None:
-            raise InvalidProblemError(name, "none along roads", repr(value))
-    if problem is None:
-        raise InvalidProblemError("region", "at most 5120 places along roads", region.K)
-    return design_roads(region, guarantee, problem, **options)
 
 
 class _Search:
@@ -391,7 +345,7 @@ class _Search:
                 certificate.raise_for_failure()
             return
         upper = None if self.problem is None else expected_loss(made.channel, self.problem)
-        loss = "" if upper is None else f" loses {upper:.6g} {self.region.unit} and"
+        loss = "" if upper is None else f" loses {at_most(upper)} {self.region.unit} and"
         self.trace.append(f"{name}:{loss} passed the verifier.")
         if upper is None or self.upper is None or upper < self.upper:
             self.best, self.upper = (made, certificate), upper
@@ -408,7 +362,7 @@ class _Search:
         )
         unit = self.region.unit
         self.trace.append(
-            f"bound: no private mechanism loses less than {text_floor(self.lower)} {unit}."
+            f"bound: no private mechanism loses less than {at_least(self.lower)} {unit}."
         )
         self.tell("bound", lower=self.lower, upper=self.upper)
 
@@ -435,8 +389,7 @@ class _Search:
         reached = done.gap is not None and done.gap <= gap
         done = mark_verified(replace(done, status="gap reached" if reached else "limit reached"))
         if throw and not reached:
-            got = "none" if done.gap is None else f"{done.gap:.3g}"
-            raise LimitReachedError(f"asked for a gap of {gap:g}, reached {got}", done)
+            raise LimitReachedError(missed_gap(gap, done.lower, done.upper), done)
         return done
 
 

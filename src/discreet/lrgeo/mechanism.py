@@ -18,9 +18,10 @@ import numpy as np
 from discreet.core.certificate import Certificate
 from discreet.core.channels.implicit import AnchoredChannel, Ball
 from discreet.core.errors import MALFORMED, InvalidProblemError
-from discreet.core.exact import decimal_up, to_fraction
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.outcome import Provenance
+from discreet.core.printed import decimal, decimal_up
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.places.space import per_unit
@@ -143,7 +144,7 @@ class Mechanism(CertifiedChannel):
 
     def __repr__(self) -> str:
         near = self.guarantee.radius
-        pairs = "all pairs" if near is None else f"pairs within {float(near):g} {self.region.unit}"
+        pairs = "all pairs" if near is None else f"pairs within {decimal(near)} {self.region.unit}"
         epsilon = f"{decimal_up(self.guarantee.epsilon)} per {self.region.unit}"
         return f"Mechanism({self.region.K} places, {epsilon}, {pairs})"
 

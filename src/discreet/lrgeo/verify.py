@@ -19,7 +19,7 @@ from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_floor, to_fraction
-from discreet.core.guarantee import MetricDP, PointScope, RoadScope
+from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.options import instance_of
 from discreet.core.spaces.check_distances import distance_checks
 
@@ -91,7 +91,7 @@ def verify(
     instance_of(channel, AnchoredChannel, "channel", "an AnchoredChannel")
     instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
     space = channel.space
-    if isinstance(guarantee.scope, PointScope | RoadScope):
+    if isinstance(guarantee.scope, PointScope):
         raise InvalidProblemError("guarantee", "one about places", "one about points")
     if guarantee.unit != space.unit:
         raise InvalidProblemError("unit", f"{space.unit!r}, that of the space", guarantee.unit)

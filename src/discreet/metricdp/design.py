@@ -12,9 +12,10 @@ import numpy as np
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.guarantee import MetricDP, PointScope, RoadScope, Scope
+from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
+from discreet.core.printed import estimate, missed_gap
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.methods.columns import Columns
@@ -222,8 +223,7 @@ def design(
     except KeyboardInterrupt:
         raise Interrupted(search.best) from None
     if throw and made.status == "limit reached":
-        reached = "none" if made.gap is None else f"{made.gap:.3g}"
-        raise LimitReachedError(f"asked for a gap of {gap:g}, reached {reached}", made)
+        raise LimitReachedError(missed_gap(gap, made.lower, made.upper), made)
     return made
 
 
@@ -238,7 +238,7 @@ def _check(problem: Problem, guarantee: MetricDP) -> None:
         raise InvalidProblemError(
             "guarantee", f"epsilon per {problem.space.unit}", f"per {guarantee.unit}"
         )
-    if isinstance(guarantee.scope, PointScope | RoadScope):
+    if isinstance(guarantee.scope, PointScope):
         raise InvalidProblemError("guarantee", "one about secrets", "one about points")
     if guarantee.scope is not None and guarantee.scope.space != problem.space.digest:
         raise InvalidProblemError(
@@ -270,9 +270,9 @@ def _costly(
     near = _near(whole, gap, seconds)
     if rows <= _MAX_ROWS_FOR_SIMPLEX:
         if seconds is not None and seconds < _SECONDS_A_ROW * rows:
-            why = f"{size} and a limit of {seconds:g} s is short for simplex: steps come first."
+            why = f"{size} and a limit of {estimate(seconds)} s is short for simplex: steps come first."
             return (PrimalDual(persistent=False), *near, Direct(), Columns()), why
-        why = f"{size}, and most constraints are {steep:.2g} nats or looser: simplex comes first."
+        why = f"{size}, and most constraints are {estimate(steep, 2)} nats or looser: simplex comes first."
         steps, simplex = PrimalDual(persistent=False), Direct(share=_HALF)
         # Where few constraints matter steps are next: what is left is little for them.
         return (*near, *((steps, simplex) if near else (simplex, steps)), Columns()), why

@@ -25,9 +25,10 @@ from discreet.core.channels.check_ratios import (
     row_sum_check,
 )
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up, exp_ceil, float_ceil, float_floor
+from discreet.core.exact import exp_ceil, float_ceil, float_floor
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import Design
+from discreet.core.printed import decimal_up
 from discreet.core.spaces.check_distances import distance_checks
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import share_at_least
 from discreet.hierarchy.result import region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, axes_or_new, plain
 
@@ -131,7 +132,7 @@ def plot_answers(answers: CountAnswers, *, ax: Axes | None = None) -> Axes:
         ax.set_yticks([])
         ax.set_ylabel(f"{len(order)} regions")
     ax.axvline(0, color=FAINT, linewidth=1, zorder=0)
-    ax.set_xlabel(f"answer, with intervals of {100 * float(answers.interval):g} %")
+    ax.set_xlabel(f"answer, with intervals of {share_at_least(answers.interval)}")
     plain(ax)
     ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0, labelcolor=GREY)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
+from discreet.core.statements import state
 from discreet.hierarchy.result import region_names
 from discreet.plot.counts import plot_answers
 from discreet.report.figures import inline_svg, new_figure
@@ -15,10 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chapter"]
 
-_LEAD = (
-    "How many {counted} there are, from the noisy counts: without bias, and each with an interval that holds the true "
-    "number with probability {share:g} %. Answers may be negative. Asking costs nothing."
-)
+_LEAD = "How many {counted} there are, from the noisy counts without bias; {interval}. They cost nothing."
 _ROWS = 40
 """Regions up to which the figure grows: beyond it names are left out of it."""
 
@@ -53,9 +52,8 @@ def chapter(
     drawn = new_figure(5.6, 1.0 + 0.24 * shown)
     plot_answers(answers, ax=drawn.add_subplot())
     names = region_names(answers.frame.tree)
-    lead = _LEAD.format(
-        counted="people" if people else "units", share=100 * float(answers.interval)
-    )
+    interval = state("interval", probability=printed.share_at_least(answers.interval))
+    lead = _LEAD.format(counted="people" if people else "units", interval=interval)
     rows = zip(
         answers.nodes.tolist(), answers.values.tolist(), answers.half_widths.tolist(), strict=True
     )
@@ -68,7 +66,7 @@ def chapter(
         figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
         head=["region", "answer", "from", "to"],
         rows=[
-            [names[node], *(f"{number:,.6g}" for number in (value, value - half, value + half))]
+            [names[node], printed.estimate(value), *printed.interval(value - half, value + half)]
             for node, value, half in rows
         ],
         notes=[f"{measured.guarantee}."],

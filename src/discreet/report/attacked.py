@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.plot.judges import plot_findings
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.judged import Judged, audit_row, panel
 from discreet.report.page import Chapter
-from discreet.report.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def attack_row(found: Finding) -> Judged:
     >>> attack_row(Finding("guess", "records found", sure, Estimate.computed(0.5), limit=0.7)).broken
     True
     """
-    limit = "nothing" if found.limit is None else f"{_side(found)} {number(found.limit)}"
+    limit = "nothing" if found.limit is None else _limit(found)
     beside = [f"naive {_text(found.baseline)}"]
     if found.control is not None:
         beside.append(f"control group {_text(found.control)}")
@@ -156,13 +156,15 @@ def _summary(rows: Sequence[Judged]) -> str:
 
 
 def _text(estimate: Estimate) -> str:
-    told = number(estimate.value)
+    near = printed.estimate(estimate.value, 3)
     if estimate.trials is None:
-        return told
+        return near
     # A share of a millionth at the lower end says no more than 0 does, and takes ten letters.
     low = 0.0 if 0 < estimate.low < _NOTHING * max(1.0, estimate.value) else estimate.low
-    return f"{told} ({number(low)} to {number(estimate.high)})"
+    return f"{near} ({' to '.join(printed.interval(low, estimate.high, 3))})"
 
 
-def _side(found: Finding) -> str:
-    return "at least" if found.error else "at most"
+def _limit(found: Finding) -> str:
+    if found.error:
+        return f"at least {printed.at_least(found.limit, 3)}"
+    return f"at most {printed.at_most(found.limit, 3)}"

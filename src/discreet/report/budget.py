@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal, decimal_up
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
 
     from discreet.core.budget import Account
     from discreet.core.guarantee import Guarantee
@@ -61,8 +60,8 @@ def chapter(
     rows = []
     for name, account in accounts.items():
         limit = ", ".join(_amounts(account.limit))
-        spent = ", ".join(map(_up, account.spent))
-        rows.append([name, limit, spent, ", ".join(map(_down, account.left))])
+        spent = ", ".join(map(printed.decimal_up, account.spent))
+        rows.append([name, limit, spent, ", ".join(map(printed.decimal_down, account.left))])
         rows += [
             [f"{name}, charged {charge.charged}", "", ", ".join(_amounts(charge.guarantee)), ""]
             for charge in charges.get(name, ())
@@ -84,17 +83,7 @@ def chapter(
 def _amounts(guarantee: Guarantee) -> list[str]:
     """Name the numbers of a guarantee, none of them smaller than it is."""
     return [
-        f"{name} {_up(getattr(guarantee, name))}"
+        f"{name} {printed.decimal_up(getattr(guarantee, name))}"
         for name in ("epsilon", "delta", "rho")
         if hasattr(guarantee, name)
     ]
-
-
-def _up(amount: Fraction) -> str:
-    return decimal_up(amount) if amount else "0"
-
-
-def _down(amount: Fraction) -> str:
-    """Print what is left: exactly where that is short, else rounded down, so that nobody counts on more."""
-    exact = decimal(amount)
-    return exact if len(exact) <= 12 else f"{int(amount * 10**6) / 10**6:.6f}"

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.exact import decimal_up
+from discreet.core import printed
 
 if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
@@ -58,15 +58,8 @@ MEANINGS: dict[str, str] = {
     "links that are no such pairs.",
     "facts misstated in the scope": "Whether what the file says of its places, and of pairs far apart, is not so.",
     # Mechanisms for every point.
-    "arrays of other shapes": "Whether the stored arrays do not belong together.",
     "numbers out of range": "Numbers of corners that there are not, and places beyond what is exact.",
     "negative weights": "Weights below zero.",
-    "vertices at one spot": "Corners of triangles that lie at one place: two rows there would make a border.",
-    "vertices of no triangle": "Corners that belong to no triangle.",
-    "triangles without area, or clockwise": "Triangles that are flat, or turned over.",
-    "edges of two triangles on one side": "Edges with two triangles on one side of them, which overlap.",
-    "faults of the border": "What keeps the border of the region from being one convex polygon.",
-    "area not covered once": "Whether the triangles do not add up to the region.",
     "facts misstated in the claim": "Whether the claim is about another unit, or has a radius.",
     "another region than stated": "Whether the guarantee was made for another region than that of the file.",
     "distances longer in the plane": "Whether points could be farther apart in the file's plane than on the earth.",
@@ -160,7 +153,7 @@ def proof_of(certificate: Certificate) -> dict[str, Any]:
 
 
 def _shown(value: float | Fraction) -> str:
-    """Print a number in few digits; long fractions are rounded up, so that none looks better than it is."""
+    """Format the number of a check: exactly where that is short, else rounded up."""
     if isinstance(value, Fraction):
-        return decimal_up(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+        return printed.decimal_up(value)
+    return printed.count(value) if isinstance(value, int) else printed.at_most(value)

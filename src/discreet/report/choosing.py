@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.randomness import SeededBits
 from discreet.datasets import made_pickups
@@ -51,11 +52,11 @@ _CANDIDATES = (
     "shows that, whether it is chosen or not."
 )
 _MAP = (
-    "{people:,} synthetic pick-ups in grey, candidates as dots, the private choice as discs. Rings mark what would be "
+    "{people} synthetic pick-ups in grey, candidates as dots, the private choice as discs. Rings mark what would be "
     "chosen without privacy. With people's data neither rings nor pick-ups could be shown."
 )
 _NOTE = (
-    "Share of the value that greedy choice without noise reaches, on {people:,} synthetic pick-ups, mean of {quick} "
+    "Share of the value that greedy choice without noise reaches, on {people} synthetic pick-ups, mean of {quick} "
     "runs ({slow} for the continuous methods). All but the subsample, permute-and-flip and the random choice have "
     "delta = 10⁻⁶. Such values are of the data themselves: they can be shown because these are synthetic."
 )
@@ -109,10 +110,10 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
             rides.places,
             rides.people,
             tuple(element for element, _ in greedy),
-            _MAP.format(people=people),
+            _MAP.format(people=printed.count(people)),
         ),
         curves=curves,
-        curves_note=_NOTE.format(people=people, quick=repeats, slow=slow_repeats),
+        curves_note=_NOTE.format(people=printed.count(people), quick=repeats, slow=slow_repeats),
         value_name="share of the value without privacy",
         attacked=try_choice(f, without, matroid, promise),
         audits=audit_choice(made, matroid),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.core.statements import state
 from discreet.evaluate.comparison import best_lower
 from discreet.plot import Curve, plot_frontier
 from discreet.plot.measures import plot_points
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
-from discreet.report.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["chapter", "frontier_chapter"]
 
-_LEAD = "Every point is a channel that was verified in exact arithmetic. Nothing can lie in the shaded area."
+_LEAD = (
+    f"Every point is a channel that was verified in exact arithmetic. {state('bounds by epsilon')}"
+)
 
 _FRONTIER_LEAD = (
     "What each method keeps and loses at each parameter, with intervals over repeated runs."
@@ -75,7 +77,7 @@ def chapter(
         figure=figure,
         rows=[_row(entry, best_lower(entries, entry.epsilon)) for entry in entries],
         notes=[
-            f"{entry.method} at {float(entry.epsilon):g}: {entry.note}"
+            f"{entry.method} at {printed.decimal(entry.epsilon)}: {entry.note}"
             for entry in entries
             if entry.loss is None
         ],
@@ -161,35 +163,26 @@ def _columns(
 
 
 def _row(entry: Entry, lower: float | None) -> list[str]:
-    excess = ""
-    if entry.loss is not None and lower is not None:
-        excess = f"{entry.loss / lower - 1:.2%}"
     return [
-        f"{float(entry.epsilon):g}",
+        printed.decimal(entry.epsilon),
         entry.method,
-        _text(entry.loss),
-        _text(entry.lower),
-        excess,
-        _text(entry.within),
-        _text(entry.everywhere),
-        f"{entry.seconds:.2f}",
-        "" if entry.memory is None else f"{entry.memory / 2**20:.0f}",
+        printed.at_most(entry.loss),
+        printed.at_least(entry.lower),
+        printed.excess(lower, entry.loss),
+        printed.at_most(entry.within),
+        printed.at_most(entry.everywhere),
+        printed.estimate(entry.seconds, 3),
+        "" if entry.memory is None else printed.estimate(entry.memory / 2**20, 3),
     ]
-
-
-def _text(value: float | None) -> str:
-    if value is None:
-        return "none"
-    return "infinite" if math.isinf(value) else number(value, 5)
 
 
 def _point_row(point: Point) -> list[str]:
     measure = point.measure
-    numbers = (measure.estimate.value, measure.estimate.low, measure.estimate.high)
-    ends = (measure.best, measure.worst)
+    found, ends = measure.estimate, (measure.best, measure.worst)
     return [
         point.method,
-        f"{float(point.parameter):g}",
-        *(number(value) for value in numbers),
-        *("" if end is None else number(end) for end in ends),
+        printed.estimate(point.parameter),
+        printed.estimate(found.value),
+        *printed.interval(found.low, found.high),
+        *("" if end is None else printed.estimate(end) for end in ends),
     ]

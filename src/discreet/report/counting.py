@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.artefact import save_counts
+from discreet.core import printed
 from discreet.core.guarantee import PureDP
 from discreet.datasets.census import made_census
 from discreet.evaluate.audit.hierarchy import audit_counts
@@ -35,7 +36,7 @@ _LEAD = (
     "up, and nobody who reads them should learn whether any one person was counted."
 )
 _MADE = (
-    "The census on this page is synthetic: {groups:,} households in {regions} regions. So the true counts may be drawn "
+    "The census on this page is synthetic: {groups} households in {regions} regions. So the true counts may be drawn "
     "beside the published ones here. Which households exist is public; how many live in each is not."
 )
 
@@ -120,7 +121,7 @@ def count_demo(
         out,
         title="A synthetic census",
         anchor="census",
-        lead=(_LEAD, _MADE.format(groups=groups, regions=made.tree.n)),
+        lead=(_LEAD, _MADE.format(groups=printed.count(groups), regions=made.tree.n)),
         truth=RegionCounts(data.frame, data.node_counts()),
         errors=errors,
         shown=SHOWN,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.core.exact import text_floor
+from discreet.core import printed
 from discreet.kanonymity.problem import Categorical, Dates, Numeric, Prefixes, Rounded, Taxonomy
 from discreet.report.page import Chapter, render_template
 
@@ -44,7 +44,7 @@ class _Column:
     role: str
     became: str
     counted: str
-    values: str
+    values: tuple[int, int]
     lost: float | None
     alone: int
 
@@ -89,15 +89,11 @@ def chapter(
         ("Highest risk of one person", before.prosecutor_highest, after.prosecutor_highest),
         ("Average risk", before.prosecutor_average, after.prosecutor_average),
     ]
-    bars = [
-        (label, 100 * float(was), 100 * float(now), f"{float(was):.1%}", f"{float(now):.1%}")
-        for label, was, now in shares
-    ]
     inside = [
         (
             name,
             f"{before.diversity[name]} → {after.diversity[name]}",
-            f"{float(before.closeness[name]):.3f} → {float(after.closeness[name]):.3f}",
+            f"{printed.at_most(before.closeness[name], 3)} → {printed.at_most(after.closeness[name], 3)}",
         )
         for name in roles.sensitive
     ]
@@ -108,40 +104,34 @@ def chapter(
         k=k,
         passed=made.certificate.passed,
         statement=(
-            f"All {after.classes:,} classes have {k} rows or more, counted on the published cells."
+            f"All {printed.count(after.classes)} classes have {k} rows or more, counted on the published cells."
         ),
-        proved=_proved(found, after.rows),
+        proved=f"{'Proved optimal' if found.optimal else 'Lower bound'}: {made.bound_in_words()}.",
+        alike=after.homogeneity_in_words(),
         rows=original.height,
         published=made.table.height,
         suppressed=found.suppressed,
         classes=(before.classes, after.classes),
         smallest=(before.k, after.k),
         mean=found.mean_loss,
-        bars=bars,
+        bars=shares,
         inside=inside,
         columns=_columns(original, made, roles, attributes),
         words=_WORDS,
         checks=[check.to_dict() for check in made.certificate.checks],
         facts=[
-            ("Information loss", f"{found.information_loss:.6g}"),
-            ("No table loses less than", text_floor(found.lower)),
-            ("Optimality gap", f"{found.gap:.1%}"),
+            ("Information loss", printed.at_most(found.information_loss)),
+            ("Lower bound", printed.at_least(found.lower)),
+            ("Optimality gap", printed.gap(found.lower, found.information_loss)),
             ("Method", found.method),
-            ("Search", f"{found.seconds:.1f} s"),
+            ("Search", printed.seconds(found.seconds)),
         ],
-        steps=[(step.seconds, step.method, step.loss) for step in found.steps],
+        steps=[
+            f"{printed.seconds(step.seconds)}, {step.method}: loss {printed.at_most(step.loss)}"
+            for step in found.steps
+        ],
     )
     return Chapter(title, anchor, body, "Private: for the curator alone.")
-
-
-def _proved(found: AnonymizationDiagnostics, rows: int) -> str:
-    """Say what is proved of the loss, and what to make of it."""
-    if found.optimal:
-        return f"No table with this promise loses less: that is proved for all {rows:,} rows."
-    return (
-        f"No table with this promise loses less than {1 - found.gap:.0%} of what this one lost. The rest is "
-        "not proved: a longer search narrows it, and on some thousand rows the bound is often the weaker half."
-    )
 
 
 def _columns(
@@ -162,8 +152,7 @@ def _columns(
     listed = []
     for name in original.columns:
         here = name in made.table.columns
-        was = original[name].n_unique()
-        values = f"{was:,} → {made.table[name].n_unique():,}" if here else f"{was:,} → 0"
+        values = original[name].n_unique(), made.table[name].n_unique() if here else 0
         attribute = kinds.get(name)
         listed.append(
             _Column(
@@ -194,11 +183,11 @@ def counted(attribute: Attribute) -> str:
     Examples
     --------
     >>> counted(Dates("born"))
-    'days of the span, of the days of all decades there are'
+    'days of the span, of those from the first decade to the last'
     """
     match attribute:
         case Dates():
-            return "days of the span, of the days of all decades there are"
+            return "days of the span, of those from the first decade to the last"
         case Prefixes() | Taxonomy():
             return "codes that the cell stands for, of all codes"
         case Rounded():

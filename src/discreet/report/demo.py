@@ -17,6 +17,7 @@ import numpy as np
 from discreet.artefact import save
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
+from discreet.core.statements import state
 from discreet.datasets import made_city
 from discreet.evaluate.comparison import published_losses
 from discreet.metricdp import Direct, Problem, design
@@ -68,12 +69,12 @@ _CROW = (
 )
 _CELLS = (
     "square cells of one kilometer, all equally likely. The loss is the straight line from the true cell to the "
-    "reported one. Here the best mechanism has a closed form, and proved best."
+    "reported one. Here a mechanism in closed form reaches the lower bound."
 )
 _CURVES = (
     "The {n} junctions nearest to the center, all pairs of them constrained; to the right privacy is weaker. Each blue "
-    "point is a mechanism that was designed and certified. Nothing can lie in the shaded area: its edge is the proven "
-    "lower bound. The others are drawn with their reports renamed where that loses less."
+    "point is a mechanism that was designed and certified. The others are drawn with their reports renamed where that "
+    "costs less. " + state("bounds by epsilon")
 )
 
 

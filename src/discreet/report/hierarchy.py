@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.exact import to_fraction
-from discreet.core.guarantee import PureDP
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
@@ -26,7 +26,7 @@ from discreet.report.hierarchy_figures import (
     draw_scatter,
 )
 from discreet.report.page import Chapter, render_template
-from discreet.report.words import guesses, number
+from discreet.report.words import promise_about_a_person
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,14 +109,10 @@ def chapter(
         lead=lead,
         seeded=provenance.seeded,
         passed=release.certificate.passed,
-        guesses=guesses(release.guarantee.epsilon)
-        if isinstance(release.guarantee, PureDP)
-        else None,
-        persons=getattr(release.guarantee, "neighbors", "") == "replace-person",
-        guarantee=f"{str(release.guarantee)[:1].upper()}{str(release.guarantee)[1:]}.",
+        promise=promise_about_a_person(release.guarantee),
         figures=figures,
         levels=levels,
-        coverage=f"{float(100 * _COVERAGE):g}",
+        missed=printed.share_at_most(1 - _COVERAGE),
         comparison=_comparison(errors, shown, anchor),
         made=truth is not None,
         public_units=result.frame.units == "public",
@@ -153,7 +149,7 @@ def _width(parameters: Mapping[str, Any], scale: str) -> str:
     width = half_width(
         {Term(1, to_fraction(scale, "scale")): count}, parameters["noise"], _COVERAGE
     )
-    return f"±{width:,}"
+    return f"±{printed.count(width)}"
 
 
 def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) -> str:
@@ -198,8 +194,8 @@ def _comparison(errors: Sequence[MethodError], shown: float, anchor: str) -> dic
     rows = [
         (
             error.method,
-            [number(value) for value in error.l1],
-            ["none" if value is None else f"{value:+.3g}" for value in error.bias],
+            [printed.estimate(value, 3) for value in error.l1],
+            [printed.estimate(value, 3) for value in error.bias],
         )
         for error in sorted(at, key=lambda error: error.l1[-1])
     ]
@@ -208,7 +204,7 @@ def _comparison(errors: Sequence[MethodError], shown: float, anchor: str) -> dic
         "biases": inline_svg(biases, label="Signed bias on zero cells", salt=f"{anchor}-biases"),
         "rows": rows,
         "levels": list(range(1, len(errors[0].l1) + 1)),
-        "epsilon": f"{shown:g}",
+        "epsilon": printed.estimate(shown),
     }
 
 
@@ -216,10 +212,11 @@ def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> li
     frame, parameters = release.result.frame, release.provenance.parameters
     rows = [
         ("method", release.provenance.method),
+        ("ledger", release.provenance.charge or "unknown"),
         ("measured", f"{parameters['kind']} counts"),
         ("noise", f"discrete {str(parameters['noise']).capitalize()}"),
-        ("regions", f"{frame.tree.n:,}"),
-        ("sizes", f"{frame.first_size} to {frame.max_size:,}"),
-        ("most that a person adds", f"{frame.max_quantity:,}"),
+        ("regions", printed.count(frame.tree.n)),
+        ("sizes", f"{frame.first_size} to {printed.count(frame.max_size)}"),
+        ("most that a person adds", printed.count(frame.max_quantity)),
     ]
-    return rows + [(name, f"{value:.2f} s") for name, value in seconds.items()]
+    return rows + [(name, printed.seconds(value)) for name, value in seconds.items()]

@@ -10,10 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal
 from discreet.report.page import Chapter, render_template
-from discreet.report.words import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,20 +67,19 @@ def audit_row(found: Audit) -> Judged:
     ...     lambda x, bits: x ^ (bits.randrange(4) == 0), [(0, 1)], PureDP(1, "replace-one"), strength="exact"
     ... )
     >>> audit_row(flip).promised, audit_row(flip).found, audit_row(flip).broken
-    ('epsilon 1', 'at least 1.099', True)
+    ('epsilon 1', 'at least 1.098', True)
     """
-    lower = "infinite" if math.isinf(found.lower) else f"at least {number(found.lower, 4)}"
-    if found.parameter == "k":
-        lower = f"classes of {found.lower:.0f}"
+    what = "classes of" if found.parameter == "k" else "at least"
+    lower = printed.at_least(found.lower, 4)
     tried = _TRIED[found.strength]
     if found.strength == "sampled":
-        tried = f"{found.runs:,} samples of each input"
+        tried = f"{printed.count(found.runs)} samples of each input"
     event = "" if found.event == "none" else found.event
     where = " on ".join(part for part in (event, found.pair) if part)
     return Judged(
         tried,
-        f"{found.parameter} {decimal(found.claimed)}",
-        lower,
+        f"{found.parameter} {printed.decimal(found.claimed)}",
+        lower if math.isinf(found.lower) else f"{what} {lower}",
         found.verdict,
         where,
         broken=found.rejected,

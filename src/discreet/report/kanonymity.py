@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import (
     Attribute,
@@ -169,7 +170,7 @@ def _kind(attribute: Attribute) -> str:
         kind = f"a number, published as an interval of {attribute.steps[0]} or more"
     else:
         kind = f"a leaf of a taxonomy of {len(attribute.tree.leaves)} values, published as a node"
-    return kind if attribute.weight == 1 else f"{kind}; weight {attribute.weight:g}"
+    return kind if attribute.weight == 1 else f"{kind}; weight {printed.estimate(attribute.weight)}"
 
 
 def _figure(curves: Sequence[LossCurve], anchor: str) -> str:

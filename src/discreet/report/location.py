@@ -9,15 +9,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil
 from discreet.core.spaces.geography import ground_factor
 from discreet.plot import plot_channel_row
 from discreet.plot.style import FAINT
 from discreet.report.attacked import section
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import IN_BROWSER, Chapter, render_template
-from discreet.report.words import distance, example_distance, guesses, number, strength
+from discreet.report.words import cautions, distance, example_distance, guesses, strength
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,13 +80,14 @@ def chapter(
     spacing = Fraction(own.reach).limit_denominator(1000)
     length = example_distance(guarantee, spacing)
     nats = strength(guarantee, length)
-    told = "one file" if size is None else f"{number(size / 1000)} kB"
+    told = "one file" if size is None else printed.at_most(Fraction(size, 1000), 3, "kB")
     body = render_template(
         "location.html",
         title=title,
         anchor=anchor,
         lead=lead,
         passed=mechanism.certificate.passed,
+        cautions=cautions(guarantee, spacing),
         guarantee=str(guarantee),
         claim={
             "distance": distance(length, own.unit),
@@ -95,6 +96,7 @@ def chapter(
         size=told,
         figure=_map(mechanism, region or own, place, anchor),
         numbers=_numbers(mechanism),
+        bounded=mechanism.lower is not None,
         artefact=artefact,
         in_browser=IN_BROWSER,
         sha256=sha256,
@@ -130,11 +132,11 @@ def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
     channel, unit = mechanism.channel, mechanism.region.unit
     told = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
     if mechanism.upper is not None:
-        told.append(("expected loss", f"{number(mechanism.upper)} {unit}"))
+        told.append(("expected loss", printed.at_most(mechanism.upper, 3, unit)))
     if mechanism.lower is not None:
-        told.append(("no private mechanism loses less than", f"{number(mechanism.lower)} {unit}"))
+        told.append(("lower bound", printed.at_least(mechanism.lower, 3, unit)))
     if mechanism.region.origin is not None:
-        most = text_ceil(1 / ground_factor(mechanism.region.coordinates[:, 0]))
+        most = printed.at_most(1 / ground_factor(mechanism.region.coordinates[:, 0]))
         told.append(("distances", f"in the plane, at most {most} times geodesics of WGS 84"))
     checks = mechanism.certificate.checks
     passed = sum(check.passed for check in checks)

@@ -6,21 +6,23 @@ Probabilities below one in a thousand are left out of the drawing, never out of 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.report.words import distance, number
+from discreet.report.words import distance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Backdrop", "MapView", "Places", "Strength", "draw_map", "percent"]
+__all__ = ["Backdrop", "MapView", "Places", "Strength", "draw_map"]
 
 _WIDTH = 1000
 _MARGIN = 45
@@ -158,21 +160,6 @@ class MapView:
     data: dict[str, Any]
 
 
-def percent(share: float) -> str:
-    """Print a probability for a reader.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(0.004), percent(0.0001), percent(0.998)
-    ('12 %', '0.4 %', 'under 0.1 %', 'over 99 %')
-    """
-    if share < 0.001:
-        return "under 0.1 %"
-    if 0.99 < share < 1:
-        return "over 99 %"
-    return f"{100 * share:.1f} %" if share < 0.01 else f"{100 * share:.0f} %"
-
-
 def draw_map(
     places: Places,
     picks: Sequence[tuple[str, int]],
@@ -218,7 +205,7 @@ def draw_map(
     extent = high - low
     # A tall map is narrowed, so that it fits a screen; one place alone gets a map of one unit.
     scale = (_WIDTH - 2 * margin) / (max(float(extent[0]), float(extent[1]) / _TALLEST) or 1.0)
-    height = round(float(extent[1]) * scale + 2 * margin)
+    height = math.ceil(float(extent[1]) * scale + 2 * margin)
     left = (_WIDTH - float(extent[0]) * scale) / 2
 
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -238,8 +225,8 @@ def draw_map(
         "at": at.ravel().tolist(),
         "reports": places.reports.tolist(),
         "rows": rows,
-        "size": round(float(size), 2),
-        "typical": round(typical, 5),
+        "size": float(size),
+        "typical": typical,
         "facts": _facts(places, near),
         "strength": strength,
         "strengths": [
@@ -252,11 +239,11 @@ def draw_map(
             for one in strengths
         ],
     }
-    shapes = {"places": "".join(f"M{x:g} {y:g}h0" for x, y in at)}
+    shapes = {"places": "".join(f"M{_spot(x, y)}h0" for x, y in at)}
     if backdrop is not None:
         shapes |= _roads(backdrop, at)
         if backdrop.river is not None:
-            shapes["river"] = "M" + "L".join(f"{x:g} {y:g}" for x, y in project(backdrop.river))
+            shapes["river"] = "M" + "L".join(_spot(x, y) for x, y in project(backdrop.river))
     if places.cell is not None:
         shapes["grid"] = _grid(at, size)
     return MapView(
@@ -280,7 +267,7 @@ def draw_map(
 def _sparse(row: NDArray[np.float64]) -> list[int]:
     """Keep what can be seen: report, ten-thousandths, report, ten-thousandths, ..."""
     (seen,) = np.nonzero(row >= _LEAST)
-    pairs = np.stack([seen, np.round(1e4 * row[seen])], axis=1).astype(np.int64)
+    pairs = np.stack([seen, 1e4 * row[seen] + 0.5], axis=1).astype(np.int64)
     flat: list[int] = pairs.ravel().tolist()
     return flat
 
@@ -300,8 +287,8 @@ def _mark(kind: str, size: float, typical: float, share: float) -> tuple[float, 
     """Give size and opacity: the area of a disc, or the tint of a cell, grows with the probability."""
     root = float(np.sqrt(share))
     if kind == "disc":
-        return round(size * root, 1), 0.62
-    return size, round(min(1.0, root / float(np.sqrt(typical))), 3)
+        return size * root, 0.62
+    return size, min(1.0, root / float(np.sqrt(typical)))
 
 
 def _legend(kind: str, size: float, typical: float) -> list[tuple[float, float, float, str]]:
@@ -312,7 +299,7 @@ def _legend(kind: str, size: float, typical: float) -> list[tuple[float, float, 
     for shown in (shares[largest - 2], shares[largest]):
         width, opacity = _mark(kind, size, typical, shown)
         drawn = width if kind == "disc" else 34.0
-        marks.append((x, drawn, opacity, f"{100 * shown:g} %"))
+        marks.append((x, drawn, opacity, printed.share(shown, 4)))
         x += 120 + (2 if kind == "disc" else 1) * drawn
     return marks
 
@@ -321,7 +308,7 @@ def _bar(scale: float, unit: str) -> tuple[float, str]:
     """Choose the longest round length that is at most a quarter of the map."""
     fitting = [bar for bar in _BARS if float(bar) * scale <= _WIDTH / 4]
     bar = fitting[-1] if fitting else _BARS[0]
-    return round(float(bar) * scale, 1), distance(bar, unit)
+    return float(bar) * scale, distance(bar, unit)
 
 
 def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
@@ -335,8 +322,8 @@ def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
     loss = (places.chance * places.loss).sum(axis=1)
     return [
         [
-            *(percent(float(column[i])) for column in columns),
-            f"{number(float(loss[i]))} {places.loss_unit}".strip(),
+            *(printed.share(float(column[i]), 1) for column in columns),
+            printed.at_most(float(loss[i]), 3, places.loss_unit),
         ]
         for i in range(len(away))
     ]
@@ -352,8 +339,7 @@ def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
     group = np.digitize(rank, (0.6, 0.86))
     return {
         name: "".join(
-            f"M{at[i, 0]:g} {at[i, 1]:g}L{at[j, 0]:g} {at[j, 1]:g}"
-            for i, j in backdrop.roads[group == g]
+            f"M{_spot(*one)}L{_spot(*other)}" for one, other in at[backdrop.roads[group == g]]
         )
         for g, name in enumerate(names)
     }
@@ -364,6 +350,10 @@ def _grid(at: NDArray[np.float64], size: float) -> str:
     xs, ys = np.unique(at[:, 0]), np.unique(at[:, 1])
     left, right = xs[0] - size / 2, xs[-1] + size / 2
     top, bottom = ys[0] - size / 2, ys[-1] + size / 2
-    lines = [f"M{x:.1f} {top:.1f}V{bottom:.1f}" for x in [left, *(xs + size / 2)]]
-    lines += [f"M{left:.1f} {y:.1f}H{right:.1f}" for y in [top, *(ys + size / 2)]]
+    lines = [f"M{_spot(x, top)}L{_spot(x, bottom)}" for x in [left, *(xs + size / 2)]]
+    lines += [f"M{_spot(left, y)}L{_spot(right, y)}" for y in [top, *(ys + size / 2)]]
     return "".join(lines)
+
+
+def _spot(x: float, y: float) -> str:
+    return f"{printed.position(x)} {printed.position(y)}"

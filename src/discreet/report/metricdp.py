@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.exact import decimal_up, text_ceil, text_floor, to_fraction
+from discreet.core import printed
+from discreet.core.exact import to_fraction
+from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
@@ -18,7 +20,15 @@ from discreet.report.figures import inline_svg, new_figure
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import QUICK, try_design
-from discreet.report.words import distance, example_distance, factor, guesses, number, strength
+from discreet.report.words import (
+    cautions,
+    distance,
+    example_distance,
+    factor,
+    guesses,
+    sentence,
+    strength,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +45,10 @@ __all__ = ["Bar", "chapter"]
 
 _REPORTS = (1, 2, 5, 10)
 """How many reports about one secret the table of strength looks at."""
+
+
+_SIDES = {"bound": printed.at_least, "this": printed.at_most, "baseline": printed.estimate}
+"""Kind of a bar -> how its loss is rounded."""
 
 
 @final
@@ -138,7 +152,8 @@ def chapter(
         below=below,
         noun=noun,
         claim=_claim(guarantee, least),
-        guarantee=_sentence(str(guarantee)),
+        cautions=cautions(guarantee, least),
+        guarantee=sentence(guarantee),
         map=_map(design, picks, backdrop, loss_unit, strengths),
         in_use=int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
         n_reports=problem.n_reports,
@@ -155,6 +170,7 @@ def chapter(
         reports=_REPORTS,
         radius=None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
         scope=guarantee.scope,
+        beyond=guarantee.beyond_in_words,
         whole=_whole(guarantee),
         certificate=proof_of(design.certificate),
         passed=design.certificate.passed,
@@ -181,10 +197,6 @@ def _nearest(problem: Problem) -> Fraction:
     distances = problem.space.distances
     apart = distances[distances > 0]
     return Fraction(int(apart.min()), 1 << problem.space.scale_bits) if apart.size else Fraction(0)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
@@ -224,7 +236,7 @@ def _whole(guarantee: MetricDP) -> str | None:
     """Print the epsilon that holds between all pairs, or nothing where none does."""
     scope = guarantee.space_scope
     whole = None if scope is None else scope.all_pairs_epsilon
-    return None if whole is None else f"{decimal_up(whole)} per {guarantee.unit}"
+    return None if whole is None else f"{printed.decimal_up(whole)} per {guarantee.unit}"
 
 
 def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | None:
@@ -268,7 +280,7 @@ def _map(
     base = example_distance(design.guarantee, least)
     drawn = [
         Strength(
-            f"epsilon {decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
+            f"epsilon {printed.decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
             _claim_at(one.guarantee, base),
             there,
         )
@@ -299,41 +311,36 @@ def _telling(design: Design[Problem, Multipliers]) -> list[tuple[str, int]]:
 
 def _bars(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]]
-) -> list[tuple[Bar, float]]:
-    """Order the losses, each with its share of the largest in percent."""
-    bars = (
-        [] if design.lower is None else [Bar("no mechanism can lose less", design.lower, "bound")]
-    )
+) -> list[tuple[Bar, str, str]]:
+    """Order the losses, each with its share of the largest in percent, and its text."""
+    bars = [] if design.lower is None else [Bar("lower bound", design.lower, "bound")]
     bars.append(Bar("this mechanism", design.upper, "this"))
     bars += sorted((Bar(label, loss) for label, loss in baselines), key=lambda bar: bar.loss)
     most = max(bar.loss for bar in bars) or 1.0
-    return [(bar, round(100 * bar.loss / most, 2)) for bar in bars]
+    return [
+        (bar, printed.position(100 * bar.loss / most), _SIDES[bar.kind](bar.loss)) for bar in bars
+    ]
 
 
 def _cost(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]], loss_unit: str
 ) -> str:
     """Say how good this is, and against what."""
-    text = f"On average it loses {number(design.upper)} {loss_unit}".rstrip()
+    text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
-        excess = 100 * (Fraction(design.upper) / Fraction(design.lower) - 1)
-        over = (
-            "less than 0.01 %"
-            if excess < Fraction(1, 100)
-            else f"at most {float(_two_digits(excess)):g} %"
-        )
-        text += (
-            f", which is {over} more than the least that any mechanism with this guarantee can lose"
-        )
+        excess = printed.excess(design.lower, design.upper)
+        over = excess if excess.startswith("below") else f"at most {excess}"
+        links = design.guarantee.links_in_words
+        text += f", {state('excess over the bound', over=over, links=links)}"
     text += "."
     beaten = [(label, loss) for label, loss in baselines if loss > 0]
     if beaten:
         label, loss = min(beaten, key=lambda pair: pair[1])
-        saved = 100 * (1 - design.upper / loss)
-        if saved >= 1:
-            text += f" The best of the others shown here, {label}, loses {number(loss)} {loss_unit}".rstrip()
-            text += f": this one saves {saved:.0f} % of that."
+        saved = 1 - Fraction(design.upper) / Fraction(loss)
+        if 100 * saved >= 1:
+            text += f" The best of the others shown here, {label}, loses {printed.estimate(loss, 3, loss_unit)}"
+            text += f": this one saves {printed.share_at_least(saved, 0)} of that."
     return text
 
 
@@ -353,26 +360,25 @@ def _numbers(
     guarantee, problem, parameters = design.guarantee, design.problem, design.provenance.parameters
     unit, scope = guarantee.unit, guarantee.space_scope
     rows = [
-        ("secrets", f"{problem.n_secrets:,}"),
-        ("reports", f"{problem.n_reports:,}"),
-        ("epsilon", f"{decimal_up(guarantee.epsilon)} per {unit}"),
+        ("secrets", printed.count(problem.n_secrets)),
+        ("reports", printed.count(problem.n_reports)),
+        ("epsilon", f"{printed.decimal_up(guarantee.epsilon)} per {unit}"),
         ("radius", "all pairs" if guarantee.radius is None else distance(guarantee.radius, unit)),
     ]
     if scope is not None:
         rows.append(("epsilon for all pairs", _whole(guarantee) or "none"))
     rows += [("distances", c.detail) for c in design.certificate.checks if "WGS 84" in c.detail]
-    lower = "none" if design.lower is None else f"{text_floor(design.lower, 10)} {loss_unit}"
     rows += [
-        ("lower bound", lower.strip()),
-        ("expected loss", f"{text_ceil(design.upper, 10)} {loss_unit}".strip()),
-        ("gap", "none" if design.gap is None else f"{design.gap:.2g}"),
+        ("lower bound", printed.at_least(design.lower, 10, loss_unit)),
+        ("expected loss", printed.at_most(design.upper, 10, loss_unit)),
+        ("gap", printed.gap(design.lower, design.upper)),
         ("method", design.provenance.method),
         ("status", design.status),
     ]
     rows += [
-        (name, f"{float(to_fraction(parameters[name], name)):.3g}")
+        (name, printed.decimal_up(to_fraction(parameters[name], name)))
         for name in ("delta", "theta", "limbs")
         if name in parameters
     ]
-    rows += [(f"seconds, {step}", f"{time:.1f}") for step, time in seconds.items()]
+    rows += [(f"seconds, {step}", printed.estimate(time, 3)) for step, time in seconds.items()]
     return rows

@@ -14,8 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Anonymization, Design, Release, versions
+from discreet.core.statements import STATEMENTS
 from discreet.core.verified import was_verified
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ __all__ = [
     "make_chapter",
     "render_report",
     "render_template",
+    "template_environment",
     "write_report",
 ]
 
@@ -265,22 +268,33 @@ def write_report(
     return target
 
 
-def render_template(name: str, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
+def render_template(name: str, /, *, package: str = "discreet.report", **values: Any) -> str:  # noqa: ANN401 - a template takes what it names
     """Render a template of a package's folder ``templates``, with escaping on and names checked."""
-    return _environment(package).get_template(name).render(**values)
+    return template_environment(package).get_template(name).render(**values)
 
 
 @cache
-def _environment(package: str) -> Environment:
+def template_environment(package: str) -> Environment:
+    """Return the Jinja environment of a package's templates: with escaping, checked names, and ``printed``."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update(printed=printed, state=_state)
+    return environment
+
+
+def _state(name: str, /, **values: object) -> str:
+    """Fill in a statement for a page: values are escaped, but for marked-up ones."""
+    from markupsafe import Markup
+
+    filled: str = Markup(STATEMENTS[name].template).format_map(values)  # noqa: S704 - a template of ours
+    return filled
 
 
 def _verifier() -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.artefact import save_anonymous
+from discreet.core import printed
 from discreet.core.guarantee import KAnonymity
 from discreet.core.tree import Tree
 from discreet.datasets.microdata import made_patients, zip_paths
@@ -56,7 +57,7 @@ _LEAD = (
 )
 _HOW = (
     "So cells are made coarser, each only as far as it has to be: an age becomes an interval, a postal code its first "
-    "digits, until every combination is shared by {k} patients or more. The {n:,} patients here are synthetic."
+    "digits, until every combination is shared by {k} patients or more. The {n} patients here are synthetic."
 )
 _NOTE = (
     "The mean loss of a cell: 0 where nothing was changed, 1 where nothing is left. Nothing can lie in the shaded "
@@ -107,7 +108,7 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
         public,
         title="A table of patients",
         anchor="patients",
-        lead=(_LEAD, _HOW.format(k=SHOWN, n=patients)),
+        lead=(_LEAD, _HOW.format(k=SHOWN, n=printed.count(patients))),
         attributes=attributes,
         names=table.columns,
         examples=examples,

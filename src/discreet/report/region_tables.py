@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core import printed
+from discreet.core.statements import state
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.result import region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, log_scale, plain
+from discreet.report.check_words import proof_of
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
+from discreet.report.words import promise_about_a_person, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +34,11 @@ __all__ = ["answers_chapter", "chapter"]
 
 _LEAD = (
     "How many people of each category every region has: whole numbers, none below zero, that add up over regions and "
-    "categories. What cannot be below zero is pushed up where there is nothing, and small cells are too low: ask "
+    "categories. Cells that may not be negative are pushed up where there is nothing, and small ones are too low: ask "
     "discreet query for answers without bias."
 )
 _ANSWERS = (
-    "How many people there are, from the noisy marginals: without bias, and each with an interval that holds the true "
-    "number with probability {share:g} %. Answers may be negative. Asking costs nothing."
+    "How many people there are, from the noisy marginals without bias; {}. They cost nothing."
 )
 _ERRORS = (
     "Noise and error are standard deviations of one entry: as it was measured by itself, and as it is estimated from "
@@ -70,18 +73,13 @@ def chapter(
     """
     result, frame = release.result, release.result.frame
     guarantee: PureDP | ZeroConcentratedDP = release.guarantee  # type: ignore[assignment] # the verifier saw to it
-    errors = expected_errors(frame, guarantee)
+    errors, promise = expected_errors(frame, guarantee), promise_about_a_person(guarantee)
     tiles = new_figure(5.6, 3.6)
     draw_regions(result, tiles.add_subplot())
     drawn = new_figure(5.6, 1.4 + 0.24 * len(errors))
     draw_expected(errors, drawn.add_subplot())
     figure = inline_svg(tiles, label="Regions by their published totals", salt=f"{anchor}-map")
     figure += inline_svg(drawn, label="Errors by level and marginal", salt=anchor)
-    gaps = [
-        f"Level {one.level}: the squared distance from the unbiased estimates is {one.upper:,.6g}; for any tables that "
-        f"are not below zero and add up to the published level above it is at least {one.lower:,.6g}."
-        for one in result.gaps
-    ]
     body = render_template(
         "listed.html",
         title=title,
@@ -93,19 +91,23 @@ def chapter(
         rows=[
             [
                 f"{one.level}, {one.marginal}",
-                "not measured" if one.alone is None else f"{one.alone:,.3g}",
-                f"{one.together:,.3g}",
+                "not measured" if one.alone is None else printed.at_most(one.alone, 3),
+                printed.at_most(one.together, 3),
             ]
             for one in errors
         ],
         notes=[
-            f"{release.guarantee}.",
+            promise["guess"],
+            *promise["cautions"],
+            promise["guarantee"],
+            promise["group"],
+            f"Ledger: {release.provenance.charge or 'unknown'}.",
             _ERRORS,
-            *gaps,
+            *map(sentence, result.distances_in_words()),
             *(f"Assumed public: {one.name}: {one.description}." for one in frame.assumed_public()),
             *(
-                f"{check.name}: {check.residual}, limit {check.limit}"
-                for check in release.certificate.checks
+                f"{check['name']}: {check['residual']}, limit {check['limit']}"
+                for check in proof_of(release.certificate)["checks"]
             ),
         ],
     )
@@ -159,7 +161,7 @@ def draw_regions(result: RegionTables, ax: Axes) -> None:
         )
         if width[node] > 0.09:
             label = names[node].rsplit("/", 1)[-1]
-            told = f"{label}\n{int(totals[node]):,}"
+            told = f"{label}\n{printed.count(int(totals[node]))}"
             ax.text(
                 left[node] + width[node] / 2,
                 -level,
@@ -255,9 +257,10 @@ def answers_chapter(
     ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
     ax.set_yticks(places, labels[:shown])
     ax.invert_yaxis()
-    ax.set_xlabel(f"answer, with intervals of {100 * float(answers.interval):g} %")
+    ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
     plain(ax)
-    lead = _ANSWERS.format(share=100 * float(answers.interval))
+    interval = state("interval", probability=printed.share_at_least(answers.interval))
+    lead = _ANSWERS.format(interval)
     notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
     if shown < len(labels):
         notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")
@@ -270,9 +273,9 @@ def answers_chapter(
         figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
         head=["region", "answer", "from", "to"],
         rows=[
-            [label, *(f"{number:,.6g}" for number in row)]
-            for label, row in zip(
-                labels, zip(table["value"], table["low"], table["high"], strict=True), strict=True
+            [label, printed.estimate(value), *printed.interval(low, high)]
+            for label, value, low, high in zip(
+                labels, table["value"], table["low"], table["high"], strict=True
             )
         ],
         notes=notes,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
 
     from discreet.kanonymity.risk import Risk
 
@@ -71,27 +71,23 @@ def chapter(
 
 def _measures(one: Risk) -> dict[str, str]:
     return {
-        "rows": f"{one.rows:,}",
-        "equivalence classes": f"{one.classes:,}",
-        "smallest class: k": f"{one.k:,}",
-        "middle class": f"{one.median:,}",
-        "largest class": f"{one.largest:,}",
-        "rows that are alone": _share(one.unique),
-        "prosecutor, worst case": _share(one.prosecutor_highest),
-        "prosecutor, on average": _share(one.prosecutor_average),
-        "journalist, worst case": _share(one.journalist_highest),
-        "journalist, on average": _share(one.journalist_average),
-        "marketer": _share(one.marketer),
+        "rows": printed.count(one.rows),
+        "equivalence classes": printed.count(one.classes),
+        "smallest class: k": printed.count(one.k),
+        "middle class": printed.count(one.median),
+        "largest class": printed.count(one.largest),
+        "rows that are alone": printed.share(one.unique),
+        "prosecutor, worst case": printed.share(one.prosecutor_highest),
+        "prosecutor, on average": printed.share(one.prosecutor_average),
+        "journalist, worst case": printed.share(one.journalist_highest),
+        "journalist, on average": printed.share(one.journalist_average),
+        "marketer": printed.share(one.marketer),
         **{
             f"least different values of {name}: l": str(number)
             for name, number in one.diversity.items()
         },
         **{
-            f"greatest distance of {name}: t": f"{float(distance):.4g}"
+            f"greatest distance of {name}: t": printed.at_most(distance, 4)
             for name, distance in one.closeness.items()
         },
     }
-
-
-def _share(value: Fraction) -> str:
-    return f"{100 * float(value):.4g}\N{NO-BREAK SPACE}%"

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal_up
 from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.core.statements import state
 from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
 from discreet.report.figures import inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
-from discreet.report.words import guesses
+from discreet.report.words import promise_about_a_person
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,11 +43,6 @@ _AUDITED = (
     "their neighbors, in search of an event that the promise does not allow: nothing private was read for that. That a "
     "promise was not broken proves nothing."
 )
-
-_WORDS = {
-    "add-remove-one": "one person is in the data",
-    "replace-one": "one person's record is this or that",
-}
 
 
 @final
@@ -137,28 +133,26 @@ def chapter(
     InvalidProblemError
         For names that do not fit the ground set.
     """
-    selection, guarantee = release.result, release.guarantee
+    selection = release.result
     labels = _names(selection, names, kinds)
     body = render_template(
         "submodular.html",
         anchor=anchor,
         title=title,
         lead=lead,
-        subject=_WORDS[selection.statement.neighbors],
-        claim=guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
-        guarantee=_sentence(str(guarantee)),
+        promise=promise_about_a_person(release.guarantee),
         chosen=labels,
         n_elements=selection.statement.n_elements,
         map=None if ground is None else _map(ground, selection),
         figure=_figure(curves, value_name, anchor),
         curves_note=curves_note,
-        how=_how(selection),
+        how=_how(release),
         lines=[
             {
                 "rule": line.rule,
                 "proves": _short(line.guarantee),
                 "draws": line.draws,
-                "loss": decimal_up(line.loss) if line.loss else "0",
+                "loss": printed.decimal_up(line.loss),
             }
             for line in selection.accounting
         ],
@@ -166,7 +160,10 @@ def chapter(
         passed=release.certificate.passed,
         public=release.provenance.assumed_public,
         method=release.provenance.method,
-        trace=release.provenance.method_trace,
+        trace=(
+            *release.provenance.method_trace,
+            f"Ledger: {release.provenance.charge or 'unknown'}.",
+        ),
         seeded=release.provenance.seeded,
         versions=release.provenance.versions,
     )
@@ -176,10 +173,6 @@ def chapter(
     else:
         body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _names(
@@ -200,23 +193,31 @@ def _names(
     return shown
 
 
-def _how(selection: Selection) -> str:
+def _how(release: Release[Selection]) -> str:
+    """State the law of the draws, by how they were made."""
+    selection, method = release.result, release.provenance.method
     if selection.coefficient is None:
         return "The records were not read."
-    times = "one draw" if len(selection.chosen) == 1 else "each draw"
-    return (
-        f"In {times} a candidate's chance is proportional to exp(c times its score), with"
-        f" c = {float(selection.coefficient):.4g} and scores in whole people."
-    )
+    scope = _SCOPES.get(method, "")
+    rounded = selection.mechanism in ("rounds", "walk") or method == "subsampled-rounds"
+    law = "draws, then rounding" if rounded else "draws"
+    law = "draws by flips" if selection.mechanism == "permute-and-flip" else law
+    return state(law, c=printed.estimate(selection.coefficient, 4), scope=scope)
+
+
+_SCOPES = {
+    "part-sampled": " among candidates that were sampled at random",
+    "subsampled": " in a secret sample of the records",
+}
 
 
 def _short(guarantee: DPGuarantee) -> str:
     """Write a guarantee as its parameters, rounded up."""
     if isinstance(guarantee, PureDP):
-        return f"epsilon {decimal_up(guarantee.epsilon)}"
+        return f"epsilon {printed.decimal_up(guarantee.epsilon)}"
     if isinstance(guarantee, ApproxDP):
-        return f"epsilon {decimal_up(guarantee.epsilon)}, delta {float(guarantee.delta):.3g}"
-    return f"rho {decimal_up(guarantee.rho)}"
+        return f"epsilon {printed.decimal_up(guarantee.epsilon)}, delta {printed.decimal_up(guarantee.delta)}"
+    return f"rho {printed.decimal_up(guarantee.rho)}"
 
 
 def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
@@ -248,7 +249,7 @@ def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
 
 def _dots(points: NDArray[np.float64]) -> str:
     """Draw points as strokes of length 0: round caps make them discs."""
-    return "".join(f"M{x:g} {y:g}h0" for x, y in points.tolist())
+    return "".join(f"M{printed.position(x)} {printed.position(y)}h0" for x, y in points.tolist())
 
 
 def _figure(curves: Sequence[Curve], value_name: str, anchor: str) -> str:

@@ -62,10 +62,6 @@ _SNAPPED: Limit = (
     "The way to the nearest place.",
     "A point is first moved to it: two points on two sides of a border are as far apart as their places are.",
 )
-_IN_THE_PLANE: Limit = (
-    "Distances in the plane.",
-    "Two streets ten meters apart may be a kilometer apart along the roads. No point may be moved to the nearest road.",
-)
 _INFERRED: Limit = (
     "That nothing can be inferred.",
     "The rows of an equivalence class may share a sensitive value. k-anonymity is no differential privacy.",
@@ -161,32 +157,6 @@ KINDS: Mapping[str, _Kind] = {
         "the mechanism of a location service, for every point",
         "A client draws a control point near its own point, moves it by noise whose chances are in this file, and "
         "reports the name that the file gives to where it ends. It was checked at each node that the noise leads to "
-        "that chances rise nowhere faster than the guarantee allows, in whole numbers.",
-        _EVERY_POINT,
-        _ALONE,
-    ),
-    "road-mechanism": _Kind(
-        "a mechanism for every point of a road network, at distances along the roads",
-        "A person on a road draws one of the two nodes that the point lies between, the nearer one more often, and a "
-        "report from the row of that one. It was checked, for each part of a road and each report, that the chances at "
-        "its two ends differ by no more than the guarantee allows for its length, in whole numbers.",
-        (
-            _IN_THE_PLANE,
-            (
-                "That roads are as long as is stated.",
-                "Roads that are shorter in truth tell more. Where no way joins two roads, nothing is promised.",
-            ),
-            ("That little is lost.", "A lower bound is stated without its proof."),
-            _SAMPLED,
-            _ONCE,
-            _PUBLIC,
-        ),
-        _ALONE,
-    ),
-    "point-mechanism": _Kind(
-        "the mechanism of a location service, for every point",
-        "A client draws a corner of the triangle that its point lies in, and a report from the row of that corner. It "
-        "was checked that the triangles fit edge to edge and cover the region once, and for each triangle and report "
         "that chances rise nowhere faster than the guarantee allows, in whole numbers.",
         _EVERY_POINT,
         _ALONE,

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from discreet.core.exact import decimal_up, exp_ceil, float_ceil
+from discreet.core import printed
+from discreet.core.exact import exp_ceil
+from discreet.core.guarantee import ApproxDP, ZeroConcentratedDP
+from discreet.core.statements import state
 
 if TYPE_CHECKING:
-    from discreet.core.guarantee import MetricDP
+    from discreet.core.guarantee import DPGuarantee, MetricDP
 
-__all__ = ["distance", "example_distance", "factor", "guesses", "number", "strength"]
+__all__ = [
+    "cautions",
+    "distance",
+    "example_distance",
+    "factor",
+    "guess_about_a_person",
+    "guesses",
+    "promise_about_a_person",
+    "sentence",
+    "strength",
+]
 
 _BITS = 40
 _LARGEST = 64
 """Nats beyond which a factor says no more than "far apart"."""
 
 _ROUND = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1, 2, 5))
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Print a number with some significant digits, without an exponent where a reader can do without.
-
-    Examples
-    --------
-    >>> number(0.95836), number(12345.6), number(3e-9), number(0), number(48.0, 2)
-    ('0.958', '12,346', '3e-09', '0', '48')
-    """
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    size = math.floor(math.log10(abs(value)))
-    if size >= 7 or size < -4:
-        return f"{value:.{digits - 1}e}".replace(".00e", "e")
-    return f"{value:,.{max(0, digits - 1 - size)}f}"
 
 
 def distance(length: Fraction, unit: str) -> str:
@@ -45,8 +42,8 @@ def distance(length: Fraction, unit: str) -> str:
     ('500 m', '2.5 km', '0.5 edit')
     """
     if unit == "km" and length < 1:
-        return f"{float(length * 1000):g} m"
-    return f"{float(length):g} {unit}"
+        return printed.estimate(length * 1000, unit="m")
+    return printed.estimate(length, unit=unit)
 
 
 def factor(nats: Fraction) -> str:
@@ -58,14 +55,8 @@ def factor(nats: Fraction) -> str:
     ('2.72', '149', 'e^100')
     """
     if nats > _LARGEST:
-        return f"e^{decimal_up(nats)}"
-    return _up(Fraction(exp_ceil(nats, _BITS), 1 << _BITS))
-
-
-def _up(value: Fraction) -> str:
-    size = math.floor(math.log10(float_ceil(value)))
-    step = Fraction(10) ** (size - 2)
-    return number(float(math.ceil(value / step) * step))
+        return f"e^{printed.decimal_up(nats)}"
+    return printed.at_most(Fraction(exp_ceil(nats, _BITS), 1 << _BITS), 3)
 
 
 def guesses(nats: Fraction) -> str:
@@ -76,13 +67,119 @@ def guesses(nats: Fraction) -> str:
 
     Examples
     --------
-    >>> guesses(Fraction(0)), guesses(Fraction(1)), guesses(Fraction(4)), guesses(Fraction(30))
-    ('50', '74', '99', '100')
+    >>> guesses(Fraction(0)), guesses(Fraction(1)), guesses(Fraction(4)), guesses(Fraction(5)), guesses(Fraction(30))
+    ('50', '74', '99', '99.4', '100')
     """
-    if nats > _LARGEST:
-        return "100"
-    ratio = Fraction(exp_ceil(nats, _BITS), 1 << _BITS)
-    return f"{math.ceil(100 * ratio / (1 + ratio))}"
+    return _times(_right(nats))
+
+
+def _right(nats: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
+    """Return an upper bound of ``(e^nats + delta) / (1 + e^nats)``."""
+    ratio = Fraction(exp_ceil(min(nats, Fraction(_LARGEST)), _BITS), 1 << _BITS)
+    return Fraction(1) if nats > _LARGEST else (ratio + delta) / (1 + ratio)
+
+
+def _times(right: Fraction) -> str:
+    """Print a probability as times in 100, rounded up, with a tenth above 99."""
+    whole = math.ceil(100 * right)
+    return printed.count(whole) if whole <= 99 else printed.at_most(100 * right, 3)
+
+
+def guess_about_a_person(guarantee: DPGuarantee) -> str:
+    """State how often a guess about one person is right at best.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import PureDP
+    >>> "at most 74 times in 100 about which of two people" in guess_about_a_person(PureDP(1, "replace-person"))
+    True
+    >>> "at most 73 times in 100" in guess_about_a_person(ZeroConcentratedDP("0.4", "add-remove-one"))
+    True
+    """
+    if isinstance(guarantee, ZeroConcentratedDP):
+        # The total variation is at most the square root of rho / 2 and that of 1 - e^-rho.
+        rho = min(guarantee.rho, Fraction(_LARGEST))
+        least = min(rho / 2, 1 - Fraction(1 << _BITS, exp_ceil(rho, _BITS)))
+        root = Fraction(math.isqrt(math.floor(least * 4**_BITS)) + 1, 2**_BITS)
+        right = (1 + min(root, Fraction(1))) / 2
+    else:
+        right = _right(guarantee.epsilon, getattr(guarantee, "delta", Fraction(0)))
+    question = _QUESTIONS[guarantee.neighbors]
+    return state("guess about a person", times=_times(right), question=question)
+
+
+_QUESTIONS = {
+    "add-remove-one": "whether one person is in the data",
+    "add-remove-person": "whether one person is in the data",
+    "replace-one": "whether one person's record is this or that",
+    "replace-person": "which of two people is in the data",
+}
+
+
+def promise_about_a_person(guarantee: DPGuarantee) -> dict[str, Any]:
+    """Lay out what a guarantee means for one person, for five, and what it is too weak for."""
+    name, times = ("rho", 25) if isinstance(guarantee, ZeroConcentratedDP) else ("epsilon", 5)
+    return {
+        "guess": guess_about_a_person(guarantee),
+        "cautions": cautions(guarantee),
+        "guarantee": sentence(guarantee),
+        "group": state("five people", name=name, times=times),
+    }
+
+
+def sentence(claim: object) -> str:
+    """Print a claim with a capital letter and a full stop.
+
+    Examples
+    --------
+    >>> sentence("no one")
+    'No one.'
+    """
+    text = str(claim)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def cautions(guarantee: DPGuarantee | MetricDP, length: Fraction = Fraction(1)) -> list[str]:
+    """State what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
+
+    Parameters
+    ----------
+    guarantee
+        The guarantee.
+    length
+        Distance of the nearest secrets, for a metric guarantee.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import PureDP
+    >>> cautions(PureDP(1, "add-remove-person")), cautions(PureDP(50, "add-remove-person"))[0][:29]
+    ([], 'Epsilon 50 protects nobody: i')
+    >>> cautions(ApproxDP(1, "0.01", "add-remove-one"))[0].partition(": ")[2]
+    'with 100 people or more some may be published. Choose a delta far below 1 over the number of people.'
+    """
+    said = []
+    if isinstance(guarantee, ZeroConcentratedDP):
+        name, amount, weak = "rho", guarantee.rho, guarantee.rho >= _RHO_OF_NOBODY
+    else:
+        name, amount = "epsilon", guarantee.epsilon
+        weak = guarantee.epsilon * length > _NATS_OF_NOBODY
+    if weak:
+        unit = getattr(guarantee, "unit", "")
+        parameter = f"{name.capitalize()} {printed.decimal_up(amount)}{unit and f' per {unit}'}"
+        said.append(state("protects nobody", parameter=parameter, name=name))
+    if isinstance(guarantee, ApproxDP):
+        count = printed.count(math.ceil(1 / guarantee.delta))
+        said.append(
+            state("delta and records", delta=printed.decimal_up(guarantee.delta), count=count)
+        )
+    return said
+
+
+_NATS_OF_NOBODY = Fraction("6.907")
+"""Epsilon above ln 999, where a guess may be right more than 999 times in 1,000."""
+
+_RHO_OF_NOBODY = 20
+"""The same for rho: two Gaussian laws sqrt(2 rho) standard deviations apart are told apart 9,992 times in 10,000."""
 
 
 def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:

@@ -150,7 +150,7 @@ class Server:
                     return status, media, answer
                 why = _said(media, answer)
             if self._clock() + pause > end:
-                raise LimitReachedError(f"{self.url}: {why}, for {self._patience:g} seconds")
+                raise LimitReachedError(f"{self.url}: {why}, for {self._patience} seconds")
             self._sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

@@ -195,7 +195,7 @@ class _Worker:
             pipe.send(uploads)
             if not _wait(pipe, seconds, closed):
                 self.stop()
-                return f"no solution within {seconds:g} seconds"
+                return f"no solution within {seconds} seconds"
             found: Sequence[NDArray[np.float64]] | str = pipe.recv()
         except (EOFError, OSError):
             self.stop()

@@ -27,6 +27,7 @@ from prometheus_client import (
     generate_latest,
 )
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import PROTOCOL
 from discreet.lrgeo.points.published import PublishedPoints
@@ -298,16 +299,16 @@ def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -
     )
     if known is None:
         return "41.8986 12.4869"
-    return " ".join(f"{float(part):.4f}" for part in known.where(known.K // 2))
+    return " ".join(printed.position(part, 4) for part in known.where(known.K // 2))
 
 
 def _subject(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
     """Say what the mechanism is for; before it is there, the region alone is known."""
     if found is None:
-        return "a region" if region is None else f"a region of {region.K:,} places"
+        return "a region" if region is None else f"a region of {printed.count(region.K)} places"
     if isinstance(found, PublishedPoints):
-        return f"every point of a region, with {found.K:,} reports"
-    return f"{found.region.K:,} places"
+        return f"every point of a region, with {printed.count(found.K)} reports"
+    return f"{printed.count(found.region.K)} places"
 
 
 def _from_here(request: Request) -> bool:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, final
 import httpx
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
-from discreet.core.exact import decimal, decimal_up, float_ceil
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.service.wire import JSON, decode
 from discreet.web.gate import HEADERS, refused
@@ -44,6 +44,20 @@ _FILES = {
     "client.js": ("client.js", "text/javascript; charset=utf-8"),
 }
 
+_SHOWN_HEADERS = {
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "discreet-protocol",
+    "host",
+    "if-none-match",
+    "transfer-encoding",
+    "user-agent",
+}
+"""Headers whose values are shown; none of them authenticates a user."""
+
 _MOST = 1000
 """Bytes of a body."""
 
@@ -53,7 +67,10 @@ _SHOWN = 4096
 
 @final
 class RequestLog(httpx.BaseTransport):
-    """Sends requests over the network and keeps what was sent, so that it can be shown.
+    """Sends requests over the network and keeps them as text to be shown, without credentials.
+
+    The values of headers that a client of this package sends are kept; of any other header the name alone is kept,
+    since it may authenticate the user.
 
     Examples
     --------
@@ -68,7 +85,8 @@ class RequestLog(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request."""
         lines = [f"{request.method} {request.url.raw_path.decode('ascii')}"]
-        lines += [f"{k.decode('ascii')}: {v.decode('ascii')}" for k, v in request.headers.raw]
+        for name, value in request.headers.items():
+            lines.append(f"{name}: {value if name in _SHOWN_HEADERS else '(not kept)'}")
         body = request.read()
         lines += [f"({len(body)} bytes of body)", *_dump(body)]
         self.requests.append("\n".join(lines))
@@ -207,7 +225,8 @@ class Page:
                 "digest": mechanism.digest,
                 "promise": _promise(mechanism),
                 "seconds": self._client.seconds,
-                "cost": decimal_up(self._client.prepared().cost),
+                "cost": printed.decimal_up(self._client.prepared().cost),
+                "mean": printed.at_most(mechanism.upper, 3, mechanism.guarantee.unit),
                 "url": self._url,
                 "requests": self._requests,
                 "published": self._published is not None,
@@ -231,8 +250,8 @@ class Page:
         return {
             "report": None if shown is None else list(shown),
             # Rounded up: a ledger that shows less than was spent is none.
-            "spent_today": float_ceil(today),
-            "spent_in_all": float_ceil(state.spent_in_all),
+            "spent_today": printed.decimal_up(today),
+            "spent_in_all": printed.decimal_up(state.spent_in_all),
         }
 
     def _take(self) -> bytes:
@@ -269,20 +288,14 @@ class Page:
 
 def _promise(mechanism: Mechanism | PublishedPoints) -> str:
     """Say what holds, for a person who looks at a map."""
-    guarantee = mechanism.guarantee
-    unit = guarantee.unit
+    points = "A point counts as the place nearest to it."
     if isinstance(mechanism, PublishedPoints):
-        return (
-            f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one point than from"
-            f" another d {unit} away, for any two points of the region. This was verified on your machine. No point"
-            " is rounded or moved to a place; one a little outside of the region counts as the nearest point of it."
+        points = (
+            "No point is rounded or moved to a place; one a little outside of the region counts as the nearest point "
+            "of it."
         )
-    near = "" if guarantee.radius is None else f" within {decimal(guarantee.radius)} {unit}"
-    return (
-        f"No report is more than e^({decimal_up(guarantee.epsilon)} d) times likelier from one place than from another"
-        f" d {unit} away, for any two of the {mechanism.region.K} places{near}. This was verified on your machine. A"
-        " point counts as the place nearest to it."
-    )
+    promise = str(mechanism.guarantee)
+    return f"{promise[:1].upper()}{promise[1:]}. This was verified on your machine. {points}"
 
 
 def _report(data: object) -> tuple[float, float]:

@@ -485,4 +485,4 @@ class PaperClient:
             if job is not None and job.rows is not None:
                 return job.rows
             self._sleep(_PAUSE)
-        raise LimitReachedError(f"no result within {self._patience:g} seconds")
+        raise LimitReachedError(f"no result within {self._patience} seconds")

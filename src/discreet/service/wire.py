@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgpack
@@ -50,7 +51,7 @@ def encode(data: Mapping[str, Any], media: str) -> bytes:
 
 
 def decode(body: bytes, media: str) -> object:
-    """Read a body; its form only, what it means is for the reader of the message.
+    """Read a body in one of two formats, under the same rules: no name twice in a mapping, and finite numbers alone.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ def decode(body: bytes, media: str) -> object:
     Raises
     ------
     InvalidProblemError
-        For another media type, and for what can't be read. Neither repeats what came.
+        For another media type, a body that can't be read, a name that comes twice, or a number that is NaN or infinite,
+        as 1e999 is. The message doesn't repeat what came.
 
     Examples
     --------
@@ -77,15 +79,20 @@ def decode(body: bytes, media: str) -> object:
         raise InvalidProblemError("Content-Type", f"{JSON} or {MSGPACK}", "another")
     try:
         if kind == MSGPACK:
-            return msgpack.unpackb(
+            read = msgpack.unpackb(
                 body,
                 raw=False,
                 strict_map_key=True,
                 max_array_len=_ITEMS,
                 max_map_len=_ITEMS,
                 max_ext_len=0,
+                object_pairs_hook=_once,
+                list_hook=_finite,
             )
-        return json.loads(body, object_pairs_hook=_once, parse_constant=_no_constant)
+            return _finite([read])[0]
+        return json.loads(
+            body, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite_float
+        )
     except (ValueError, RecursionError, msgpack.UnpackException):
         name = "MessagePack" if kind == MSGPACK else "JSON"
         raise InvalidProblemError("body", f"{name} that can be read", "something else") from None
@@ -106,7 +113,19 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError
+    _finite(list(made.values()))
     return made
+
+
+def _finite(values: list[Any]) -> list[Any]:
+    """Return the entries of a list, unless one is a float that is NaN or infinite."""
+    if not all(math.isfinite(value) for value in values if isinstance(value, float)):
+        raise ValueError
+    return values
+
+
+def _finite_float(text: str) -> float:
+    return float(_finite([float(text)])[0])
 
 
 def _no_constant(_: str) -> float:

@@ -13,13 +13,14 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, StreamingResponse
 
+from discreet.core import printed
 from discreet.core.dates import FORMATS
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.datasets.clinic import SAMPLE, sample_csv
 from discreet.studio.drawn import draw_frontier
 from discreet.studio.forms import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
-from discreet.studio.jobs import Job, sentence
+from discreet.studio.jobs import sentence
 from discreet.studio.outlines import group_numbers, write_outline
 from discreet.studio.parts import read_form, render, told
 from discreet.studio.publications import add_publications
@@ -177,8 +178,9 @@ def _add_table(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
-    workspace.clear()
-    return _show(workspace, path, query)
+    with workspace.changing():
+        workspace.clear()
+        return _show(workspace, path, query)
 
 
 def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
@@ -202,13 +204,14 @@ def _load_sample(workspace: OpenWorkspace) -> Response:
     """Load synthetic patients, so that the page can be tried without a file."""
     from discreet.artefact.private_files import write_private
 
-    workspace.clear()
     path = workspace.folder / SAMPLE
-    write_private(path, sample_csv().encode())
-    try:
-        return _show(workspace, path, {"name": SAMPLE})
-    finally:
-        path.unlink(missing_ok=True)
+    with workspace.changing():
+        workspace.clear()
+        write_private(path, sample_csv().encode())
+        try:
+            return _show(workspace, path, {"name": SAMPLE})
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
@@ -351,6 +354,11 @@ def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
+    stale = (WRITTEN, f"{WRITTEN}.discreet.json")
+    workspace.begin(kind, form, lambda: _task(workspace, form, kind), stale=stale)
+
+
+def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySize | Anonymize:
     table = _upload(workspace).table
     roles = read_roles(form, workspace.columns, table)
     task: LossBySize | Anonymize
@@ -360,7 +368,9 @@ def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
     else:
         k = whole_of(form, "k", "k", least=2)
         if k > table.height:
-            raise InvalidProblemError("k", f"at most {table.height:,}, the rows of the table", k)
+            raise InvalidProblemError(
+                "k", f"at most the {printed.count(table.height)} rows there are", k
+            )
         models, require = read_demands(form, workspace.columns, roles.sensitive)
         share = number_of(form, "suppress", "Left out", default=0.0, most=100.0) / 100
         task = Anonymize(
@@ -375,13 +385,9 @@ def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
             number_of(form, "seconds", "Seconds", default=30.0, most=MOST_SECONDS),
             share,
         )
-    if workspace.job is not None:
-        workspace.job.end()
-    for name in (WRITTEN, f"{WRITTEN}.discreet.json"):
-        (workspace.folder / name).unlink(missing_ok=True)
     if not (workspace.folder / TABLE).is_file():
         store(table, workspace.folder / TABLE)
-    workspace.job = Job(task, kind)
+    return task
 
 
 def _upload(workspace: OpenWorkspace) -> Any:  # noqa: ANN401 - an Upload

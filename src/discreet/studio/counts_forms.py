@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import DEFAULT, quick_methods
 from discreet.studio.forms import whole_of
@@ -151,8 +152,8 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableFor
     if max_size > MOST_SIZE:
         raise InvalidProblemError(
             "Largest size",
-            f"{MOST_SIZE:,} or less; larger ones go through `discreet counts`",
-            f"{max_size:,}",
+            f"{printed.count(MOST_SIZE)} or less; larger ones go through `discreet counts`",
+            printed.count(max_size),
         )
     most = whole_of(form, "max_quantity", "Largest quantity", least=1) if quantity else 1
     root = form.get("root", "").strip() or "all"

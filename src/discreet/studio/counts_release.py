@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from discreet.artefact.sidecar import FileContent
     from discreet.core.outcome import Release
     from discreet.hierarchy import Frame, Plan, RegionCounts
     from discreet.hierarchy.diagnose import Diagnosis
@@ -143,18 +144,26 @@ def _keeps(planned: Plan) -> bool:
     return planned.method.kind in ("survival", "direct")
 
 
-def _write(made: Release[RegionCounts], folder: Path) -> None:
-    from discreet.artefact import save_counts, save_measurements
-    from discreet.report import make_chapter, write_report
+def _contents(planned: Plan) -> dict[str, Callable[[Release[Any]], FileContent]]:
+    from discreet.artefact.counts import counts_content, measurements_content
+    from discreet.artefact.sidecar import FileContent
+    from discreet.report import make_chapter, render_report
 
-    kept = made.result.measurements
-    save_counts(made, folder / "counts.csv")
-    save_counts(made, folder / "counts.parquet")
-    if kept is not None:
-        save_measurements(kept, folder / "measurements.parquet")
-    chapter = make_chapter("hierarchy", made, artefact="counts.csv")
-    title = "Counts by region and size, with their proof"
-    write_report([chapter], folder / "report.html", title=title)
+    def page(made: Release[RegionCounts]) -> FileContent:
+        chapter = make_chapter("hierarchy", made, artefact="counts.csv")
+        title = "Counts by region and size, with their proof"
+        return FileContent(render_report([chapter], title=title).encode())
+
+    found: dict[str, Callable[[Release[Any]], FileContent]] = {
+        "counts.csv": lambda made: counts_content(made, ".csv"),
+        "counts.parquet": lambda made: counts_content(made, ".parquet"),
+        "report.html": page,
+    }
+    if _keeps(planned):
+        found["measurements.parquet"] = lambda made: measurements_content(
+            made.result.measurements, ".parquet", made.provenance.charge
+        )
+    return found
 
 
 def _show(made: Release[RegionCounts], _planned: Plan) -> dict[str, Any]:
@@ -269,7 +278,7 @@ COUNTS = Publication(
     read_layout=read_table_form,
     read_promise=read_promise,
     plan=plan_of,
-    write=_write,
+    contents=_contents,
     show=_show,
     first={"kinds": KINDS},
     columns=_columns,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.hierarchy import query
 from discreet.hierarchy.result import region_names
 from discreet.plot import plot_answers, plot_counts
@@ -82,7 +83,7 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
                 "regions": len(nodes),
                 "shown": len(largest),
                 "picture": None if answers is None or len(largest) < 2 else _draw_answers(answers),
-                "rows": [(names[node], _text(counted[node].item()), ends) for node, ends in listed],
+                "rows": [(names[node], counted[node].item(), ends) for node, ends in listed],
             }
         )
     return found
@@ -94,12 +95,7 @@ def _ends(answers: CountAnswers | None, many: int) -> list[str]:
         return [""] * many
     low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
     ends = zip(low.tolist(), high.tolist(), strict=True)
-    return [f"{least:,} to {most:,}" for least, most in ends]
-
-
-def _text(count: float) -> str:
-    """Write a count, which some methods leave fractional."""
-    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
+    return [" to ".join(printed.interval(least, most)) for least, most in ends]
 
 
 def _answers(result: RegionCounts, nodes: NDArray[np.int64]) -> CountAnswers | None:
@@ -127,7 +123,7 @@ def _sizes(result: RegionCounts) -> dict[str, Any]:
         if answer is not None:
             whiskers: dict[str, Any] = {"fmt": "none", "ecolor": INK, "capsize": 3, "lw": 1}
             axes.errorbar([size], answer.values, yerr=answer.half_widths, **whiskers)
-        rows.append((f"{size:,}", _text(result.counts[0, at].item()), *_ends(answer, 1)))
+        rows.append((size, result.counts[0, at].item(), *_ends(answer, 1)))
     return {"picture": _picture(figure), "rows": rows, "more": shown < result.frame.n_sizes}
 
 
@@ -143,7 +139,7 @@ def _sample(result: RegionCounts) -> list[tuple[int, str, int, str]]:
     tree, names, sizes = result.frame.tree, region_names(result.frame.tree), result.frame.sizes
     each = max(1, _ROWS // (tree.depth + 1))
     return [
-        (level + 1, names[node], int(sizes[at]), _text(result.counts[node, at].item()))
+        (level + 1, names[node], int(sizes[at]), result.counts[node, at].item())
         for level, node in enumerate(tree.level_start[:-1].tolist())
         for at in range(min(each, len(sizes)))
     ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
+
+from discreet.core import printed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +39,7 @@ class DrawnLine:
     @property
     def path(self) -> str:
         """The points as SVG takes them."""
-        return " ".join(f"{x:.1f},{y:.1f}" for _, x, y in self.points)
+        return " ".join(f"{printed.position(x)},{printed.position(y)}" for _, x, y in self.points)
 
 
 @final
@@ -105,7 +108,7 @@ def _panel(
     def up(value: float) -> float:
         return HEIGHT - _BOTTOM - high * value / most
 
-    ticks = [at * between for at in range(round(most / between) + 1)]
+    ticks = [at * between for at in range(math.ceil(most / between - 0.5) + 1)]
     return Panel(
         title,
         tuple(
@@ -116,7 +119,7 @@ def _panel(
             )
             for key, (name, style) in lines.items()
         ),
-        tuple((up(tick), f"{100 * tick:.3g} %") for tick in ticks),
+        tuple((up(tick), printed.share(tick, 3)) for tick in ticks),
         tuple((row["k"], x, step) for row, x in zip(rows, across, strict=True)),
     )
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from discreet.core import printed
 from discreet.core.dates import resolved_format
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.models import read_models
@@ -214,6 +215,6 @@ def number_of(
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and 0 < value <= most):
-        top = "" if most == math.inf else f" up to {most:g}"
+        top = "" if most == math.inf else f" up to {printed.estimate(most)}"
         raise InvalidProblemError(title, f"a positive number{top}", repr(text[:20]))
     return value

@@ -50,13 +50,17 @@ class Job:
         What is done.
     kind
         A word for it.
-    paid
-        Whether it may have charged a budget: such a job goes on when its page is closed.
+    form
+        Digest of the form that started it.
+    release
+        Name of the release that it is paid for; empty for a task that charges nothing. No other request ends a job with
+        a release, and it goes on when its page is closed.
     """
 
-    def __init__(self, task: Task, kind: str, *, paid: bool = False) -> None:
+    def __init__(self, task: Task, kind: str, *, form: str = "", release: str = "") -> None:
         self.kind = kind
-        self.paid = paid
+        self.form = form
+        self.release = release
         self.events: list[dict[str, Any]] = []
         self.result: dict[str, Any] | None = None
         self._stopping = 0.0
@@ -72,8 +76,21 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether the last event was told."""
+        """Whether the last event was reported."""
         return bool(self.events) and self.events[-1]["type"] in ("done", "failed")
+
+    @property
+    def is_publishing(self) -> bool:
+        """Whether it runs and is paid for."""
+        return bool(self.release) and not self.over
+
+    @property
+    def may_start_again(self) -> bool:
+        """Whether its form may start another job: it is over without a result, and certainly charged nothing."""
+        stages = {event.get("charge") for event in self.events}
+        refused = self.over and self.events[-1].get("refused", False)
+        free = "made" not in stages and (refused or "begun" not in stages)
+        return self.over and self.result is None and free
 
     def stop(self) -> None:
         """Ask for the best that was found so far."""
@@ -125,7 +142,7 @@ def _work(task: Task, pipe: Connection) -> None:
     try:
         pipe.send({"type": "done", "result": task.run(tell)})
     except DiscreetError as error:
-        pipe.send({"type": "failed", "message": sentence(error)})
+        pipe.send({"type": "failed", "message": sentence(error), "refused": True})
     except KeyboardInterrupt:
         pipe.send({"type": "failed", "message": "It was stopped before anything was found."})
     except SystemExit:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from discreet.core import printed
+from discreet.core.budget import charge_of
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
-from discreet.core.exact import decimal
 from discreet.ledger import Ledger
 from discreet.studio.jobs import sentence
 from discreet.studio.publish_forms import titled
@@ -15,7 +16,7 @@ from discreet.studio.publish_forms import titled
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.core.guarantee import Guarantee
+    from discreet.core.guarantee import DPGuarantee, Guarantee
 
 __all__ = ["BudgetShown", "book_of", "grant", "look", "proposed", "refuse_beyond"]
 
@@ -107,8 +108,8 @@ def look(path: Path, dataset: str) -> BudgetShown:
         str(path),
         dataset,
         str(account.limit),
-        tuple(decimal(amount) for amount in account.spent),
-        tuple(decimal(amount) for amount in account.left),
+        tuple(printed.decimal(amount) for amount in account.spent),
+        tuple(printed.decimal(amount) for amount in account.left),
         tuple((charge.charged, _short(charge.guarantee)) for charge in ledger.history(dataset)),
         others,
     )
@@ -128,7 +129,9 @@ def grant(path: Path, dataset: str, limit: Guarantee) -> BudgetShown:
     return look(path, dataset)
 
 
-def refuse_beyond(path: Path, dataset: str, guarantee: Guarantee) -> None:
+def refuse_beyond(
+    path: Path, dataset: str, guarantee: DPGuarantee, budget_delta: str | None = None
+) -> None:
     """Refuse what the ledger would, and charge nothing; the charge itself is refused again when it is made.
 
     Raises
@@ -140,9 +143,9 @@ def refuse_beyond(path: Path, dataset: str, guarantee: Guarantee) -> None:
     """
     if not path.exists() or dataset not in Ledger(path).datasets:
         raise BudgetError(f"data set {dataset!r} has no budget in this ledger; grant one first")
-    account = Ledger(path).account(dataset)
+    ledger = Ledger(path)
     with titled():
-        account.charge(guarantee)
+        ledger.account(dataset).charge(charge_of(guarantee, ledger, budget_delta))
 
 
 def _short(guarantee: Guarantee) -> str:

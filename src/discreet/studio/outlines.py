@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.tree import Tree
@@ -113,9 +114,7 @@ def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) 
             expected = "widths each a multiple of the one before, such as 10, 50"
             raise InvalidProblemError(name, expected, f"{_plain(narrow)}, {_plain(wide)}")
     if len(values) > MOST_VALUES:
-        expected = (
-            f"at most {MOST_VALUES:,} values in a list; publish it as a number, which needs no list"
-        )
+        expected = f"at most {printed.count(MOST_VALUES)} values in a list; publish it as a number, which needs no list"
         raise InvalidProblemError(name, expected, "more")
     try:
         # Exactly: three tenths divided by a tenth are three.

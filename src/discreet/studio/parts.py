@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
 
 from discreet.core.errors import InvalidProblemError
+from discreet.report.page import render_template, template_environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from jinja2 import Environment
-
     from discreet.studio.jobs import Job
 
 __all__ = ["read_form", "render", "told"]
+
+_environment = partial(template_environment, "discreet.studio")
 
 
 async def told(job: Job) -> AsyncIterator[str]:
@@ -56,18 +57,5 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def render(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names
     """Render a template of this package."""
-    text = _environment().get_template(name).render(**values)
+    text = render_template(name, package="discreet.studio", **values)
     return Response(text, media_type="text/html; charset=utf-8")
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("discreet.studio"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

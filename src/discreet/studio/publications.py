@@ -12,16 +12,9 @@ from discreet.hierarchy import plan
 from discreet.studio.counts_forms import read_promise
 from discreet.studio.counts_release import AMOUNTS, COUNTS, Costs
 from discreet.studio.forms import whole_of
-from discreet.studio.jobs import Job
 from discreet.studio.parts import read_form, render
 from discreet.studio.publish_forms import read_guarantee
-from discreet.studio.publish_pages import (
-    add_publication,
-    job_of,
-    layout_of,
-    not_while_publishing,
-    start,
-)
+from discreet.studio.publish_pages import add_publication, job_of, layout_of
 from discreet.studio.released import add_released
 from discreet.studio.tables_release import TABLES, describe_plan
 
@@ -75,8 +68,11 @@ def add_publications(app: FastAPI, workspaces: OpenWorkspaces, ledger: Path, mos
 
 
 def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
+    workspace.begin(_COMPARING, form, lambda: _costs(workspace, form))
+
+
+def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
     layout = layout_of(workspace, form, COUNTS)
-    not_while_publishing(workspace, COUNTS)
     notion = form.get("notion", "")
     if notion not in AMOUNTS:
         raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
@@ -89,7 +85,7 @@ def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
     )
     # From the public facts alone: no table goes to the other process.
     bare = plan(planned.frame, promise.guarantee, method=promise.method, levels=promise.levels)
-    start(workspace, Job(Costs(bare, notion, each), _COMPARING))
+    return Costs(bare, notion, each)
 
 
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:

@@ -22,6 +22,7 @@ NEIGHBORS = {
 }
 
 _TITLES = {
+    "budget_delta": "Delta of this release",
     "columns": "Regions",
     "epsilon": "Epsilon",
     "guarantee": "The promise",

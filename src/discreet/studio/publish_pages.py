@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
 
 from discreet.core.errors import InvalidProblemError
-from discreet.studio.jobs import Job
 from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyond
 from discreet.studio.parts import read_form, render
 from discreet.studio.publish_forms import DEPTH, NEIGHBORS, read_limit
 from discreet.studio.publishing import PRIVATE, Publish
 from discreet.studio.reading import DELIMITERS, ENCODINGS, read_upload
+from discreet.studio.released import new_name
 from discreet.studio.uploads import uploaded
 from discreet.studio.workspaces import store
 from discreet.tables.dialect import names_in
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.studio.reading import Upload
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
-__all__ = ["add_publication", "job_of", "layout_of", "not_while_publishing", "start"]
+__all__ = ["add_publication", "job_of", "layout_of"]
 
 
 def add_publication(
@@ -112,8 +113,8 @@ def _add_release(
     @app.post(f"/{{workspace}}/{publication.name}/run")
     async def run(workspace: str, request: Request) -> Response:
         at, form = workspaces.get(workspace), await read_form(request)
-        await run_in_threadpool(_publish, at, form, publication, kept)
-        return Response(status_code=202)
+        release = await run_in_threadpool(_publish, at, form, publication, kept)
+        return JSONResponse({"release": release}, status_code=202)
 
     @app.get(f"/{{workspace}}/{publication.name}/result")
     def result(workspace: str) -> Response:
@@ -139,39 +140,15 @@ def layout_of(workspace: OpenWorkspace, form: Mapping[str, str], publication: Pu
     return publication.read_layout(form, _columns(workspace))
 
 
-def not_while_publishing(workspace: OpenWorkspace, publication: Publication) -> None:
-    """Keep a release that is paid for from being ended by another job.
-
-    Raises
-    ------
-    InvalidProblemError
-        While one is made.
-    """
-    if (
-        workspace.job is not None
-        and workspace.job.kind == publication.name
-        and not workspace.job.over
-    ):
-        expected = f"nothing else while {publication.name} are published; wait, or cancel that"
-        raise InvalidProblemError("The studio", expected, "another job")
-
-
-def start(workspace: OpenWorkspace, job: Job) -> None:
-    """Let a job take the place of the one before it."""
-    if workspace.job is not None:
-        workspace.job.end()
-    workspace.job = job
-
-
 def _load(
     workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
 ) -> Response:
     """Take the private table, and show no more of it than how it is written and what its columns are called."""
     columns = publication.columns(query)
-    not_while_publishing(workspace, publication)
-    workspace.clear()
-    upload = _read(file, query, publication)
-    store(upload.table, workspace.folder / PRIVATE)
+    with workspace.changing():
+        workspace.clear()
+        upload = _read(file, query, publication)
+        store(upload.table, workspace.folder / PRIVATE)
     return render(
         f"{publication.name}_columns.html",
         name=query.get("name", "table")[:200],
@@ -193,7 +170,8 @@ def _load_public(
         raise InvalidProblemError("What is public", "a file that the page takes", "another")
     _columns(workspace)
     upload = _read(file, query, publication)
-    store(upload.table, workspace.folder / publication.public[which])
+    with workspace.changing():
+        store(upload.table, workspace.folder / publication.public[which])
     return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
 
 
@@ -220,6 +198,7 @@ def _public(
         dataset=dataset,
         book=proposed(ledger, dataset),
         neighbors=NEIGHBORS[layout.neighbors],
+        form=new_name(),
         **publication.budget(planned, layout),
     )
 
@@ -232,19 +211,26 @@ def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publi
 
 def _publish(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, kept: Path
-) -> None:
-    layout = layout_of(workspace, form, publication)
-    not_while_publishing(workspace, publication)
-    promise = publication.read_promise(form, layout.neighbors)
-    path, dataset = book_of(form, workspace.folder)
-    planned = publication.plan(workspace.folder, layout, promise)
-    refuse_beyond(path, dataset, planned.guarantee)
-    for name in publication.downloads:
-        (workspace.folder / name).unlink(missing_ok=True)
-    task = Publish(
-        publication, str(workspace.folder), layout, promise, str(path), dataset, str(kept)
-    )
-    start(workspace, Job(task, publication.name, paid=True))
+) -> str:
+    """Start the release of a form, and return its name; a form that comes again has the same release."""
+    release, folder = new_name(), workspace.folder
+
+    def prepare() -> Publish:
+        layout = layout_of(workspace, form, publication)
+        promise = publication.read_promise(form, layout.neighbors)
+        path, dataset = book_of(form, folder)
+        delta = form.get("budget-delta", "").strip() or None
+        planned = publication.plan(folder, layout, promise)
+        refuse_beyond(path, dataset, planned.guarantee, delta)
+        return Publish(
+            *(publication, str(folder), layout, promise),
+            *(str(path), dataset, str(kept)),
+            budget_delta=delta,
+            release=release,
+        )
+
+    stale = publication.downloads
+    return workspace.begin(publication.name, form, prepare, stale=stale, release=release).release
 
 
 def _columns(workspace: OpenWorkspace) -> list[str]:

@@ -7,15 +7,15 @@ value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
-from discreet.core.guarantee import PureDP
-from discreet.report.words import guesses
+from discreet.report.check_words import proof_of
+from discreet.report.words import promise_about_a_person
 from discreet.studio.ledgers import look
 from discreet.studio.publish_forms import titled
-from discreet.studio.released import keep_release, new_name
+from discreet.studio.released import make_place, new_name, removed_if_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,8 +74,8 @@ class Publication:
     plan
         Plans from public inputs, and refuses all that can be refused without a value of the private table; takes the
         page's folder, the layout, and the promise, or ``None`` for what depends on public facts alone.
-    write
-        Writes the files of a release to a folder.
+    contents
+        What renders each file of a release, by its name; takes the plan.
     show
         What the template of the result names; takes the release and its plan.
     first
@@ -96,7 +96,7 @@ class Publication:
     read_layout: Callable[[Mapping[str, str], Sequence[str]], Any]
     read_promise: Callable[[Mapping[str, str], str], Any]
     plan: Callable[[Path, Any, Any], Any]
-    write: Callable[[Any, Path], None]
+    contents: Callable[[Any], Mapping[str, Callable[[Any], Any]]]
     show: Callable[[Any, Any], dict[str, Any]]
     first: Mapping[str, Any]
     columns: Callable[[Mapping[str, str]], Mapping[str, Any]] = no_more
@@ -123,6 +123,10 @@ class Publish:
         What is charged.
     kept
         The folder where releases are kept.
+    budget_delta
+        Delta at which rho is charged to an (epsilon, delta) budget.
+    release
+        Name of the release in that folder.
     seconds
         Within which it has to be done.
     """
@@ -134,53 +138,51 @@ class Publish:
     ledger: str
     dataset: str
     kept: str
+    budget_delta: str | None = None
+    release: str = field(default_factory=new_name)
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
         """Publish; give what may be shown to everybody, and what is left of the budget."""
+        from discreet.artefact import OutputFile, ReleaseFiles
         from discreet.ledger import Ledger
 
         folder, publication = Path(self.folder), self.publication
         tell({"text": "Reading what is public."})
         planned = publication.plan(folder, self.layout, self.promise)
-        with titled(publication.titles):
+        place = make_place(Path(self.kept), self.release)
+        files = [
+            OutputFile("The folder of releases", place / file, render)
+            for file, render in publication.contents(planned).items()
+        ]
+        tell({"text": "Charging the budget.", "charge": "begun"})
+        with titled(publication.titles), removed_if_empty(place):
             made = planned.release(
                 str(folder / PRIVATE),
                 budget=Ledger(self.ledger),
                 dataset=self.dataset,
+                budget_delta=self.budget_delta,
                 keep_measurements=publication.keeps(planned),
-                on_progress=lambda step: tell({"text": f"The budget is charged: {step.stage}."}),
+                on_progress=lambda step: tell(
+                    {"text": f"The budget is charged: {step.stage}.", "charge": "made"}
+                ),
+                outputs=ReleaseFiles(files, command="studio"),
             )
-        tell({"text": "Checked. Writing and drawing."})
-        publication.write(made, folder)
-        files = [
-            (name, what)
-            for name, what in publication.downloads.items()
-            if (folder / name).is_file()
+        tell({"text": "Checked and written. Drawing."})
+        downloads = [
+            (file, what) for file, what in publication.downloads.items() if (place / file).is_file()
         ]
-        # Before anything is told: what was paid for is there, whatever becomes of the page.
-        name = new_name()
-        keep_release(Path(self.kept), name, folder, [file for file, _ in files])
         book = look(Path(self.ledger), self.dataset)
         shown = {**describe_promise(made), **publication.show(made, planned)}
-        return {**shown, "files": files, "book": book, "release": name}
+        return {**shown, "files": downloads, "book": book, "release": self.release}
 
 
 def describe_promise(made: Any) -> dict[str, Any]:  # noqa: ANN401 - a Release of any result
     """Lay out what a release promises, and its checks."""
-    guarantee = made.guarantee
     return {
-        "guarantee": f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}.",
-        "guesses": guesses(guarantee.epsilon) if isinstance(guarantee, PureDP) else None,
-        "replaced": getattr(guarantee, "neighbors", "") == "replace-person",
+        "promise": promise_about_a_person(made.guarantee),
         "checks": [
-            (
-                check.name,
-                check.detail,
-                f"{float(check.residual):g}",
-                f"{float(check.limit):g}",
-                check.passed,
-            )
-            for check in made.certificate.checks
+            tuple(check[name] for name in ("name", "detail", "residual", "limit", "passed"))
+            for check in proof_of(made.certificate)["checks"]
         ],
     }

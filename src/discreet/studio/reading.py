@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from discreet.artefact.rooms import make_private
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import holds_numbers, is_prose
 from discreet.tables.dialect import UTF16, first_ragged, foreign, mark_of, names_in, repeated
@@ -59,8 +60,8 @@ ENCODINGS = {
 _FILE = "The file"
 _THIS = "this one"
 _LARGE = (
-    f"{MOST_ROWS:,} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B --memory "
-    "4GB -o OUT` on the command line"
+    f"{printed.count(MOST_ROWS)} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B "
+    "--memory 4GB -o OUT` on the command line"
 )
 _FITS = (
     f"a table of at most {in_words(MOST_MEMORY)} once it is read, where a cell of text takes 16 bytes; leave columns "
@@ -330,5 +331,5 @@ def _check_shape(table: pl.DataFrame) -> None:
 
 
 def _shape(table: pl.DataFrame) -> str:
-    rows = "1 row" if table.height == 1 else f"{table.height:,} rows"
+    rows = "1 row" if table.height == 1 else f"{printed.count(table.height)} rows"
     return f"{rows} and {table.width} column{'' if table.width == 1 else 's'}"

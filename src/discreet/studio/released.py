@@ -1,8 +1,8 @@
 """Releases that were paid for, kept so that they can be fetched again: stored bytes, never drawn anew.
 
-Each is a folder of released files alone, with a name that cannot be guessed. It is written by the process that drew the
-release, before the page is told, and put in place whole; it stays when the page is closed and when the studio ends.
-Nothing private ever lies there.
+Each is a folder of released files alone, whose name cannot be guessed. The files are outputs of the release, which
+the ledger keeps until all of them are in place; they stay when the page is closed and when the studio ends. Nothing
+private ever lies there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import shutil
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,12 @@ from discreet.core.errors import InvalidProblemError
 from discreet.studio.parts import render
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from fastapi import FastAPI, Response
 
-__all__ = ["add_released", "keep_release", "new_name", "releases_in"]
+__all__ = ["add_released", "make_place", "new_name", "releases_in", "removed_if_empty"]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -35,38 +35,39 @@ def new_name() -> str:
     return secrets.token_urlsafe(16)
 
 
-def keep_release(root: Path, name: str, folder: Path, files: Sequence[str]) -> None:
-    """Copy released files into a folder of their own, whole or not at all, readable for their owner alone.
+def make_place(root: Path, name: str) -> Path:
+    """Make the folder of a release, readable for its owner alone.
 
     Parameters
     ----------
     root
-        Where releases are kept; made where it is not there.
+        Folder of all releases; made if it is not there.
     name
-        What :func:`new_name` gave.
-    folder
-        Where the files lie, among private ones.
-    files
-        Names of the released files.
+        Name that :func:`new_name` drew.
 
     Raises
     ------
     InvalidProblemError
-        When they cannot be written.
+        If it can't be made.
     """
-    part = root / f".{name}"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part.mkdir(mode=0o700)
-        for file in files:
-            shutil.copyfile(folder / file, part / file)
-            (part / file).chmod(0o600)
-        part.rename(root / name)
+        (root / name).mkdir(mode=0o700)
     except OSError as error:
-        shutil.rmtree(part, ignore_errors=True)
         raise InvalidProblemError(
             "The folder of releases", "one that can be written", error.strerror or "another"
         ) from None
+    return root / name
+
+
+@contextmanager
+def removed_if_empty(place: Path) -> Iterator[None]:
+    """Remove the folder of a release that put nothing there."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            place.rmdir()
 
 
 def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy import contingency
@@ -17,8 +18,10 @@ from discreet.studio.tables_forms import TITLES, read_tables_form
 from discreet.tables.parsing import free_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
@@ -106,8 +109,8 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
             "marginal": one.marginal,
             "entries": frame.domain.size_of(frame.domain.marginal(one.marginal)),
             "share": str(frame.shares[frame.domain.marginal(one.marginal)][one.level - 1]),
-            "alone": "not measured" if one.alone is None else f"{one.alone:,.3g}",
-            "together": f"{one.together:,.3g}",
+            "alone": "not measured" if one.alone is None else printed.at_most(one.alone, 3),
+            "together": printed.at_most(one.together, 3),
         }
         for one in planned.expected_errors()
     ]
@@ -118,17 +121,23 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
     }
 
 
-def _write(made: Release[RegionTables], folder: Path) -> None:
-    from discreet.artefact import save_table_measurements, save_tables
-    from discreet.report import make_chapter, write_report
+def _contents(_planned: TablesPlan) -> dict[str, Callable[[Release[Any]], FileContent]]:
+    from discreet.artefact.sidecar import FileContent
+    from discreet.artefact.tables import table_measurements_content, tables_content
+    from discreet.report import make_chapter, render_report
 
-    kept = made.result.measurements
-    save_tables(made, folder / "tables.csv")
-    save_tables(made, folder / "tables.parquet")
-    if kept is not None:
-        save_table_measurements(kept, folder / "table-measurements.parquet")
-    chapter = make_chapter("tables", made)
-    write_report([chapter], folder / "tables.html", title="Tables by region, with their proof")
+    def page(made: Release[RegionTables]) -> FileContent:
+        title = "Tables by region, with their proof"
+        return FileContent(render_report([make_chapter("tables", made)], title=title).encode())
+
+    return {
+        "tables.csv": lambda made: tables_content(made, ".csv"),
+        "tables.parquet": lambda made: tables_content(made, ".parquet"),
+        "table-measurements.parquet": lambda made: table_measurements_content(
+            made.result.measurements, ".parquet", made.provenance.charge
+        ),
+        "tables.html": page,
+    }
 
 
 def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
@@ -146,13 +155,13 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
             # Never refused, whatever the domain: the budget is spent, and the page has to come.
             found = contingency.query(result.measurements, regions=paths, zeros="free")
             pairs = zip(found.low[:, 0], found.high[:, 0], strict=True)
-            ends = [f"{int(low):,} to {int(high):,}" for low, high in pairs]
+            ends = [" to ".join(printed.interval(low, high)) for low, high in pairs]
         levels.append(
             {
                 "level": level + 1,
                 "regions": len(nodes),
                 "rows": [
-                    (names[node], f"{int(totals[node]):,}", end)
+                    (names[node], int(totals[node]), end)
                     for node, end in zip(largest.tolist(), ends, strict=True)
                 ],
             }
@@ -166,7 +175,7 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
             ["" if one is None else str(one) for one in row] for row in table.head(_ROWS).rows()
         ],
         "n_rows": table.height,
-        "gaps": [(one.level, f"{100 * one.gap:.2f} %") for one in result.gaps],
+        "distances": result.distances_in_words(),
     }
 
 
@@ -179,7 +188,7 @@ TABLES = Publication(
     read_layout=read_tables_form,
     read_promise=read_guarantee,
     plan=plan_of,
-    write=_write,
+    contents=_contents,
     show=_show,
     first={},
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.exact import text_floor
+from discreet.core import printed
 from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import compiling
 from discreet.studio.drawn import draw_frontier
@@ -88,7 +88,7 @@ class LossBySize:
             for at, k in enumerate(reversed(sizes)):
                 first = SearchLimits.within(_FIRST * limits.left / (len(sizes) - at))
                 rows.insert(0, _cost(problem, k, TopDown().solve(problem, k, first).labels))
-                text = f"k = {k}: mean loss {rows[0]['loss']:.1%} of a cell by fast splits"
+                text = f"k = {k}: mean loss {printed.share_at_most(rows[0]['loss'])} of a cell by fast splits"
                 tell({"text": text, "rows": list(rows)})
             for at, row in enumerate(rows):
                 if limits.left <= 0:
@@ -99,7 +99,7 @@ class LossBySize:
                     break
                 better = _cost(problem, row["k"], found.labels, searched=True)
                 rows[at] = better if better["loss"] <= row["loss"] else {**row, "searched": True}
-                text = f"k = {row['k']}: mean loss {rows[at]['loss']:.1%} of a cell by the search"
+                text = f"k = {row['k']}: mean loss {printed.share_at_most(rows[at]['loss'])} of a cell by the search"
                 tell({"text": text, "rows": list(rows)})
         return {"rows": rows, "panels": draw_frontier(rows), "searching": ""}
 
@@ -172,12 +172,12 @@ class Anonymize:
         table = _read(self.folder).drop(self.dropped)
         names = tuple(attribute.name for attribute in self.attributes)
         mark = _unused(table.columns)
-        tell({"text": f"Reading {table.height:,} rows."})
+        tell({"text": f"Reading {printed.count(table.height)} rows."})
 
         def on_progress(step: Progress) -> None:
             lower = step.lower or 0.0
-            least = f", no table loses less than {text_floor(lower)}" if lower else ""
-            text = f"{step.elapsed:.1f} s, {step.stage}: loss {step.upper:.6g}{least}"
+            least = f", lower bound {printed.at_least(lower)}" if lower else ""
+            text = f"{printed.seconds(step.elapsed)}, {step.stage}: loss {printed.at_most(step.upper)}{least}"
             tell({"text": text, "loss": step.upper, "lower": lower})
 
         stopped = False
@@ -217,6 +217,7 @@ class Anonymize:
             "lower": found.lower,
             "gap": found.gap,
             "optimal": found.optimal,
+            "bound": made.bound_in_words(),
             "method": found.method,
             "suppressed": found.suppressed,
             "seconds": found.seconds,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from fastapi.concurrency import run_in_threadpool
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.studio.jobs import sentence
 from discreet.studio.workspaces import UPLOADING
@@ -95,7 +96,7 @@ class Uploads:
         self, scope: MutableMapping[str, Any], receive: Receive, path: Path
     ) -> tuple[int, str] | None:
         most, seconds = self._limits.body, self._limits.body_seconds
-        too_large = 413, f"The file has more than {most / 2**20:,.0f} MiB."
+        too_large = 413, f"The file has more than {printed.estimate(most / 2**20)} MiB."
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if not length.isdigit() or int(length) > most:
             return too_large
@@ -116,7 +117,7 @@ class Uploads:
                         await run_in_threadpool(file.write, piece)
                         more = message.get("more_body", False)
         except TimeoutError:
-            return 400, f"The file did not arrive within {seconds:g} seconds; load it again."
+            return 400, f"The file did not arrive within {printed.seconds(seconds)}; load it again."
         except OSError:
             expected = "there is no room for a copy of the file in the folder for temporary files"
             return 400, f"The file could not be kept: {expected}; make some, or set TMPDIR."

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
 import shutil
 import tempfile
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from discreet.artefact.placing import beside, put_in_place
 from discreet.artefact.rooms import private_room
 from discreet.core.errors import InvalidProblemError
+from discreet.studio.jobs import Job
 from discreet.tables import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import polars as pl
 
-    from discreet.studio.jobs import Job
+    from discreet.studio.jobs import Task
     from discreet.studio.reading import ColumnSummary, Upload
 
 __all__ = ["UPLOADING", "OpenWorkspace", "OpenWorkspaces", "store"]
@@ -34,6 +37,8 @@ UPLOADING = "uploading-"
 
 ENDING = 60.0
 """Seconds for which a studio that ends waits for a release that is being paid for."""
+
+_OPEN = "a page that is open; reload it and load the table again"
 
 MOST = 8
 """Pages that may be open at once."""
@@ -56,9 +61,82 @@ class OpenWorkspace:
         self.columns: list[ColumnSummary] = []
         self.job: Job | None = None
         self.heard = 0.0
+        self._published: dict[str, Job] = {}
+        self._closed = False
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold the page for one request that changes it.
+
+        Raises
+        ------
+        InvalidProblemError
+            If the page is closed, or a release is being made that is paid for.
+        """
+        with self._lock:
+            if self._closed:
+                raise InvalidProblemError("page", _OPEN, "one that was closed")
+            if self.job is not None and self.job.is_publishing:
+                expected = f"nothing else while {self.job.kind} are published; wait, or cancel that"
+                raise InvalidProblemError("The studio", expected, "another job")
+            yield
+
+    def begin(
+        self,
+        kind: str,
+        form: Mapping[str, str],
+        prepare: Callable[[], Task],
+        *,
+        stale: Iterable[str] = (),
+        release: str = "",
+    ) -> Job:
+        """Start the job of a form, or return the job that the same form started: a form is released once.
+
+        Parameters
+        ----------
+        kind, release
+            As for :class:`~discreet.studio.jobs.Job`.
+        form
+            Fields of the form. Each copy of the form that a page shows has a field of its own value, so that the same
+            fields are a repeated request.
+        prepare
+            Checks the form and returns the task.
+        stale
+            Files of the page's folder that the job writes anew.
+
+        Raises
+        ------
+        InvalidProblemError
+            As for :meth:`changing`, and from `prepare`.
+        """
+        digest = hashlib.sha256(json.dumps([kind, sorted(form.items())]).encode()).hexdigest()
+        with self._lock:
+            same = self._published.get(digest, self.job)
+            if same is not None and same.form == digest and not same.may_start_again:
+                if self.job is None or self.job.over:
+                    self.job = same
+                if same.release or not same.over:
+                    return same
+            with self.changing():
+                task = prepare()
+                if self.job is not None:
+                    self.job.end()
+                for name in stale:
+                    (self.folder / name).unlink(missing_ok=True)
+                self.job = Job(task, kind, form=digest, release=release)
+                if release:
+                    self._published[digest] = self.job
+                return self.job
+
+    def close(self) -> bool:
+        """Refuse all further requests; return whether a release is still being made that is paid for."""
+        with self._lock:
+            self._closed = True
+            return self.job is not None and self.job.is_publishing
 
     def clear(self) -> None:
-        """End the job and forget the table and every file, but for one that has just come."""
+        """End the job and delete the table and every file, except one that is being uploaded."""
         if self.job is not None:
             self.job.end()
         self.job, self.upload, self.columns = None, None, []
@@ -153,8 +231,7 @@ class OpenWorkspaces:
         with self._lock:
             workspace = self._workspaces.get(name)
             if workspace is None:
-                expected = "a page that is open; reload it and load the table again"
-                raise InvalidProblemError("page", expected, "one that was closed")
+                raise InvalidProblemError("page", _OPEN, "one that was closed")
             workspace.heard = self._clock()
             return workspace
 
@@ -162,15 +239,13 @@ class OpenWorkspaces:
         """Delete a workspace and all that it held; where a release is being paid for, once that is done."""
         with self._lock:
             workspace = self._workspaces.pop(name, None)
-            if (
-                workspace is not None
-                and workspace.job is not None
-                and workspace.job.paid
-                and not workspace.job.over
-            ):
+        if workspace is None:
+            return
+        # A release that starts meanwhile is waited for.
+        if workspace.close():
+            with self._lock:
                 self._paying.append(workspace)
-                return
-        if workspace is not None:
+        else:
             workspace.delete()
 
     def sweep(self) -> None:

@@ -8,18 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import index
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
+from discreet.core.budget import charge_of
 from discreet.core.calls import explained
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.options import callback, instance_of
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
-from discreet.core.verified import mark_verified
+from discreet.core.release import public_parameters, run_release
 from discreet.core.views import plan_view
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
@@ -36,9 +40,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from discreet.core.budget import Budget
+    from discreet.core.exact import Exact
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.progress import Progress
     from discreet.core.randomness.bits import UniformSource
+    from discreet.core.release import Outputs
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.method import DrawPlan, Method
 
@@ -191,9 +197,11 @@ class Plan:
         *,
         budget: Budget | None = None,
         dataset: str | None = None,
+        budget_delta: Exact | None = None,
         bits: UniformSource | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         watch: Callable[[Objective], Objective] | None = None,
+        outputs: Outputs | None = None,
     ) -> Release[Selection]:
         """Check the source, charge the budget, and only then read the records and choose.
 
@@ -207,6 +215,8 @@ class Plan:
         budget, dataset
             A ledger, and the dataset to charge in it. What fails after the charge stays charged: the error says so in a
             note, since a failure may depend on the records.
+        budget_delta
+            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
             Source of chance; the operating system's by default. With another one the release says that it was seeded.
         on_progress
@@ -215,6 +225,8 @@ class Plan:
             **Private**, for the curator: given the objective once its records are read, returns the one to use, which
             has to be the same function. :class:`~discreet.submodular.objectives.combine.CountedObjective` counts its
             evaluations.
+        outputs
+            Files that receive the choice, as for :meth:`discreet.hierarchy.Plan.release`.
 
         Returns
         -------
@@ -240,15 +252,18 @@ class Plan:
         >>> ledger.account("trips").left
         (Fraction(0, 1),)
         """
-        self.check(source)
+        charge = charge_of(self.guarantee, budget, budget_delta)
         callback(on_progress)
         as_bits(bits)
-        _charge(budget, dataset, self.guarantee)
-        try:
+
+        def prepare() -> None:
+            self.check(source)
+            _load_kernels(self.objective, self.statement.n_elements)
+
+        def draw() -> Release[Selection]:
             objective = self.objective.open(source, self.statement.n_elements, self.candidates)
-            watched = objective if watch is None else watch(objective)
             selection = _choose(
-                watched,
+                objective if watch is None else watch(objective),
                 self.matroid,
                 self.method,
                 self.draws,
@@ -257,21 +272,26 @@ class Plan:
                 on_progress=on_progress,
             )
             selection = replace(selection, matroid=self.matroid, candidates=self.candidates)
+            provenance = _provenance(
+                self.objective,
+                self.method,
+                self.draws,
+                public=self.assumed_public,
+                bits=bits,
+                trace=(self.why,) if self.chosen_for_you else (),
+            )
             certificate = verify_selection(selection, self.matroid, self.guarantee)
-            certificate.raise_for_failure()
-        except BaseException as error:
-            if budget is not None:
-                error.add_note(f"Dataset {dataset!r} was charged before this, and stays charged.")
-            raise
-        provenance = _provenance(
-            self.objective,
-            self.method,
-            self.draws,
-            public=self.assumed_public,
-            bits=bits,
-            trace=(self.why,) if self.chosen_for_you else (),
+            return Release(selection, self.guarantee, certificate, provenance)
+
+        return run_release(
+            charge,
+            budget=budget,
+            dataset=dataset,
+            parameters=public_parameters(self.method.name, self.assumed_public),
+            prepare=prepare,
+            draw=draw,
+            outputs=outputs,
         )
-        return mark_verified(Release(selection, self.guarantee, certificate, provenance))
 
     def with_guarantee(self, guarantee: DPGuarantee) -> Plan:
         """Plan the same choice for another guarantee; a method that the library chose is chosen anew.
@@ -346,6 +366,7 @@ def release(
     bits: UniformSource | None = None,
     budget: Budget | None = None,
     dataset: str | None = None,
+    budget_delta: Exact | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Release[Selection]:
     r"""Choose a base of a matroid that is worth much to private records, differentially privately.
@@ -367,6 +388,8 @@ def release(
         Source of chance; the operating system's by default. With another one the release says that it was seeded.
     budget, dataset
         A ledger, and the dataset to charge in it; charged before the records are read, and once for each call.
+    budget_delta
+        Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
     on_progress
         Called after each draw with its number and the number of draws, both public; no time is told. When it is
         called depends on the records.
@@ -413,7 +436,12 @@ def release(
         method=method,
     )
     return planned.release(
-        objective, budget=budget, dataset=dataset, bits=bits, on_progress=on_progress
+        objective,
+        budget=budget,
+        dataset=dataset,
+        budget_delta=budget_delta,
+        bits=bits,
+        on_progress=on_progress,
     )
 
 
@@ -485,10 +513,14 @@ class ChoiceDiagnostics:
         F of the chosen set, in units of 1.
     elements
         How many elements were chosen.
+    clipped
+        Number of values of records outside of their public range, which count as its nearer end, and of NaN, which
+        count as 0.
     """
 
     value: Fraction
     elements: int
+    clipped: int = 0
 
 
 def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
@@ -506,17 +538,24 @@ def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
     instance_of(objective, Objective, "objective", "an Objective")
     instance_of(selection, Selection, "selection", "a Selection")
     value = objective.value(selection.chosen)
-    return ChoiceDiagnostics(Fraction(value, 1 << objective.scale_bits), len(selection.chosen))
+    exact = Fraction(value, 1 << objective.scale_bits)
+    return ChoiceDiagnostics(exact, len(selection.chosen), objective.clipped)
 
 
-def _charge(budget: Budget | None, dataset: str | None, guarantee: DPGuarantee) -> None:
-    if budget is None:
-        if dataset is not None:
-            raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
-        return
-    if dataset is None:
-        raise InvalidProblemError("dataset", "the name of the dataset to charge", "none")
-    budget.reserve(dataset, guarantee)
+def _load_kernels(spec: ObjectiveSpec, n_elements: int) -> None:
+    """Evaluate an objective of one made-up record, so that compiled code is loaded before a budget is charged."""
+    sizes = {"record": 1, "element": n_elements, "kind": spec.n_kinds}
+    with suppress(DiscreetError, LookupError, TypeError, ValueError):
+        source = {
+            one.name: np.zeros(
+                [sizes[axis] for axis in one.axes], float if "f" in one.types else bool
+            )
+            for one in spec.private
+        }
+        objective = replace(spec, edges=None).open(source, n_elements, None)
+        objective.start().add(0)
+        if spec.n_kinds == 1:
+            objective.multilinear_marginals(np.full(n_elements, 0.5))
 
 
 def _choose(

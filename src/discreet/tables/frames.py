@@ -7,6 +7,7 @@ not passed on. Rows are named by position.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import narwhals as nw
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import columns_at
 from discreet.tables.dialect import look
+from discreet.tables.keys import check_types, with_plain_cells
 from discreet.tables.parsing import scan
 from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows
 
@@ -45,7 +47,6 @@ __all__ = [
     "rows_where",
     "singled_out",
     "text_of",
-    "whole_of",
     "without",
 ]
 
@@ -53,8 +54,6 @@ ROW = "discreet row"
 """Column of our own: the position of a row."""
 
 _SHOWN = 10
-_DIGITS = r"^\s*-?[0-9]{1,15}(\.0*)?\s*$"
-_MOST = 10**15
 
 
 def frame_of(
@@ -124,7 +123,7 @@ def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # no
             # Rows of lazy frames of Polars have an order, which Narwhals does not count.
             table = nw.from_native(table.to_native().with_row_index(ROW))
         else:
-            table = collect(table, argument).with_row_index(ROW)
+            table = _in_polars(collect(table, argument)).with_row_index(ROW)
     try:
         names = table.collect_schema().names()
     except Exception as error:  # noqa: BLE001 - each library has errors of its own
@@ -133,8 +132,16 @@ def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # no
         if name not in names:
             expected = f"a column of {argument} ({_known(given, names)})"
             raise InvalidProblemError(name, expected, "none of this name")
-    opened: Table = table.select(ROW, *wanted)
+    check_types(table, wanted)
+    opened: Table = with_plain_cells(table.select(ROW, *wanted), wanted)
     return opened
+
+
+def _in_polars(table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Convert a table of Arrow, some of whose types Arrow cannot compute with, if Polars is there."""
+    if not table.implementation.is_pyarrow() or find_spec("polars") is None:
+        return table
+    return nw.from_native(table.to_polars(), eager_only=True)
 
 
 def _known(given: object, names: Sequence[str]) -> str:
@@ -242,38 +249,6 @@ def text_of(table: Table, column: str, shown: str) -> nw.Expr:
     if not (dtype.is_integer() or dtype in (nw.String, nw.Categorical, nw.Enum)):
         raise InvalidProblemError(shown, "a column of text or integers", _kind(dtype))
     return nw.col(column).cast(nw.String).fill_null("")
-
-
-def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
-    """Read a column of whole numbers, 0 or more.
-
-    Returns
-    -------
-    numbers : Expr
-        The numbers; 0 where there is none.
-    fine : Expr
-        Whether there is one.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a column of another type than numbers and text.
-    """
-    dtype, values = table.collect_schema()[column], nw.col(column)
-    if dtype == nw.String:
-        fine = values.str.contains(_DIGITS).fill_null(value=False)
-        plain = values.str.strip_chars().str.replace(r"\.0*$", "")
-        numbers = nw.when(fine).then(plain).otherwise(nw.lit("0")).cast(nw.Int64)
-    elif dtype.is_integer() or dtype.is_float():
-        # In this order: what is infinite has no remainder, and what has one is no integer.
-        fine = (values.abs() < _MOST).fill_null(value=False)
-        near = nw.when(fine).then(values).otherwise(nw.lit(0))
-        fine = fine & (near % 1 == 0)
-        numbers = nw.when(fine).then(values).otherwise(nw.lit(0)).cast(nw.Int64)
-    else:
-        raise InvalidProblemError(column, "a column of whole numbers", _kind(dtype))
-    fine = fine & (numbers >= 0)
-    return nw.when(fine).then(numbers).otherwise(nw.lit(0)).cast(nw.Int64), fine
 
 
 def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> nw.DataFrame[Any]:

@@ -55,18 +55,19 @@ def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
     """
     import polars as pl
 
-    # A day less at each end of the calendar, for the zones of time.
     ranges = {pl.Time: (0, 0), pl.Duration: (-_LONGEST, _LONGEST)}
     lazy = table.lazy()
     for place, (name, kind) in enumerate(lazy.collect_schema().items(), start=1):
         if not kind.is_temporal():
             continue
-        least, most = ranges.get(kind.base_type(), (_FIRST_DAY + 1, _LAST_DAY - 1))
+        # A time zone may move the first and the last day of the calendar out of it.
+        margin = int(getattr(kind, "time_zone", None) is not None)
+        calendar = (_FIRST_DAY + margin, _LAST_DAY - margin)
+        least, most = ranges.get(kind.base_type(), calendar)
         inside = _days(name, kind).is_between(least, most).all()
         if not lazy.select(inside).collect(engine="streaming").item():
-            expected = (
-                "dates in the years 1 to 9999 and times within a day; mend or drop such columns"
-            )
+            zones = ", with a time zone not on the first or last day of these" if margin else ""
+            expected = f"dates in the years 1 to 9999{zones} and times within a day; mend or drop such columns"
             raise InvalidProblemError(argument, expected, f"others in column {place}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, exp_ceil, exp_floor, to_fraction
+from discreet.core.printed import at_least, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -49,7 +50,7 @@ def assert_law(
     >>> assert_law(enumerate_law(lambda bits: bits.randrange(3)), {i: "1/3" for i in range(3)})
     >>> assert_law(enumerate_law(lambda bits: bits.randrange(4) % 3), lambda outcome: "1/3")
     Traceback (most recent call last):
-    AssertionError: outcome 0: mass 0.5 is more than 0.333333
+    AssertionError: outcome 0: mass 0.5 is more than 0.333334
     """
     outcomes: Iterable[Hashable]
     if callable(expected):
@@ -63,12 +64,12 @@ def assert_law(
         mass = law.bounds(outcome)[0]
         if mass > high:
             raise AssertionError(
-                f"outcome {outcome}: mass {float(mass):.6g} is more than {float(high):.6g}"
+                f"outcome {outcome}: mass {at_least(mass)} is more than {at_most(high)}"
             )
         lacking += max(Fraction(0), low - mass)
     if lacking > law.unexplored:
         raise AssertionError(
-            f"the outcomes lack {float(lacking):.6g} in sum, but only {float(law.unexplored):.6g} is unexplored"
+            f"the outcomes lack {at_least(lacking)} in sum, but only {at_most(law.unexplored)} is unexplored"
         )
 
 
@@ -104,7 +105,7 @@ class DPVerdict:
     def __str__(self) -> str:
         if self.proved:
             return f"{self.epsilon}-indistinguishable: proved"
-        return f"({self.epsilon}, {float(self.delta):.3g})-indistinguishable: proved; delta 0 is undecided"
+        return f"({self.epsilon}, {at_most(self.delta, 3)})-indistinguishable: proved; delta 0 is undecided"
 
 
 def assert_pure_dp(law_a: Law, law_b: Law, epsilon: Exact) -> DPVerdict:
@@ -138,7 +139,7 @@ def assert_pure_dp(law_a: Law, law_b: Law, epsilon: Exact) -> DPVerdict:
     1/2-indistinguishable: proved
     >>> assert_pure_dp(fair, biased, "0.1")
     Traceback (most recent call last):
-    AssertionError: not 1/10-indistinguishable: the outcomes [True] exceed e^epsilon times the other law by 0.131610
+    AssertionError: not 1/10-indistinguishable: the outcomes [True] exceed e^epsilon times the other law by 0.131609
     """
     exact = to_fraction(epsilon, "epsilon")
     if exact < 0:
@@ -153,7 +154,7 @@ def assert_pure_dp(law_a: Law, law_b: Law, epsilon: Exact) -> DPVerdict:
         if surely > 0:
             raise AssertionError(
                 f"not {exact}-indistinguishable: the outcomes {list(worst)[:5]} exceed e^epsilon times the other "
-                f"law by {float(surely):.6f}"
+                f"law by {at_least(surely)}"
             )
         possibly = (mass - low * other.bounds(o)[0] for o, mass in one.masses.items())
         delta = max(delta, sum((p for p in possibly if p > 0), one.unexplored))

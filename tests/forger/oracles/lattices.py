@@ -29,7 +29,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from forger.exactly import as_decimal, number, seeded
-from forger.oracles.meshes import broken, compare, farther, length, once, other_region, spoken
+from forger.oracles.pairs import broken, compare, farther, length, once, other_region, spoken
 from forger.sealing import canonical, unpacked
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from forger.exactly import number, seeded
 from forger.oracles.lattices import DECIMETERS, MOST_CELLS, Box, told_more
-from forger.oracles.meshes import farther, once, other_region, spoken
+from forger.oracles.pairs import farther, once, other_region, spoken
 from forger.sealing import canonical, unpacked
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ FREEFORM: dict[str, DokaGreedy | DokaSortGreedy | DokaHungarian] = {
     "doka-sort-greedy": DokaSortGreedy(),
     "doka-hungarian": DokaHungarian(),
 }
-"""What the paper compares with, although it is not k-anonymous (E19)."""
+"""What the paper compares with, although it is not k-anonymous."""
 
 OURS = ("segmentation", "discreet")
 """One method of this library, and what it does by itself within a time limit."""

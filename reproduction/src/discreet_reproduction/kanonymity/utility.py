@@ -66,7 +66,7 @@ def figures3to4(run: Run) -> Experiment:
                 "GCP is the sum over rows and columns with |a| - 1 below the fraction; with |a| as printed, the "
                 "paper's own class {628, 648, 819} is not found (E4)."
             ),
-            "Methods that are called freeform are not k-anonymous, and so may lose less (E19).",
+            "Methods that are called freeform are not k-anonymous, and so may lose less.",
             (
                 "On the extract: what other code gave for these algorithms on the authors' 1,000 rows. The paper "
                 "prints drawings without numbers."

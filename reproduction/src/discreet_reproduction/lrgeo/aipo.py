@@ -14,8 +14,8 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets.city import made_city
-from discreet.evaluate.audit.nets import RowLaws, edge_net_pairs, random_net_pairs
-from discreet.evaluate.audit.points import count_broken, edge_pairs, random_pairs
+from discreet.evaluate.audit.nets import edge_net_pairs, random_net_pairs
+from discreet.evaluate.audit.points import count_broken
 from discreet.evaluate.simulate.borders import laws_of
 from discreet.lrgeo.as_published.aipo import aipo as interpolated
 from discreet.lrgeo.as_published.remapped_laplace import remapped_laplace
@@ -100,7 +100,7 @@ def aipo(run: Run) -> Experiment:
                 "junctions, and without any for points."
             ),
             (
-                "Violated, exact: of our own design also pairs across edges of its mesh, at corners and on the "
+                "Violated, exact: of our own design also pairs across edges of its cells, at corners and on the "
                 "outline, in fractions."
             ),
             "Seconds of the processor: for AIPO four programs, without the choice among grids.",
@@ -220,14 +220,9 @@ def _mixed(mechanism: PublishedPoints, point: tuple[str, str]) -> tuple[list[int
 def _counted(mechanism: PublishedPoints, count: int) -> int:
     """Count violations exactly: ten random pairs of points for each one across an edge."""
     laws, near = laws_of(mechanism), count // 11
-    if isinstance(laws, RowLaws):
-        return sum(
-            count_broken(laws, pairs).violated
-            for pairs in (random_net_pairs(laws, count - near), edge_net_pairs(laws, near))
-        )
     return sum(
         count_broken(laws, pairs).violated
-        for pairs in (random_pairs(laws, count - near), edge_pairs(laws, near))
+        for pairs in (random_net_pairs(laws, count - near), edge_net_pairs(laws, near))
     )
 
 

@@ -65,7 +65,7 @@ def figure6(run: Run) -> Experiment:
         notes=(
             GRID_NOTE,
             (
-                "The printed master is unbounded at first; here it has the bound that C6 names, "
+                "The printed master is unbounded at first; here each user has at least its own cost, "
                 "without which it has no "
                 "iterations to show."
             ),
@@ -103,7 +103,7 @@ def figure8(run: Run) -> Experiment:
             (
                 "The paper has 900 places in cells of 100 m. It seems to count places, not pairs. "
                 "The interval that its own "
-                "estimate allows is [c - 2 delta, c] (B7)."
+                "estimate allows is [c - 2 delta, c]."
             ),
             (
                 "One coefficient hides among many; the whole upload does not: `discreet attack lrgeo "

@@ -40,11 +40,11 @@ _BOX = (41.66, 42.10, 12.24, 12.81)
 """Rome as the paper bounds it: latitudes, longitudes."""
 
 NOTES = {
-    "prior": "The prior is uniform, which the paper does not say (E26); losses are means over secrets.",
-    "destinations": "Equation (67) with 100 random destinations, all equally likely (E18); on grids along streets.",
+    "prior": "The prior is uniform, which the paper does not say; losses are means over secrets.",
+    "destinations": "Equation (67) with 100 random destinations, all equally likely; on grids along streets.",
     "grid": "The paper states 20 x 25 cells of 1 km; its released code has a strip of 10 x 50 of 1.5 km (E5).",
     "road": "Road: without --data, a sample of a made city of the density that agrees with Table 1 (E5).",
-    "text": "Text: made vectors in 60 topics, scaled to five neighbors each; the paper's words are not named (E26).",
+    "text": "Text: made vectors in 60 topics, scaled to five neighbors each; the paper's words are not named.",
     "synthetic": "Synthetic: N(0, 16 I); the paper gives no covariance, and N(0, I) leaves no block inside (E5).",
 }
 """What holds wherever these instances are used."""
@@ -215,7 +215,7 @@ def _words(n: int, k: int, seed: int, _data: Path | None) -> MetricInstance:
     vectors = word_records(_POOL * n, seed=0)[sample(_POOL * n, n, seed=seed)]
     wanted = min(1.0, _NEIGHBORS / max(1, n - 1))
     vectors = vectors * (RADIUS / float(np.quantile(pdist(vectors), wanted)))
-    space = MetricSpace.from_points(vectors, unit="embedding unit")
+    space = MetricSpace.from_points(vectors, unit="embedding-unit")
     return _finish("text (made)", space, _flat(vectors), k=k, seed=seed)
 
 

@@ -88,7 +88,7 @@ def figure6(run: Run) -> Experiment:
         notes=(
             "K = N / 5 and M = N / 20, as the paper's 100 and 25 are of 500.",
             "Both columns are verified channels with proved bounds, which the paper's are not (E15).",
-            "The paper's conclusion has up to 650 iterations, its cap is 500 (E22).",
+            "The paper's conclusion has up to 650 iterations, its cap is 500.",
             *NOTES.values(),
         ),
         settings={
@@ -160,7 +160,7 @@ def figure7(run: Run) -> Experiment:
             ),
             (
                 "Equation (66) keeps epsilon for all pairs, the program only for pairs within the radius: they are not "
-                "like for like (T11). On paths of constraints the exponential mechanism promises what the program does."
+                "like for like. On paths of constraints the exponential mechanism promises what the program does."
             ),
             "The optimum is that of the stated program, verified; the paper's is one of a relaxed program (E15).",
             *NOTES.values(),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import read_unit
 from discreet.core.options import array_of
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.geography import lat_lon
@@ -36,11 +37,10 @@ def positive_count(value: object, field: str, most: int | None = None) -> int:
 
 def unit_name(unit: object, metric: str) -> str:
     """Read the name of a unit; some metrics have one of their own."""
-    if not isinstance(unit, str) or not unit.strip():
-        raise InvalidProblemError("unit", "a name such as 'km'", repr(unit))
-    if unit not in _UNITS.get(metric, (unit,)):
-        raise InvalidProblemError("unit", f"{' or '.join(_UNITS[metric])} for {metric}", repr(unit))
-    return unit
+    name = read_unit(unit)
+    if name not in _UNITS.get(metric, (name,)):
+        raise InvalidProblemError("unit", f"{' or '.join(_UNITS[metric])} for {metric}", repr(name))
+    return name
 
 
 def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ import numpy as np
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
+from discreet.core.guarantee import read_unit
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.features import check_names, has_features, read_features
@@ -87,6 +88,9 @@ class MetricSpace:
     source: PointLengths | LatticeLengths | PlaneLengths | TableLengths
     points: NDArray[np.float64] | None = None
     tabled: bool = True
+
+    def __post_init__(self) -> None:
+        read_unit(self.unit)
 
     @classmethod
     @explained("MetricSpace.from_points([(0.0, 0.0), (0.4, 0.1)], unit='km')")

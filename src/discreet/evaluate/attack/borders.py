@@ -24,6 +24,7 @@ from decimal import Context, Inexact
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet.core.printed import estimate
 from discreet.evaluate.attack.finding import Finding
 from discreet.evaluate.intervals import Estimate
 
@@ -120,7 +121,7 @@ def attack_straddling(
         Estimate.computed(float(right)),
         _HALF,
         limit=_allowed(epsilon, worst.distance, 1),
-        note=f"{attack}: {len(straddles)} pairs of points, {float(worst.distance):.3g} apart the worst",
+        note=f"{attack}: {len(straddles)} pairs of points, {estimate(worst.distance, 3)} apart the worst",
     )
 
 
@@ -161,7 +162,7 @@ def attack_republished(laws: Sequence[Law], straddle: Straddle, epsilon: Fractio
         Estimate.computed(right / 2),
         _HALF,
         limit=_allowed(epsilon, straddle.distance, len(laws)),
-        note=f"the two points are {float(straddle.distance):.3g} apart; each region has its border between them",
+        note=f"the two points are {estimate(straddle.distance, 3)} apart; each region has its border between them",
     )
 
 

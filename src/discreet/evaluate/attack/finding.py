@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import one_line
+from discreet.core.printed import at_least, at_most, in_columns, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,13 +156,13 @@ class Attacked:
     def __str__(self) -> str:
         head = ("attack", "measure", "attacker", "naive", "control", "best", "limit", "")
         rows = [head, *(tuple(map(one_line, _row(finding))) for finding in self.findings)]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
         notes = dict.fromkeys(one_line(one.note) for one in self.findings if one.note)
-        return "\n".join([*lines, *(["", *notes] if notes else [])])
+        parts = [one_line(self.target), in_columns(rows)]
+        if notes:
+            parts.append("\n".join(notes))
+        if self.private:
+            parts.append(f"private: {one_line(self.private)}")
+        return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -177,13 +177,13 @@ class Attacked:
 
 def _row(finding: Finding) -> tuple[str, ...]:
     verdict = {None: "", True: "kept", False: "BROKEN"}[finding.kept]
+    side = at_least if finding.error else at_most
     return (
         finding.attack,
         finding.measure,
         str(finding.attacker),
         str(finding.baseline),
         "" if finding.control is None else str(finding.control),
-        "" if finding.bound is None else f"{finding.bound:.4g}",
-        "" if finding.limit is None else f"{finding.limit:.4g}",
+        *("" if end is None else side(end, 4) for end in (finding.bound, finding.limit)),
         verdict,
     )

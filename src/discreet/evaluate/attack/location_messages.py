@@ -4,12 +4,12 @@ r"""Attacks on the messages of the location service: those of any protocol, and 
 looks for the place whose sessions look most like the one it sees. If all sessions are the same, byte for byte, there
 is nothing to find.
 
-*Uploads* are a function of the place that anybody can compute (B2, B3). The attacker computes for each place what a
+*Uploads* are a function of the place that anybody can compute (B2). The attacker computes for each place what a
 client there uploads, and looks for the upload that it sees. It is done three times: with the upload as it is; with the
 numbers of the columns left out, all entries rounded and sorted, as an attempt to hide them; and with nothing but the
 shapes of the matrices.
 
-*Center*: the paper does not upload which row is the user's (B1, B4). The columns are a disc around the user, so that
+*Center*: the paper does not upload which row is the user's (B1). The columns are a disc around the user, so that
 the largest distance from the user's row to any column is the smallest of all rows'.
 
 *Discs*: each disc that a client requests has its center within :math:`\Gamma` of the place (B5). A center drawn anew

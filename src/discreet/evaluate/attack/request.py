@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.options import check_fields
 from discreet.evaluate.attack.finding import FAILURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from discreet.core.exact import Exact
     from discreet.core.randomness import UniformSource
 
 __all__ = ["AttackRequest"]
 
 _REPORTS = (1, 2, 5, 10)
+
+_LIMITS = {"steps": 10_000, "trials": 10_000_000}
 
 
 @final
@@ -50,12 +54,12 @@ class AttackRequest:
     --------
     >>> AttackRequest("metricdp", epsilon="1").refuse("epsilon")
     Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: --epsilon: expected nothing with metricdp, got a value
+    discreet.core.errors.InvalidProblemError: epsilon: expected nothing with metricdp, got a value
     """
 
     target: str
     method: str | None = None
-    epsilon: str | None = None
+    epsilon: Exact | None = None
     k: int | None = None
     against: str | None = None
     others: str | None = None
@@ -69,6 +73,9 @@ class AttackRequest:
     failure: float = FAILURE
     bits: UniformSource | None = None
     mode: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _LIMITS)
 
     @property
     def draws(self) -> dict[str, Any]:
@@ -92,8 +99,7 @@ class AttackRequest:
         """
         for name in names:
             if getattr(self, name) is not None:
-                option = "-k" if name == "k" else f"--{name}"
-                raise InvalidProblemError(option, f"nothing with {self.target}", "a value")
+                raise InvalidProblemError(name, f"nothing with {self.target}", "a value")
 
     def only(self, allowed: Iterable[str]) -> None:
         """Refuse every option but those that are allowed."""
@@ -118,6 +124,5 @@ class AttackRequest:
         """Give what must not be missing."""
         value = getattr(self, name)
         if value is None:
-            option = "-k" if name == "k" else f"--{name}"
-            raise InvalidProblemError(option, f"a value with {self.target}", "none")
+            raise InvalidProblemError(name, f"a value with {self.target}", "none")
         return str(value)

@@ -64,9 +64,9 @@ def attack_tables(
         For a sensitive column that is missing.
     """
     secret = request.sensitive or sensitive
-    for name, table in {**files, "FILE": published}.items():
+    for name, table in {**files, "target": published}.items():
         if secret is not None and name != "population" and secret not in table.columns:
-            raise InvalidProblemError("--sensitive", "a column of every table", repr(secret))
+            raise InvalidProblemError("sensitive", "a column of every table", repr(secret))
     people = people_of(files["original"], attributes, secret)
     others = people_of(files["others"], attributes, secret) if "others" in files else None
     crowd = people_of(files["population"], attributes) if "population" in files else None
@@ -79,7 +79,7 @@ def attack_tables(
         )
     if again is not None:
         if secret is None:
-            raise InvalidProblemError("--sensitive", "a column, with --again", "none")
+            raise InvalidProblemError("sensitive", "a column, with a second table", "none")
         second, kinds = again
         strange = None
         if others is not None:

@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import decimal, text_floor, to_fraction
+from discreet.core.exact import to_fraction
 from discreet.core.guarantee import KAnonymity, MetricDP
-from discreet.core.printed import one_line
+from discreet.core.printed import at_least, at_most, decimal, one_line
 from discreet.core.randomness import is_private
 from discreet.evaluate.audit.claims import as_number, check_claim
 from discreet.evaluate.audit.exact import (
@@ -136,17 +136,19 @@ class Audit:
     def verdict(self) -> str:
         """Say what follows, and what does not."""
         if self.rejected:
-            sure = f" but for a probability of {self.failure:.3g}" if self.failure else ""
+            sure = f" but for a probability of {at_most(self.failure, 3)}" if self.failure else ""
             return f"rejected: the claim is false{sure}"
         if self.strength == "certified":
             return "not rejected: every check of the verifier passed"
         if self.strength == "exact" and self.delta is not None and self.delta < 1:
             kept = (
-                "it holds exactly" if self.delta == 0 else f"it holds up to delta {self.delta:.3g}"
+                "it holds exactly"
+                if self.delta == 0
+                else f"it holds up to delta {at_most(self.delta, 3)}"
             )
             if self.unexplored:
                 # What was not replayed counts as if it broke the claim; the number alone reads as if it did.
-                kept += f", of which up to {self.unexplored:.3g} is draws that were not replayed"
+                kept += f", of which up to {at_most(self.unexplored, 3)} is draws that were not replayed"
             return f"not rejected: on the pairs looked at {kept}; this proves nothing for others"
         return "not rejected: this proves nothing"
 
@@ -154,11 +156,11 @@ class Audit:
         found = "smallest " if self.parameter == "k" else "at least "
         lines = [
             f"claimed   {self.parameter} = {decimal(self.claimed)}",
-            f"{found} {text_floor(self.lower)} ({self.strength})",
+            f"{found} {at_least(self.lower)} ({self.strength})",
         ]
         if self.event not in ("", "none"):
             at = f" on {one_line(self.pair)}" if self.pair else ""
-            chances = f": {self.least:.6g} or more against {self.most:.6g} or less"
+            chances = f": {at_least(self.least)} or more against {at_most(self.most)} or less"
             known = self.least > 0 or self.most < 1
             lines.append(f"shown by  {one_line(self.event)}{at}{chances if known else ''}")
         return "\n".join([*lines, self.verdict])

@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.exact import float_floor, to_fraction
+from discreet.core.printed import estimate
 from discreet.core.randomness import SeededBits
 from discreet.evaluate.audit.audit import Audit
 from discreet.evaluate.audit.nets import (
     NetLaws,
-    RowLaws,
     TableLaws,
     edge_net_pairs,
     random_net_pairs,
 )
-from discreet.evaluate.audit.points import count_broken, edge_pairs, exceeds, random_pairs
-from discreet.evaluate.audit.ways import RoadLaws, near_road_pairs, random_road_pairs
+from discreet.evaluate.audit.points import count_broken, exceeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.core.guarantee import MetricDP
-    from discreet.evaluate.audit.points import PointLaws
     from discreet.lrgeo import Region
 
 __all__ = ["audit_laws_of_points", "audit_snapped_points"]
@@ -34,18 +32,18 @@ _GRAIN = 1 << 20
 
 
 def audit_laws_of_points(
-    laws: PointLaws | NetLaws | TableLaws | RoadLaws,
+    laws: NetLaws | TableLaws,
     claim: MetricDP,
     count: int,
     *,
     on_stage: Callable[[int, float], None] | None = None,
 ) -> Audit:
-    """Audit laws of points: half of the pairs are random, half lie across edges, at corners, on the outline, at nodes.
+    """Audit laws of points: half of the pairs are random, half lie across edges, at corners. on the outline.
 
     Parameters
     ----------
     laws
-        The mesh, the net or the roads, and their integers, with the epsilon of the claim in their own unit.
+        The net and its integers, with the epsilon of the claim in their own unit.
     claim
         The guarantee.
     count
@@ -59,23 +57,12 @@ def audit_laws_of_points(
         Exact: rejected if and only if a pair breaks the promise.
     """
     half, rest = count // 2, count - count // 2
-    if isinstance(laws, RowLaws):
-        found = [
-            count_broken(laws, pairs, on_stage=on_stage)
-            for pairs in (random_net_pairs(laws, half), edge_net_pairs(laws, rest))
-        ]
-    elif isinstance(laws, RoadLaws):
-        found = [
-            count_broken(laws, pairs, on_stage=on_stage)
-            for pairs in (random_road_pairs(laws, half), near_road_pairs(laws, rest))
-        ]
-    else:
-        found = [
-            count_broken(laws, pairs, on_stage=on_stage)
-            for pairs in (random_pairs(laws, half), edge_pairs(laws, rest))
-        ]
-    worst = max(found, key=lambda one: one.worst)
-    violated = sum(one.violated for one in found)
+    counts = [
+        count_broken(laws, pairs, on_stage=on_stage)
+        for pairs in (random_net_pairs(laws, half), edge_net_pairs(laws, rest))
+    ]
+    worst = max(counts, key=lambda one: one.worst)
+    violated = sum(one.violated for one in counts)
     return _audit(claim, worst.worst, violated, count, worst.where)
 
 
@@ -140,9 +127,7 @@ def audit_snapped_points(
         if strength > worst:
             worst = strength
             far = math.sqrt(float(squared)) / float(claim.epsilon)
-            where = (
-                f"points {far:.3g} {claim.unit} apart, snapped to places {pair[0]} and {pair[1]}"
-            )
+            where = f"points {estimate(far, 3)} {claim.unit} apart, snapped to places {pair[0]} and {pair[1]}"
     return _audit(claim, worst, violated, count, where)
 
 

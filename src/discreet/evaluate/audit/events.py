@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
+from discreet.core.printed import estimate
 from discreet.evaluate.audit.claims import least_chance, most_chance, rough_strength
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Event:
         return isinstance(self.score, _Whole)
 
     def __str__(self) -> str:
-        return f"{self.score.words} {'>=' if self.upper else '<='} {self.threshold:.6g}"
+        return f"{self.score.words} {'>=' if self.upper else '<='} {estimate(self.threshold)}"
 
 
 @final

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.channels.implicit import AnchoredChannel
+from discreet.core.printed import estimate
 from discreet.core.randomness.replay import Law
 from discreet.evaluate.attack.bayes import distances_of
 from discreet.evaluate.attack.rows import ShownRows
@@ -193,5 +194,5 @@ def _bound(channel: AnchoredChannel, guarantee: MetricDP, i: int, j: int) -> boo
 
 def _pair(channel: AnchoredChannel, i: int, j: int) -> Pair:
     distance = channel.space.distance(i, j)
-    label = f"places {i} and {j}, {float(distance):.6g} {channel.space.unit} apart"
+    label = f"places {i} and {j}, {estimate(distance)} {channel.space.unit} apart"
     return Pair(_Place(channel, i), _Place(channel, j), label, distance)

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP
+from discreet.core.printed import estimate
 from discreet.core.randomness import categoricals
 from discreet.core.randomness.replay import Law
 from discreet.evaluate.audit.audit import Pair, audit, audit_laws, certified
@@ -167,7 +168,7 @@ def _law(weights: list[int]) -> Law:
 
 
 def _pair(rows: list[list[int]], apart: list[list[Fraction]], i: int, j: int) -> Pair:
-    label = f"users at places {i} and {j}, {float(apart[i][j]):.6g} km apart"
+    label = f"users at places {i} and {j}, {estimate(float(apart[i][j]))} km apart"
     return Pair(_Place(rows[i]), _Place(rows[j]), label, apart[i][j])
 
 

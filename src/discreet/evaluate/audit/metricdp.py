@@ -17,6 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_floor, log_floor
 from discreet.core.guarantee import MetricDP
+from discreet.core.printed import estimate
 from discreet.core.randomness.replay import Law
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.audit.audit import Pair, audit, audit_laws, certified
@@ -298,7 +299,7 @@ def _bound(space: MetricSpace, guarantee: MetricDP, i: int, j: int) -> bool:
 
 def _pair(channel: Any, space: MetricSpace, i: int, j: int) -> Pair:  # noqa: ANN401 - or rows of floats
     distance = space.distance(i, j)
-    label = f"secrets {i} and {j}, {float(distance):.6g} {space.unit} apart"
+    label = f"secrets {i} and {j}, {estimate(distance)} {space.unit} apart"
     return Pair(_Secret(channel, i), _Secret(channel, j), label, distance)
 
 

@@ -2,7 +2,7 @@ r"""A judge of mechanisms for every point with one noise: the laws of all points
 
 A point of a cell of the net mixes the rows of three columns and three rows of control points by the uniform quadratic
 B-spline; a row is what noise and names make of one control point. From there on
-:func:`~discreet.evaluate.audit.points.count_broken` counts, as for meshes: pairs of points, not coefficients. Nothing
+:func:`~discreet.evaluate.audit.points.count_broken` counts pairs of points, not coefficients. Nothing
 of the design or of its verifier is used.
 """
 

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.options import check_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Executor
 
+    from discreet.core.exact import Exact
     from discreet.core.guarantee import DPGuarantee, Neighbors
     from discreet.core.randomness import UniformSource
 
 __all__ = ["AuditRequest"]
+
+_LIMITS = {"k": 1_000, "points": 10_000_000, "samples": 100_000_000}
+"""Largest values; audited tables have a few thousand rows."""
 
 
 @final
@@ -47,9 +52,9 @@ class AuditRequest:
     """
 
     method: str | None = None
-    epsilon: str | None = None
-    delta: str | None = None
-    rho: str | None = None
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
     neighbors: Neighbors | None = None
     k: int | None = None
     strength: str | None = None
@@ -59,6 +64,9 @@ class AuditRequest:
     bits: UniformSource | None = None
     on_stage: Callable[[int, float], None] | None = None
     points: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, _LIMITS)
 
     def dp(self, usual: Neighbors) -> DPGuarantee:
         """Read the claim as one of differential privacy.

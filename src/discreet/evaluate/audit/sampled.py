@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate
 from discreet.core.randomness import as_bits
 from discreet.evaluate.audit.claims import least_chance, most_chance, strength
 from discreet.evaluate.audit.events import learn
@@ -237,5 +238,5 @@ def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
 
 
 def _short(row: Rows) -> str:
-    values = [f"{value:g}" for value in row.tolist()]
+    values = [estimate(value) for value in row.tolist()]
     return values[0] if len(values) == 1 else f"({', '.join(values)})"

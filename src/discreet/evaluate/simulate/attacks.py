@@ -33,7 +33,7 @@ def attack_grid(request: AttackRequest) -> Attacked:
     request.only(("method", "epsilon", "reports", "steps", "stride"))
     space = MetricSpace.grid(5, 5, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean")
-    method = METHODS.resolve(request.method, field="--method", optional=True)
+    method = METHODS.resolve(request.method, field="method", optional=True)
     claim = MetricDP(request.need("epsilon"), unit="km")
     made = design(problem, claim, method=method, throw=False)
     name = f"metricdp, {made.provenance.method}, 5 x 5 km"
@@ -61,7 +61,7 @@ def attack_patients(request: AttackRequest) -> Attacked:
         Taxonomy("zip", Tree.from_paths(zip_paths(), root="*")),
     )
     guarantee = KAnonymity(int(request.need("k")), ("age", "sex", "zip"))
-    method = METHODS.resolve(request.method, field="--method", optional=True)
+    method = METHODS.resolve(request.method, field="method", optional=True)
 
     def publish(rows: Any, promise: KAnonymity) -> Any:  # noqa: ANN401 - a frame
         kinds = [one for one in attributes if one.name in promise.quasi_identifiers]
@@ -104,7 +104,7 @@ def attack_counts(request: AttackRequest) -> Attacked:
     from discreet.hierarchy.methods import DEFAULT, METHODS
 
     request.only(("method", "epsilon"))
-    method = METHODS.resolve(request.method or DEFAULT, field="--method", accept_no_guarantee=True)
+    method = METHODS.resolve(request.method or DEFAULT, field="method", accept_no_guarantee=True)
     claim = PureDP(request.need("epsilon"), "add-remove-person")
     run = reproduce if getattr(method, "unproven", "") else release
     made = made_census(states=2, counties=6, groups=600, max_size=10, outliers=2, seed=1)
@@ -171,7 +171,7 @@ def attack_choices(request: AttackRequest) -> Attacked:
 
     request.only(("method", "epsilon"))
     name = request.method or "subsampled"
-    method = METHODS.resolve(name, field="--method")
+    method = METHODS.resolve(name, field="method")
     claim = PureDP(request.need("epsilon"), "add-remove-one")
     reach = np.zeros((12, 4), dtype=np.bool_)
     # The first two elements are tied but for the record in question.

@@ -14,7 +14,6 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP
-from discreet.datasets.city import made_city
 from discreet.evaluate.attack.borders import (
     Straddle,
     attack_bisecting,
@@ -25,10 +24,7 @@ from discreet.evaluate.attack.borders import (
 from discreet.evaluate.attack.finding import Attacked
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
 from discreet.evaluate.audit.nets import NetLaws, TableLaws
-from discreet.evaluate.audit.points import PointLaws
-from discreet.evaluate.audit.ways import RoadLaws
 from discreet.lrgeo import Client, Region, design
-from discreet.lrgeo.points.mesh import PointMechanism
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.lrgeo.points.table import LatticeMechanism
@@ -41,7 +37,6 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.evaluate.simulate.location import Record
-    from discreet.lrgeo.along_roads.mechanism import RoadRows
 
 __all__ = [
     "BORDER_MODES",
@@ -51,7 +46,6 @@ __all__ = [
     "audit_service_points",
     "laws_of",
     "point_law",
-    "road_laws_of",
     "snapped_law",
 ]
 
@@ -152,7 +146,7 @@ def attack_borders(request: AttackRequest) -> Attacked:
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)
 
 
-def laws_of(mechanism: PublishedPoints) -> PointLaws | NetLaws | TableLaws:
+def laws_of(mechanism: PublishedPoints) -> NetLaws | TableLaws:
     """Take the published integers of a mechanism, to be judged by code that knows nothing else of it.
 
     Raises
@@ -161,9 +155,6 @@ def laws_of(mechanism: PublishedPoints) -> PointLaws | NetLaws | TableLaws:
         For a form without a judge, or a net with too many control points and reports.
     """
     epsilon = mechanism.guarantee.epsilon / (10_000 if mechanism.frame.unit == "km" else 10)
-    if isinstance(mechanism, PointMechanism):
-        mesh = mechanism.mesh
-        return PointLaws(mesh.vertices, mesh.triangles, mechanism.weights, epsilon)
     if isinstance(mechanism, NoiseMechanism):
         net, tables = mechanism.net, (mechanism.noise, mechanism.names)
         return NetLaws(*tables, mechanism.K, net.low, net.side, net.cells, epsilon)
@@ -173,29 +164,14 @@ def laws_of(mechanism: PublishedPoints) -> PointLaws | NetLaws | TableLaws:
     raise InvalidProblemError("mechanism", "rows, or one noise", type(mechanism).__name__)
 
 
-def road_laws_of(mechanism: RoadRows) -> RoadLaws:
-    """Take the integers of a mechanism along roads in the same way.
-
-    Raises
-    ------
-    InvalidProblemError
-        For more vertices than ways are held between.
-    """
-    roads = mechanism.network
-    epsilon = mechanism.guarantee.epsilon / (10_000 if roads.unit == "km" else 10)
-    arrays = roads.segments, roads.lengths, roads.parts, mechanism.weights
-    return RoadLaws(len(roads.vertices), *arrays, epsilon)
-
-
 def audit_points(request: AuditRequest) -> Audit:
-    """Audit a mechanism for a grid of 4 x 4 places 1 km apart, or for roads of 30 junctions, by pairs of points.
+    """Audit a mechanism for a grid of 4 x 4 places 1 km apart, by pairs of points.
 
     Parameters
     ----------
     request
-        The method, a key of :data:`BORDER_MODES` or ``"along-roads"``, how many pairs, and epsilon per km, by default
-        2. A mechanism for places is judged as if its promise were between points; one along roads by the ways along
-        them.
+        The method, a key of :data:`BORDER_MODES`, the number of pairs, and epsilon per km, by default 2. A mechanism
+        for places is judged as if its promise were between points.
 
     Returns
     -------
@@ -208,12 +184,6 @@ def audit_points(request: AuditRequest) -> Audit:
         For an option that has no meaning here, or fewer than two pairs.
     """
     region, claim, count = _audited(request)
-    if request.method == "along-roads":
-        nodes, edges = made_city(30, seed=1).tables()
-        city = Region.from_roads(nodes, edges, spacing="0.8", unit="km", planar=True)
-        along = design(city, claim, scope="roads")
-        laws = road_laws_of(along)
-        return audit_laws_of_points(laws, along.guarantee, count, on_stage=request.on_stage)
     if request.method == "places-only":
         client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
         return audit_snapped_points(region, lambda place: client.row(place).tolist(), claim, count)

@@ -46,7 +46,13 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.lrgeo.points.published import PublishedPoints
 
-__all__ = ["PublishedParameters", "Record", "RecordedService", "attack_places", "audit_service"]
+__all__ = [
+    "PublishedParameters",
+    "Record",
+    "RecordedService",
+    "attack_places",
+    "audit_service",
+]
 
 _SIDE = 6
 _TARGETS = (3, 13, 32)
@@ -137,7 +143,7 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
     mode = request.need("mode")
     if mode not in {"published", "sound"}:
         raise InvalidProblemError(
-            "--mode", "published, sound, every-point or places-only", repr(mode)
+            "mode", "published, sound, every-point or places-only", repr(mode)
         )
     region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
     claim = MetricDP(request.epsilon or "1", unit="km")

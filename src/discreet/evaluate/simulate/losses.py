@@ -43,7 +43,7 @@ def choices_lost(method: str, epsilon: Fraction) -> Measure:
 
     objective = FacilityLocation(clustered_similarity(400, 20, seed=4))
     matroid, claim = UniformMatroid(20, 5), PureDP(epsilon, "add-remove-one")
-    chosen = METHODS.resolve(method, field="--methods")
+    chosen = METHODS.resolve(method, field="methods")
     plan = chosen.plan(state_choice(objective, matroid, claim), matroid, claim)
 
     def run(bits: Any) -> Any:  # noqa: ANN401 - a source of bits, pairs
@@ -65,8 +65,8 @@ def tables_lost(method: str, k: Fraction) -> Measure:
     from discreet.kanonymity.methods import METHODS
 
     if k.denominator != 1:
-        raise InvalidProblemError("-k", "whole numbers", str(k))
-    chosen = METHODS.resolve(method, field="--methods")
+        raise InvalidProblemError("k", "whole numbers", str(k))
+    chosen = METHODS.resolve(method, field="methods")
     people = nw.from_dict(made_patients(300, seed=9), backend="polars").to_native()
     kinds = (
         Numeric("age", low=0, high=99),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import share
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.finding import FAILURE
 from discreet.evaluate.attack.reports import draw_secrets
@@ -84,5 +85,5 @@ def channel_utility(
     return [
         Measure("expected loss", computed(channel.expected_loss(problem.cost)), best, worst),
         Measure("mean loss, drawn", bounded_mean(lost, *ends, failure=failure), best, worst),
-        Measure(f"loss of {most:.0%} of reports", computed(quantile)),
+        Measure(f"loss of {share(most)} of reports", computed(quantile)),
     ]

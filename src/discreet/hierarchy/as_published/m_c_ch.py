@@ -41,7 +41,7 @@ class ChainAsPublished:
     Examples
     --------
     >>> ChainAsPublished().unproven[:53]
-    "the paper takes the sensitivity of one region's cumul"
+    'Section 9.2.2 adds noise for a sensitivity of 1, whic'
     """
 
     solver: Literal["pooling", "recurrence"] = "pooling"

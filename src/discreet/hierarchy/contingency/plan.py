@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast, final
 
+import numpy as np
+
+from discreet.core.budget import charge_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
@@ -15,8 +19,8 @@ from discreet.core.options import callback, items_of, whole_number
 from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
+from discreet.core.release import public_parameters, run_release
 from discreet.core.tree import Tree
-from discreet.core.verified import mark_verified
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure
@@ -24,9 +28,8 @@ from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFram
 from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.whole import Descent, method_name
-from discreet.hierarchy.plan import charged_after
 from discreet.hierarchy.refusals import check_shape
-from discreet.hierarchy.regions import check_columns, read_public
+from discreet.hierarchy.regions import read_regions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import PublicInput
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
+    from discreet.core.release import Outputs
     from discreet.hierarchy.contingency.exact import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
@@ -182,10 +186,12 @@ class TablesPlan:
         *,
         budget: Budget | None = None,
         dataset: str | None = None,
+        budget_delta: Exact | None = None,
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
+        outputs: Outputs | None = None,
     ) -> Release[RegionTables]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -196,6 +202,8 @@ class TablesPlan:
             :class:`discreet.artefact.RecordFiles`, or :class:`CellCounts`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
+        budget_delta
+            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
             Source of chance; the operating system's by default. With any other the outcome is marked as not private.
         keep_measurements
@@ -204,6 +212,8 @@ class TablesPlan:
             Among how many threads whole tables are made.
         on_progress
             Called with each step; what it is told depends on the noisy values alone.
+        outputs
+            Files that receive the tables, as for :meth:`discreet.hierarchy.Plan.release`.
 
         Returns
         -------
@@ -213,8 +223,7 @@ class TablesPlan:
         Raises
         ------
         InvalidProblemError
-            Before the charge as :meth:`check`; after it for rows that are refused, by column and position. The message
-            then says that the charge stays.
+            Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
         BudgetError
             When the ledger refuses. Nothing was charged or read then.
         CertificateError
@@ -233,28 +242,34 @@ class TablesPlan:
         >>> planned.release(people).result.cells.tolist()
         [[2, 1], [1, 1], [1, 0]]
         """
-        if budget is None and dataset is not None:
-            raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
-        if budget is not None and not dataset:
-            raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
-        self.check(source)
+        charge = charge_of(self.guarantee, budget, budget_delta)
         callback(on_progress)
         as_bits(bits)
         whole_number(threads, "threads", "at least one thread")
-        if budget is not None and dataset:
-            budget.reserve(dataset, self.guarantee)
-        with charged_after(charged=budget is not None):
+
+        def prepare() -> None:
+            self.check(source)
+            _load_kernels(cast("Hashable", self.method), self.guarantee)
+
+        def draw() -> Release[RegionTables]:
             Reporter(on_progress, clock=None)("reading the table")
             measured = measure(self._count(source), self.guarantee, bits=bits)
             result = self.method.solve(measured, threads=threads, on_progress=on_progress)
             if keep_measurements:
                 result = replace(result, measurements=measured)
-            made = Release(
-                result, self.guarantee, Certificate(()), self._provenance(measured, result)
-            )
-            made = replace(made, certificate=verify(made))
-            made.certificate.raise_for_failure()
-            return mark_verified(made)
+            provenance = self._provenance(measured, result)
+            made = Release(result, self.guarantee, Certificate(()), provenance)
+            return replace(made, certificate=verify(made))
+
+        return run_release(
+            charge,
+            budget=budget,
+            dataset=dataset,
+            parameters=public_parameters(method_name(self.method), self.assumed_public),
+            prepare=prepare,
+            draw=draw,
+            outputs=outputs,
+        )
 
     def _count(self, source: Any) -> CellCounts:  # noqa: ANN401 - as for release
         if isinstance(source, CellCounts):
@@ -272,6 +287,17 @@ class TablesPlan:
         )
 
 
+@cache
+def _load_kernels(method: Hashable, guarantee: DPForPersons) -> None:
+    """Make tables of one made-up record, so that all compiled code is loaded before a budget is charged."""
+    tree = Tree.from_paths([("a",), ("b",)])
+    domain = Domain.from_dict({"a": ["x", "y"]})
+    planned = plan(tree, guarantee, columns=["region"], domain=domain)
+    counted = CellCounts(planned.frame, np.array([[1, 0], [0, 0]]))
+    solver = cast("TableMethod", method)
+    solver.solve(measure(counted, guarantee), threads=1, on_progress=None)
+
+
 def plan(
     regions: Any,  # noqa: ANN401 - a tree, paths of labels, a path or any frame; or the public facts
     guarantee: DPForPersons,
@@ -287,6 +313,7 @@ def plan(
     total: int | None = None,
     root: Hashable = "all",
     method: TableMethod | None = None,
+    refuse_rows: bool = False,
 ) -> TablesPlan:
     """Decide once all that public inputs can decide about a release of tables of attributes by region.
 
@@ -298,7 +325,8 @@ def plan(
     guarantee
         What each release has to satisfy, with neighbors ``"add-remove-person"`` or ``"replace-person"``.
     columns
-        Columns of the region path in all tables, from the top down.
+        Columns of the region path in all tables, from the top down. Without columns and `regions` all records are
+        counted together.
     domain
         The attributes with all their categories: a :class:`Domain`, or lists by name, with structural zeros under
         ``"zeros"`` beside ``"attributes"`` where there are some. In place of its categories a coarsened attribute has
@@ -325,6 +353,10 @@ def plan(
         Name of the region that holds all.
     method
         How whole tables are made: :class:`~discreet.hierarchy.contingency.whole.Descent` by default.
+    refuse_rows
+        Whether private rows that do not count are refused, after the charge. This is outside of the guarantee: the
+        refusal tells neighboring tables apart. By default such rows are left out by the rule of
+        :mod:`discreet.tables.keys`, and their number is written to standard error alone.
 
     Returns
     -------
@@ -362,20 +394,14 @@ def plan(
             if value is not None:
                 raise InvalidProblemError(name, "None beside a TableFrame", type(value).__name__)
         return TablesPlan(regions, guarantee, chosen)
-    if columns is None:
-        raise InvalidProblemError("columns", "the columns of the region path", "None")
     if domain is None:
         raise InvalidProblemError("domain", "the attributes with all their categories", "None")
     read = domain if isinstance(domain, Domain) else read_domain(domain, by)
-    tree = (
-        regions
-        if isinstance(regions, Tree)
-        else read_public(check_columns(columns, None), regions=regions, root=root).tree
-    )
+    names, tree = read_regions(columns, regions, root)
     kept = guarantee.neighbors == "replace-person" and max_rows == 1
     parts = _parts(read, tree.depth + 1, marginals, shares, levels, root_total_is_free=kept)
     frame = TableFrame(tree, read, parts, max_rows, total)
-    named = RecordColumns(check_columns(columns, None), person)
+    named = RecordColumns(names, person, refuse_rows)
     named.of(read)
     return TablesPlan(frame, guarantee, chosen, named)
 

@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = ["MOST_CELLS", "MOST_PERSONS", "Attribute", "CellCounts", "Domain", "TableFrame"]
+__all__ = ["BLANK", "MOST_CELLS", "MOST_PERSONS", "Attribute", "CellCounts", "Domain", "TableFrame"]
 
 MOST_CELLS = 1 << 20
 """Cells of a domain, at most: a region's table of so many has 8 MB."""
 
 MOST_PERSONS = 1 << 45
 """So many records keep every sum and every transform of counts inside 64-bit integers."""
+
+BLANK = "(blank)"
+"""Category of empty cells, which a domain lists as ``""`` or ``null``."""
 
 Marginal = tuple[int, ...]
 """Attributes of a marginal by their place in the domain, in ascending order; empty for the total."""
@@ -51,7 +54,7 @@ class Attribute:
     name
         The column.
     categories
-        The categories as text; a blank is none, and ``"01"`` is not ``"1"``.
+        The categories as text; ``"01"`` is not ``"1"``.
 
     Examples
     --------
@@ -184,7 +187,8 @@ class Domain:
         Parameters
         ----------
         listed
-            The categories of each attribute; whole numbers are read as text.
+            The categories of each attribute; whole numbers are read as text, and ``""`` or ``None`` as the category
+            of empty cells, :data:`BLANK`.
         by
             Which attributes, and in which order; all of them where it is ``None``.
         zeros
@@ -208,7 +212,8 @@ class Domain:
             given = lists[name]
             if isinstance(given, str) or not isinstance(given, Sequence):
                 raise InvalidProblemError("domain", f"a list of texts for {name}", repr(given))
-            texts = [str(one) if type(one) is int else one for one in given]
+            blank = [BLANK if one is None or one == "" else one for one in given]
+            texts = [str(one) if type(one) is int else one for one in blank]
             attributes.append(Attribute(name, tuple(texts)))
         ruled: Any = items_of(zeros, "zeros", "a list of structural zeros")
         return cls(tuple(attributes), ruled)
@@ -532,8 +537,7 @@ class CellCounts:
     Raises
     ------
     InvalidProblemError
-        For counts of another shape, that are no integers or negative, in structural zeros, or that contradict a public
-        total. Values are not said.
+        For counts of another shape, that are no integers or negative, or in structural zeros. Values are not said.
 
     Examples
     --------
@@ -556,9 +560,6 @@ class CellCounts:
         if counts[:, ~frame.domain.possible].any():
             got = "some (private: this depends on records)"
             raise InvalidProblemError("counts", "no records in structural zeros", got)
-        if frame.total is not None and int(counts.sum()) != frame.total:
-            got = "another number (private: this depends on records)"
-            raise InvalidProblemError("total", "as many records as are public", got)
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
 

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of, instance_of, items_of, mapping
+from discreet.core.printed import decimal
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.held import HeldFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
@@ -90,7 +91,7 @@ class TableAnswers:
     def __repr__(self) -> str:
         return (
             f"TableAnswers({len(self.regions)} regions x {len(self.categories)} entries, "
-            f"interval={float(self.interval):g})"
+            f"interval={decimal(self.interval)})"
         )
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library

@@ -1,25 +1,30 @@
-"""From rows of persons to counts by region and cell: grouped by the table's own library, without a word about values.
+"""Trusted: from rows of persons to counts by region and cell, by the rule of :mod:`discreet.tables.keys`.
+
+A row counts if its region is a lowest one of the list, each category is listed, and its cell is no structural zero. Of
+a person whose column is named, the first `max_rows` rows count, in the order of region and cell.
 
 Files are scanned by Polars and grouped in a stream, so that they may be larger than memory: what comes back is one
 number for each region and cell that occurs. Lazy and distributed frames of other libraries are grouped where they are,
-and rows that come in parts are counted part by part. What is wrong with rows is said by column and position.
+but for a column of persons, whose rows are collected; and rows that come in parts are counted part by part.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 
 import narwhals as nw
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import name_of
-from discreet.hierarchy.contingency.problem import CellCounts
-from discreet.hierarchy.lazy_rows import is_remote
-from discreet.hierarchy.refusals import BAD, GROUPS, LEAF, UNIT, check_once, check_places
-from discreet.hierarchy.regions import canonical, join_left, place_rows
-from discreet.tables.frames import ROW, collect, name_rows, open_table, rows_where, text_of
+from discreet.hierarchy.contingency.problem import BLANK, CellCounts
+from discreet.hierarchy.lazy_rows import collect_remote, is_remote, listed_keys
+from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, WHY
+from discreet.hierarchy.regions import canonical, join_left, path_keys, place_rows
+from discreet.tables.frames import collect, open_table
+from discreet.tables.keys import distinct_keys, key_of, nth_rows, refuse_or_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,20 +35,24 @@ if TYPE_CHECKING:
     from discreet.tables.frames import Table
 
 __all__ = [
+    "CELL",
     "PEOPLE",
     "CellSource",
     "RecordColumns",
-    "add_cells",
     "count_cells",
-    "explain_cells",
-    "named_persons",
+    "count_placed",
+    "keep_rows",
     "placed_rows",
-    "said_of_persons",
-    "too_often",
 ]
 
 PEOPLE = "people"
-"""What messages call the private table."""
+"""Name of the private table in messages."""
+
+CELL = "discreet cell"
+"""Column of our own: the place of a row's cell in the domain."""
+
+_FIRST_ATTRIBUTE = 5
+"""Reason number of the first attribute, after those of regions, persons and structural zeros."""
 
 
 @final
@@ -57,6 +66,8 @@ class RecordColumns:
         Of the region path, from the top down.
     person
         Of the person, where rows of one person are counted; ``None`` takes the publisher's word for it.
+    refuse_rows
+        Whether rows that do not count are refused, outside of the guarantee.
 
     Raises
     ------
@@ -66,12 +77,21 @@ class RecordColumns:
 
     regions: tuple[str, ...]
     person: str | None = None
+    refuse_rows: bool = False
 
     def of(self, domain: Domain) -> list[str]:
-        """All columns that are read, those of the region path first."""
+        """All columns that are read, those of the region path first.
+
+        Raises
+        ------
+        InvalidProblemError
+            For names that come twice, or categories that no cell could tell apart.
+        """
         # A coarsened attribute follows from another one.
-        plain = [one.name for one in domain.attributes if one.name not in domain.groups]
-        wanted = [*self.regions, *plain]
+        plain = [one for one in domain.attributes if one.name not in domain.groups]
+        for one in plain:
+            distinct_keys([_label(category) for category in one.categories], "domain")
+        wanted = [*self.regions, *(one.name for one in plain)]
         wanted += [] if self.person is None else [self.person]
         for name in wanted:
             name_of(name, "columns, by, person")
@@ -80,28 +100,36 @@ class RecordColumns:
         return wanted
 
 
+def _label(category: str) -> str:
+    """Return the cell that a category stands for: an empty one for the category of blanks."""
+    return "" if category == BLANK else category
+
+
 @runtime_checkable
 class CellSource(Protocol):
     """Private rows that are counted where they are, such as files that are read piece by piece."""
 
     def check(self, argument: str, wanted: Sequence[str]) -> None:
-        """Refuse what can be refused without a look at a value, before anything is charged."""
+        """Refuse by names and declared types, without reading a value, before anything is charged."""
         ...
 
-    def count_cells(self, frame: TableFrame, columns: RecordColumns) -> NDArray[np.int64]:
-        """Count rows: ``(n_leaves, n_cells)``, by lowest region and by cell."""
+    def count_cells(
+        self, frame: TableFrame, columns: RecordColumns
+    ) -> tuple[NDArray[np.int64], Counter[int]]:
+        """Count rows ``(n_leaves, n_cells)`` by lowest region and cell, and others by the reason."""
         ...
 
 
 def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellCounts:  # noqa: ANN401 - any table that Narwhals knows, or a path
     """Count the rows of a private table by lowest region and cell.
 
+    Rows that do not count are left out, and their number is written to standard error, marked as private.
+
     Parameters
     ----------
     source
         A data frame of any library that Narwhals knows, also a lazy one, the path of a CSV or Parquet file, or a
-        :class:`CellSource`. Lazy frames of libraries other than Polars are grouped where they are; no row of them has a
-        position, so that a refusal names columns alone.
+        :class:`CellSource`.
     frame
         The public facts.
     columns
@@ -112,13 +140,6 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
     CellCounts
         The counts.
 
-    Raises
-    ------
-    InvalidProblemError
-        Naming the column and the positions of rows, never values: for a region that is no lowest one of the list, a
-        category that is not listed, a record in a structural zero, a person with more rows than were stated. Such a
-        refusal depends on private records: it is for the curator's eyes.
-
     Examples
     --------
     >>> import polars as pl
@@ -128,162 +149,106 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
     >>> frame = TableFrame(
     ...     Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), {(0,): (Fraction(1, 2),) * 2}
     ... )
-    >>> people = pl.DataFrame({"state": ["GA", "GA", "NY"], "sex": ["F", "M", "F"]})
+    >>> people = pl.DataFrame({"state": ["GA", "GA", "NY", "XX"], "sex": ["F", "M", "F", "F"]})
     >>> count_cells(people, frame, RecordColumns(("state",))).counts.tolist()
     [[1, 1], [1, 0]]
     """
     if isinstance(source, CellSource):
-        return CellCounts(frame, source.count_cells(frame, columns))
-    if is_remote(source):
-        return CellCounts(frame, _collected(source, frame, columns))
-    table = placed_rows(open_table(source, PEOPLE, columns.of(frame.domain)), frame, columns)
-    if columns.person is not None:
-        _check_persons(table, columns.person, frame.max_rows)
-    counts = np.zeros((len(frame.tree.leaves), frame.domain.size), dtype=np.int64)
-    if not add_cells(counts, table, frame):
-        explain_cells(table, frame, columns)
+        counts, rows = source.count_cells(frame, columns)
+    elif is_remote(source) and columns.person is None:
+        counts, rows = count_placed(
+            placed_rows(_grouped(source, frame, columns), frame, columns), frame
+        )
+    else:
+        table = placed_rows(open_table(source, PEOPLE, columns.of(frame.domain)), frame, columns)
+        if columns.person is not None:
+            table = keep_rows(collect(table, PEOPLE), frame.max_rows)
+        counts, rows = count_placed(table, frame)
+    reasons = {
+        1: "without a lowest region of the list",
+        2: "without the name of a person",
+        3: "in a structural zero",
+        4: f"beyond the first {frame.max_rows} of a person",
+    }
+    for at, attribute in enumerate(frame.domain.attributes, start=_FIRST_ATTRIBUTE):
+        reasons[at] = f"without a category of {attribute.name}"
+    refuse_or_note(reasons, rows, PEOPLE, refuse=columns.refuse_rows)
     return CellCounts(frame, counts)
 
 
-_CELL, _CODE = "discreet cell", "discreet code {}"
-"""Columns of our own: the place of a row's cell in the domain, and the category of each attribute."""
+def _keys_of_attribute(domain: Domain, name: str) -> list[str]:
+    return distinct_keys(
+        [_label(one) for one in domain.attributes[domain.place(name)].categories], "domain"
+    )
 
 
 def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Table:
-    """Give each row its lowest region, its cell, and whether either is missing or not listed."""
+    """Give each row its lowest region, its cell, and the reason why it does not count."""
     domain = frame.domain
     table = place_rows(canonical(table, columns.regions), columns.regions, frame.tree)
     strides = np.cumprod([1, *domain.shape[:0:-1]])[::-1].tolist()
-    cell, bad = nw.lit(0, nw.Int64), nw.col(LEAF) < 0
+    known = table.collect_schema().names()
+    person = nw.lit("x") if columns.person is None else key_of(table, columns.person)
+    rows = nw.col(ROWS) if ROWS in known else nw.lit(1, nw.Int64)
+    before = nw.col(WHY) if WHY in known else nw.lit(0, nw.Int64)
+    table = table.with_columns(person.alias(PERSON), rows.alias(ROWS), before.alias(WHY))
+    cell = nw.lit(0, nw.Int64)
+    why = nw.when(nw.col(PERSON) == "").then(nw.lit(2)).otherwise(nw.lit(0))
     for at, (attribute, stride) in enumerate(zip(domain.attributes, strides, strict=True)):
-        code, text = _CODE.format(at), f"discreet text {at}"
-        groups = domain.groups.get(attribute.name)
-        name = attribute.name if groups is None else groups[0]
-        table = table.with_columns(text_of(table, name, name).alias(text))
-        categories = domain.attributes[domain.place(name)].categories
-        codes_of = range(attribute.size) if groups is None else groups[1]
-        known = {text: list(categories), code: list(codes_of)}
-        listed = nw.from_dict(known, backend=nw.get_native_namespace(table))
-        table = join_left(table, listed, [text], "domain")
+        code, text = f"discreet code {at}", f"discreet text {at}"
+        name, codes = domain.groups.get(attribute.name, (attribute.name, range(attribute.size)))
+        table = table.with_columns(key_of(table, name).alias(text))
+        listed = {text: _keys_of_attribute(domain, name), code: list(codes)}
+        other = nw.from_dict(listed, backend=nw.get_native_namespace(table))
+        table = join_left(table, other, [text], "domain")
         table = table.with_columns(nw.col(code).fill_null(-1).cast(nw.Int64))
         cell = cell + nw.col(code) * stride
-        bad = bad | (nw.col(code) < 0)
-    return table.with_columns(cell.alias(_CELL), bad.cast(nw.Int64).alias(BAD))
+        why = nw.when(nw.col(code) < 0).then(nw.lit(_FIRST_ATTRIBUTE + at)).otherwise(why)
+    why = nw.when(nw.col(LEAF) < 0).then(nw.lit(1)).otherwise(why)
+    why = nw.when(nw.col(WHY) > 0).then(nw.col(WHY)).otherwise(why)
+    table = table.with_columns(cell.alias(CELL), why.cast(nw.Int64).alias(WHY))
+    impossible = np.flatnonzero(~domain.possible).tolist()
+    zero = (nw.col(WHY) == 0) & nw.col(CELL).is_in(impossible)
+    table = table.with_columns(nw.when(zero).then(nw.lit(3)).otherwise(nw.col(WHY)).alias(WHY))
+    return table.select(PERSON, LEAF, CELL, WHY, ROWS)
 
 
-def add_cells(
-    counts: NDArray[np.int64], table: Table, frame: TableFrame, rows: str | None = None
-) -> bool:
-    """Add rows of :func:`placed_rows` to counts, and give whether all of them may be counted.
-
-    Parameters
-    ----------
-    counts
-        ``(n_leaves, n_cells)``, added to where no row is bad or lies in a structural zero.
-    table, frame
-        The rows, and what is public.
-    rows
-        Column that says for how many rows each stands; without it for one.
-    """
-    many = nw.len() if rows is None else nw.col(rows).sum()
-    grouped = table.group_by(LEAF, _CELL).agg(many.alias(GROUPS), nw.col(BAD).max())
-    cells = collect(grouped, PEOPLE)
-    place = cells[_CELL].to_numpy().astype(np.int64)
-    if cells[BAD].to_numpy().astype(bool).any() or not frame.domain.possible[place].all():
-        return False
-    counts[cells[LEAF].to_numpy().astype(np.int64), place] += cells[GROUPS].to_numpy()
-    return True
+def keep_rows(table: nw.DataFrame[Any], max_rows: int) -> nw.DataFrame[Any]:
+    """Leave out the rows of a person beyond the first `max_rows` that count, in the order of region and cell."""
+    numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL])
+    beyond = (nw.col(WHY) == 0) & (nw.col("discreet nth") >= max_rows)
+    return numbered.with_columns(nw.when(beyond).then(nw.lit(4)).otherwise(nw.col(WHY)).alias(WHY))
 
 
-def _collected(
-    source: Any,  # noqa: ANN401 - a lazy frame of any library
-    frame: TableFrame,
-    columns: RecordColumns,
-) -> NDArray[np.int64]:
-    """Count the rows of a lazy frame where they are; what is wrong is said without positions, which it has none of."""
-    wanted = columns.of(frame.domain)
+def count_placed(table: Table, frame: TableFrame) -> tuple[NDArray[np.int64], Counter[int]]:
+    """Count rows of :func:`placed_rows`: ``(n_leaves, n_cells)`` by lowest region and cell, others by the reason."""
+    fine = nw.col(WHY) == 0
+    # Rows that do not count are one group for each reason.
+    table = table.with_columns(
+        nw.when(fine).then(nw.col(name)).otherwise(nw.lit(0)).alias(name) for name in (LEAF, CELL)
+    )
+    grouped = collect(table.group_by(LEAF, CELL, WHY).agg(nw.col(ROWS).sum()), PEOPLE)
+    leaf, cell, why, many = (
+        grouped[name].to_numpy().astype(np.int64) for name in (LEAF, CELL, WHY, ROWS)
+    )
     counts = np.zeros((len(frame.tree.leaves), frame.domain.size), dtype=np.int64)
-    try:
-        table = nw.from_native(source).select(*wanted)
-        if columns.person is not None:
-            _refuse_often(table, columns.person, frame.max_rows)
-            wanted.remove(columns.person)
-        texts = [text_of(table, name, name).alias(name) for name in wanted]
-        # One more than there can be: a column with a label for each row is refused, and not collected.
-        groups = table.select(*texts).group_by(*wanted).agg(nw.len().alias(GROUPS))
-        listed = collect(groups.head(counts.size + 1), PEOPLE).to_polars()
-        placed = placed_rows(nw.from_native(listed, eager_only=True), frame, columns)
-        fine = add_cells(counts, placed, frame, GROUPS)
-    except (InvalidProblemError, MemoryError, KeyboardInterrupt):
-        raise
-    except Exception as error:  # noqa: BLE001 - each library has errors of its own, which may quote a row
-        expected = "a lazy table that its library can group"
-        raise InvalidProblemError(PEOPLE, expected, type(error).__name__) from None
-    if not fine:
-        expected = "a listed region and category, and no structural zero, in every row"
-        raise InvalidProblemError(", ".join(wanted), expected, f"others {name_rows([])}")
-    return counts
+    np.add.at(counts, (leaf[why == 0], cell[why == 0]), many[why == 0])
+    rows: Counter[int] = Counter()
+    for reason, number in zip(why[why > 0].tolist(), many[why > 0].tolist(), strict=True):
+        rows[reason] += number
+    return counts, rows
 
 
-def named_persons(table: Table, person: str) -> Table:
-    """Give the name of each row's person as text; one that is missing is empty."""
-    return table.select(text_of(table, person, person).alias(UNIT))
-
-
-def too_often(names: Table, most: int) -> Table:
-    """Find persons with more rows than were stated, and rows without one."""
-    counted = names.group_by(UNIT).agg(nw.len().alias(GROUPS))
-    return counted.filter((nw.col(GROUPS) > most) | (nw.col(UNIT) == ""))
-
-
-def _refuse_often(table: Table, person: str, most: int) -> None:
-    """Refuse what :func:`too_often` finds in a lazy table."""
-    often = too_often(named_persons(table, person), most)
-    if len(collect(often.select(GROUPS).head(1), PEOPLE)):
-        raise InvalidProblemError(person, said_of_persons(most), f"others {name_rows([])}")
-
-
-def said_of_persons(most: int) -> str:
-    """Say what is expected of names of persons."""
-    return f"a name in every row, and at most {most} row{'s' * (most > 1)} of a person"
-
-
-def _check_persons(table: Table, person: str, most: int) -> None:
-    """Refuse a person with more rows than were stated."""
-    named = table.with_columns(text_of(table, person, person).alias(UNIT))
-    if most == 1:
-        check_once(named, person, PEOPLE, private=True)
-        return
-    missing = rows_where(named, nw.col(UNIT) == "", PEOPLE)
-    if len(missing):
-        rows = name_rows(missing[ROW].to_list())
-        raise InvalidProblemError(person, "a name in every row", f"none in {rows}")
-    counted = named.group_by(UNIT).agg(nw.len().alias(GROUPS), nw.col(ROW).min().alias(ROW))
-    found = rows_where(counted, nw.col(GROUPS) > most, PEOPLE)
-    if len(found):
-        rows = name_rows(found[ROW].to_list())
-        expected = f"at most {most} rows of a person"
-        raise InvalidProblemError(person, expected, f"more, the first of them in {rows}")
-
-
-def explain_cells(table: Table, frame: TableFrame, columns: RecordColumns) -> NoReturn:
-    """Say why rows of :func:`placed_rows` are refused.
-
-    Raises
-    ------
-    InvalidProblemError
-        Always.
-    """
-    check_places(table, columns.regions, frame.tree, PEOPLE, private=True)
-    for at, attribute in enumerate(frame.domain.attributes):
-        found = rows_where(table, nw.col(_CODE.format(at)) < 0, PEOPLE)
-        if len(found):
-            rows = name_rows(found[ROW].to_list())
-            expected = "a category of the domain in every row"
-            groups = frame.domain.groups.get(attribute.name)
-            name = attribute.name if groups is None else groups[0]
-            raise InvalidProblemError(name, expected, f"others in {rows}")
-    impossible: NDArray[np.int64] = np.flatnonzero(~frame.domain.possible)
-    found = rows_where(table, nw.col(_CELL).is_in(impossible.tolist()), PEOPLE)
-    rows = name_rows(found[ROW].to_list())
-    raise InvalidProblemError("zeros", "no record in a structural zero", f"some in {rows}")
+def _grouped(source: Any, frame: TableFrame, columns: RecordColumns) -> Any:  # noqa: ANN401 - a lazy frame of any library
+    """Group the rows of a lazy frame where they are by the keys of their cells, and collect the groups."""
+    wanted, domain = columns.of(frame.domain), frame.domain
+    table = nw.from_native(source).select(*wanted)
+    labels = path_keys(columns.regions, frame.tree)
+    reasons = dict.fromkeys(labels, 1)
+    for name in wanted[len(labels) :]:
+        labels[name] = _keys_of_attribute(domain, name)
+        reasons[name] = _FIRST_ATTRIBUTE + domain.place(name)
+    texts, why = listed_keys(table, labels, reasons, nw.lit(0))
+    rows = nw.lit(1).cast(nw.Int64).alias(ROWS)
+    table = table.select(*texts, why.alias(WHY), rows)
+    return collect_remote(table.group_by(*wanted, WHY).agg(nw.col(ROWS).sum()), PEOPLE)

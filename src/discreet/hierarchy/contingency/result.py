@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import at_least, at_most
+from discreet.core.statements import state
 from discreet.hierarchy.result import BACKENDS, region_names
 
 if TYPE_CHECKING:
@@ -32,8 +34,9 @@ class LevelGap:
     level
         The level; the root's is 1.
     lower, upper
-        The weighted squared distance from the unbiased estimates: a lower bound for all tables that are not negative
-        and add up to the tables above, and that of the published tables. Both are rounded outwards.
+        Half the squared distance from the unbiased estimates, weighted by the inverse of their covariance: a lower
+        bound for all tables that are not negative and add up to the tables above, and that of the published tables.
+        Both are rounded outwards.
 
     Examples
     --------
@@ -94,6 +97,38 @@ class RegionTables:
     def __repr__(self) -> str:
         frame = self.frame
         return f"RegionTables(regions={frame.tree.n}, cells={frame.domain.size})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self.distances_in_words()])
+
+    def distances_in_words(self) -> list[str]:
+        """State for each level what rounding and consistency added to the error of the noise.
+
+        Returns
+        -------
+        list of str
+            The distance of the published tables from the unbiased estimates, and that of the nearest tables of a class
+            that the sentence names, in standard errors of the noise.
+        """
+        frame, said = self.frame, []
+        for one in self.gaps:
+            first, end = frame.tree.level_start[one.level - 1 : one.level + 1]
+            fixed = one.level == 1 and frame.total is not None
+            numbers = int(end - first) * frame.domain.size - fixed
+            above = f" and add up to the published tables of level {one.level - 1}"
+            if one.level == 1:
+                above = " and add up to the public number of records" if fixed else ""
+            moved, least = (np.sqrt(2 * half / max(numbers, 1)) for half in (one.upper, one.lower))
+            said.append(
+                state(
+                    "moved tables",
+                    level=one.level,
+                    moved=at_most(float(np.nextafter(moved, np.inf)), 3),
+                    least=at_least(float(np.nextafter(least, 0)), 3),
+                    above=above,
+                )
+            )
+        return said
 
     def marginal(self, text: str) -> NDArray[np.int64]:
         """Add up a marginal, such as ``"total"`` or ``"sex:age_band"``: ``(n_nodes, entries)``."""

@@ -84,9 +84,9 @@ _PROVEN = (
 """Name, module and class, and one line of help."""
 
 _CHAIN = (
-    "the paper takes the sensitivity of one region's cumulative counts, 1, for that of a whole level's chain, which is "
-    "the number of its regions: a group that grows by one lowers every entry of the chain between its old and its new "
-    "place, one for each region"
+    "Section 9.2.2 adds noise for a sensitivity of 1, which Lemma 6 proves for the counts of one region; that of a "
+    "level's chain is the number of its regions: a group that grows by one lowers all entries between its "
+    "old and its new place, one for each region"
 )
 
 METHODS = Methods(

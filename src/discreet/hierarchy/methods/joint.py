@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.printed import bounds, missed_gap
 from discreet.hierarchy.isotonic import isotonic_float
 from discreet.hierarchy.laminar import project
 from discreet.hierarchy.survival import Weights, check_kind, counts_of, node_weights
@@ -126,10 +127,10 @@ def fit_jointly(
         if step % _EVERY == 0 or step == max_iterations:
             best = _bounds(plain, target, heavy, pull, z, u, best, step)
             if on_progress is not None:
-                on_progress(f"step {step}: gap {best.gap:.2g}")
+                on_progress(f"step {step}: loss {bounds(best.lower, best.upper)}")
             if best.gap <= gap:
                 return best
-    raise LimitReachedError(f"gap {best.gap:.2g} after {max_iterations} steps", best)
+    raise LimitReachedError(missed_gap(gap, best.lower, best.upper), best)
 
 
 def _monotone(rows: NDArray[np.float64], most: float | NDArray[np.int64]) -> NDArray[np.float64]:

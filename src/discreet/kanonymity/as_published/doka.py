@@ -1,7 +1,7 @@
 """Freeform generalization [DXTK15]_: three baselines of the paper that are *not* k-anonymous.
 
 Each row gets cells of its own, which cover k rows of the original; rows need not have equal cells. That is a weaker
-model, so that these lose less; comparisons must say so (E19).
+model, so that these lose less; comparisons must say so.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ _FREEFORM = (
     "freeform generalization is not k-anonymity: rows have cells of their own, and each covers k original rows, but k "
     "published rows need not share theirs"
 )
-_CARRY = "the printed carry rule may leave part of a class behind, which is then published with fewer than k rows (E3)"
+_CARRY = (
+    "the carry rule of Section 3.1, row by row, may leave fewer than k rows of a class behind (E3)"
+)
 
 _PROVEN = {
     "bubble-carry": ("split_carry:BubbleCarry", "blocks of rows solved twice, shifted by half"),

@@ -26,7 +26,7 @@ from discreet.kanonymity.problem import Problem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GreedySearch", "evaluations", "unweighted"]
+__all__ = ["GreedySearch", "evaluations"]
 
 TOLERANCE = 1e-12
 """Costs that differ by less are ties, which the first row in the order wins, as in Table 7."""
@@ -44,9 +44,7 @@ class GreedySearch:
     ----------
     leftovers
         ``"increase"``: where the loss grows least, as the text says. ``"range"``: where the cells are least wide
-        afterwards, as Table 7 and the released code do.
-    weighted
-        Whether weights count, as the text says; the released code leaves them out.
+        afterwards, as in Table 7.
     part
         Rows of a part, at least k, that classes grow within; default: the whole table, as published. Parts are runs of
         near classes of the partition to start from, split top-down where there is none, so that many rows take time in
@@ -66,7 +64,6 @@ class GreedySearch:
     """
 
     leftovers: Literal["increase", "range"] = "increase"
-    weighted: bool = True
     part: int | None = None
 
     def __post_init__(self) -> None:
@@ -88,11 +85,10 @@ class GreedySearch:
             return CandidateClasses(
                 "greedy-search", labels, note="Classes grew one after another within parts."
             )
-        stated = problem if self.weighted else unweighted(problem)
-        order = variance_order(stated)
-        labels = grown(stated, order, k, limits, seed=-1)
+        order = variance_order(problem)
+        labels = grown(problem, order, k, limits, seed=-1)
         rest = order[labels[order] < 0].tolist()
-        labels = assign_leftovers(stated, labels, rest, rule=self.leftovers)
+        labels = assign_leftovers(problem, labels, rest, rule=self.leftovers)
         return CandidateClasses("greedy-search", labels, note="Classes grew one after another.")
 
     def _within_parts(
@@ -167,7 +163,7 @@ def grown(
 def evaluations(n: int, k: int) -> int:
     r"""Count how many rows Algorithm 2 tries: :math:`(k-1)\,q\,(n - kq/2)` with :math:`q = \lfloor n/k \rfloor`.
 
-    Theorem 2's sum starts at p = 0 with p - 1, which is one round too many (E11).
+    Theorem 2's sum starts at p = 0 with p - 1, which is one round too many.
 
     Examples
     --------
@@ -176,9 +172,3 @@ def evaluations(n: int, k: int) -> int:
     """
     q = n // k
     return (k - 1) * q * (2 * n - k * q) // 2
-
-
-def unweighted(problem: Problem) -> Problem:
-    """Give the same problem with all weights 1."""
-    columns = tuple(column.reweighted(1.0) for column in problem.columns)
-    return Problem(columns, problem.codes, problem.loss)

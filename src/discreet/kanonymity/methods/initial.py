@@ -31,11 +31,6 @@ class Initial:
 
     Columns count by ascending weighted variance of their raw values (Equation 36). The last class takes what is left.
 
-    Parameters
-    ----------
-    weighted
-        Whether the variance is divided by the square of the weight; the released code does not.
-
     Examples
     --------
     >>> from discreet.kanonymity.problem import Numeric, Problem
@@ -43,8 +38,6 @@ class Initial:
     >>> Initial().solve(problem, 2, SearchLimits()).labels.tolist()
     [1, 0, 1, 0, 1]
     """
-
-    weighted: bool = True
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:  # noqa: ARG002 - every method has them
         """Sort and cut.
@@ -54,7 +47,7 @@ class Initial:
         ``O(n m log n)``.
         """
         require_feasible(problem, k)
-        order = variance_order(problem, weighted=self.weighted)
+        order = variance_order(problem)
         labels = labels_of(order, initial_sizes(problem.n, k))
         return CandidateClasses("initial", labels, note="Rows were sorted by variance and cut.")
 
@@ -72,7 +65,7 @@ def initial_sizes(n: int, k: int) -> NDArray[np.int64]:
     return sizes
 
 
-def variance_columns(problem: Problem, *, weighted: bool = True) -> list[int]:
+def variance_columns(problem: Problem) -> list[int]:
     r"""Order the columns by :math:`\operatorname{Var}(c_j) / w_j^2`, the least first: Equation 36.
 
     The variance is that of raw values in the population, on purpose not of normalized ones, so that columns with a
@@ -95,10 +88,10 @@ def variance_columns(problem: Problem, *, weighted: bool = True) -> list[int]:
             values = values[~np.isnan(values)]
         weight = column.attribute.weight
         variance = float(values.var()) if len(values) else 0.0
-        keys.append(np.inf if weight == 0 else variance / (weight**2 if weighted else 1.0))
+        keys.append(np.inf if weight == 0 else variance / weight**2)
     return [int(j) for j in np.argsort(keys, kind="stable")]
 
 
-def variance_order(problem: Problem, *, weighted: bool = True) -> NDArray[np.int64]:
+def variance_order(problem: Problem) -> NDArray[np.int64]:
     """Sort rows by the columns of :func:`variance_columns`; ties keep their order."""
-    return order_of(problem, variance_columns(problem, weighted=weighted))
+    return order_of(problem, variance_columns(problem))

@@ -7,6 +7,7 @@ rounded down; what a solver says is not believed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -239,10 +240,11 @@ class _Search:
         """Partition classes and the nearest to them anew, part after part, as long as that helps."""
         if not self._is_large:
             return
-        began, in_vain, row = self.limits.left, 0, 0
+        in_vain, row = 0, 0
+        reserve = self.limits.left / 3 if math.isfinite(self.limits.left) else 0.0
         part = SetPartitioning(self.method.smoothing, 0, self.method.neighbors)
         # Two thirds of the time go here; without a limit, until most classes were tried in vain.
-        while not self.done and self.limits.left > began / 3 and in_vain < self.problem.n // self.k:
+        while not self.done and self.limits.left > reserve and in_vain < self.problem.n // self.k:
             classes = int(self.labels.max()) + 1
             # The golden section spreads the places at which parts are taken.
             row = (row + int(0.618 * self.problem.n) + 1) % self.problem.n

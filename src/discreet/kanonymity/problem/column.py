@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -102,21 +102,6 @@ class CodedColumn:
     def set_cost(self, count: ArrayLike) -> NDArray[np.float64]:
         """Give the cost of sets with so many values, of a categorical column."""
         return np.asarray(self.place[np.asarray(count, np.int64) - 1])
-
-    def reweighted(self, weight: float) -> CodedColumn:
-        """Give the same column at another weight; one of weight 0 has no costs that could be scaled.
-
-        Raises
-        ------
-        InvalidProblemError
-            For a column of weight 0.
-        """
-        old = self.attribute.weight
-        if old == 0:
-            raise InvalidProblemError(f"{self.name}: weight", "above 0, to be changed", old)
-        place = self.place / old * weight
-        place.setflags(write=False)
-        return replace(self, attribute=replace(self.attribute, weight=weight), place=place)
 
     def nodes(self, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> list[Hashable]:
         """Give the labels that a taxonomy publishes for the leaves from each `lo` to its `hi`.

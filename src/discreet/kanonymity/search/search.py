@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_floor
 from discreet.core.jit import clock
 from discreet.core.options import positive_seconds, relative_gap, whole_number
+from discreet.core.printed import at_least, at_most
 from discreet.kanonymity.candidate import (
     EFFORTS,
     SearchInterrupted,
@@ -155,9 +155,7 @@ class Found:
         return self.gap <= OPTIMAL
 
     def __repr__(self) -> str:
-        return (
-            f"Found(method={self.method!r}, loss={self.loss:.6g}, lower={text_floor(self.lower)})"
-        )
+        return f"Found(method={self.method!r}, loss={at_most(self.loss)}, lower={at_least(self.lower)})"
 
 
 def search(

@@ -4,7 +4,7 @@ The master holds the scales y and one :math:`w_m` for each user's remaining cost
 answers with an optimality cut or a feasibility cut. The loop is :func:`discreet.core.lp.benders.benders`, whose bounds
 are values of multipliers, evaluated by us, and whose cuts hold for any multipliers.
 
-*Initial cuts.* The printed master starts from nothing but :math:`y \ge 0`: it is unbounded at first (C6), and then has
+*Initial cuts.* The printed master starts from nothing but :math:`y \ge 0`: it is unbounded at first, and then has
 to learn by feasibility cuts that each row must sum to 1. Two rows for each row i of each user say most of that, and
 follow from the program:
 

@@ -3,10 +3,9 @@ r"""Bounds of what LR-Geo costs: Theorems 4.7 and 4.8 of [QLPSX24]_, with their 
 *Upper.* CLR-Geo solved with the upper estimate :math:`\hat c` is feasible for the true cost and priced too high. It
 is a bound where Lemma B.1 is true, which needs travel offsets.
 
-*Lower.* Drop (18) and solve with :math:`\tilde c`. That is a relaxation over *the same rows and columns*. Restricted
-to the columns :math:`\mathcal{O}_m` it is a restriction too, and no bound for what may report anywhere (A6): measured,
-the relaxed value with a range of 2 cells is above the optimum over all columns. :func:`lower_bound` keeps all columns
-unless it is told otherwise, and takes no estimate to be negative.
+*Lower.* Drop (18) and solve with :math:`\tilde c`. Two readings (A6): for the program with the same rows and range, and
+the same unknown :math:`\xi` outside, it is a relaxation and a bound; for a channel that may report anywhere a range is
+a restriction, and it is none. :func:`lower_bound` keeps all columns by default, and takes no estimate to be negative.
 
 What both speak of is the mean over all rows of the users' matrices, of which one row in each is ever used.
 """
@@ -106,7 +105,7 @@ def lower_bound(
         ``(K, K)``: a lower estimate of beta. ``None`` for beta itself.
     columns
         ``None`` for all columns: a lower bound for every channel whose rows keep these constraints. A radius for those
-        within it of the user, as printed: no bound for anything that may report elsewhere.
+        within it of the user, with 0 outside where (17) has :math:`\xi`: no bound for what may report elsewhere.
 
     Returns
     -------

@@ -159,7 +159,7 @@ class LROMG:
     @property
     def reason(self) -> str:
         """Why nothing is guaranteed."""
-        return "programs of different users have nothing in common: nearly every pair of neighbors is told apart (A1)"
+        return "programs of users are solved apart, as Section 4.3 says: nearly all neighbors are told apart (A1)"
 
     def rows(
         self,

@@ -1,10 +1,11 @@
 r"""LR-Geo as published, to be looked at and not to be used: what it computes, and what that does not guarantee.
 
-Three claims of [QLPSX24]_ fail, each of them by itself:
+It has no guarantee for three reasons, each of them enough:
 
 * *Across users* (A1). What a user samples from is one row of its own program. Rows of different programs meet no
-  constraint but the shared scales; Theorem 4.5 covers entries of the exponential form, and nothing covers the others.
-* *Ranges* (A2). With the user-centered ranges that are uploaded the theorem is false for those entries, too.
+  constraint but the shared scales; Theorem 4.5 covers entries of the exponential form, and Section 5.4 says that the
+  others have no guarantee.
+* *Ranges* (A2). With the user-centered ranges that are uploaded the theorem does not hold for those entries.
 * *Uploads* (B1, B2). The coefficients are a function of the place, computed from public data, and the server needs the
   numbers of the columns: anyone who holds them finds the place by trying all places.
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PublishedRows", "reproduce"]
 
-RANGES = "with user-centered ranges it does not even cover those (A2)"
+RANGES = "with the user-centered ranges that are uploaded it does not cover those either (A2)"
 UPLOADS = "what is uploaded is a function of the place that anybody can compute, so that it names the place (B1, B2)"
 
 

@@ -7,9 +7,9 @@ Proposition 4.6 bounds it by one minus the share of entries that are known to ho
 and those in which both entries have the exponential form. With :math:`a_n(k)` the number of rows of user n whose entry
 k has the form, :math:`\sum_{i, j} |A_i \cap A_j| = \sum_k a_n(k)\, a_m(k)`.
 
-*As printed it is a bound on nothing that is measured (A5).* It counts all pairs of rows, where (32) counts those at
-most gamma apart; and it takes all pairs of one user's rows as satisfied, where only those at most gamma apart are
-constrained. :func:`violation_bound` gives both counts; the mended one holds where Theorem 4.5 does, which is with
+As printed it bounds the ratio over all pairs of rows, gamma infinite (A5). For (32), which counts pairs at most gamma
+apart, it counts others too, and takes all pairs of one user's rows as satisfied, where only those at most gamma apart
+are constrained. :func:`violation_bound` gives both counts; the mended one holds where Theorem 4.5 does, which is with
 location-centered ranges.
 
 Neither is a statement about privacy. Most rows counted are rows that nobody samples from; see

@@ -34,7 +34,7 @@ __all__ = ["ACROSS", "Composite", "RowMethod", "UserRows", "composite_check", "c
 
 ACROSS = (
     "a user samples from one row of its own program, and rows of different programs are not constrained against each "
-    "other: Theorem 4.5 covers entries of the exponential form alone (A1)"
+    "other: Theorem 4.5 covers entries of the exponential form alone, as Section 5.4 says (A1)"
 )
 
 

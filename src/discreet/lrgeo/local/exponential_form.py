@@ -14,7 +14,7 @@ always has the form.
 
 *Proposition 4.2.* Entries that have the form inside the range keep every ratio :math:`e^{\lambda \epsilon d_{ij}}`, for
 any y, by the triangle inequality. So :math:`\lambda` may be as large as 1: the 1/2 is what normalizing an exponential
-mechanism costs, and nothing is normalized here (A3). With ``rate=1`` a global design costs about a tenth less.
+mechanism costs, and nothing is normalized here. With ``rate=1`` a global design costs about a tenth less.
 
 *Theorem 4.5.* With a location-centered range the exponent is
 :math:`\lambda \epsilon \min(d_{ik}, r_\text{obf})`, which changes by at most :math:`\lambda \epsilon d_{ij}` from i to

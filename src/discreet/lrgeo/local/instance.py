@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import read_unit
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -139,7 +140,7 @@ class Instance:
         for name, array in (("distances", d), ("beta", beta), ("prior", p)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "unit", read_unit(unit))
 
     @classmethod
     def from_region(

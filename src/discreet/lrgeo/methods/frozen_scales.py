@@ -3,7 +3,7 @@ r"""LR-Geo with frozen scales: the server publishes y, and a user solves its own
 The scales come from one program over all places, which depends on no user; it is CLR-Geo with a single "user" whose
 rows are all places, that is ConstOPT. With y fixed, the program of a user at :math:`v_m` has as its variables the free
 entries of its own rows, and always has a solution: the rows of the global one. Nothing is uploaded, nobody else is
-waited for, and no batch leaks into another (B8).
+waited for, and no batch leaks into another.
 
 **The composite is not private.** The rows that are sampled from still come from different programs, which do not know
 of each other. Entries with the exponential form keep their ratios, free ones need not: measured on roads of central

@@ -3,6 +3,5 @@
 A point draws a control point near it, and then a report: from the row of that control point, or by one noise for all.
 What a report's probability is at a point is then smooth, and one condition for each node of the net bounds the loss
 between any two points. Read :mod:`~discreet.lrgeo.points.verify_table` and :mod:`~discreet.lrgeo.points.verify_noise`
-first: they state that condition. Rows on a mesh of triangles are the former form: files of it are read, verified by
-:mod:`~discreet.lrgeo.points.verify`, and drawn from.
+first: they state that condition.
 """

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError, InvalidProblemError
-from discreet.core.exact import decimal, decimal_up
+from discreet.core.printed import decimal, decimal_up
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.mesh import PointMechanism
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import EveryPoint, PublishedPoints
 from discreet.lrgeo.points.table import LatticeMechanism
@@ -21,12 +20,31 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["FORMS", "PointClient", "read_published"]
+__all__ = ["FORMS", "PointClient", "read_published", "refuse_unreleased"]
 
 FORMS: dict[str, type[PublishedPoints]] = {
-    one.FORM: one for one in (PointMechanism, NoiseMechanism, LatticeMechanism)
+    one.FORM: one for one in (NoiseMechanism, LatticeMechanism)
 }
 """What a file states of itself, and what it is."""
+
+
+_NEVER_RELEASED = frozenset({"discreet.lrgeo.points", "discreet.lrgeo.roads"})
+"""Forms of files that no release could write: meshes of triangles, and mechanisms along roads."""
+
+
+def refuse_unreleased(form: object) -> None:
+    """Refuse a form of a file that no release could write.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a mesh of triangles, or a mechanism along roads.
+    """
+    if form in _NEVER_RELEASED:
+        expected = (
+            "a form of a release; that one was never released: design it anew with `discreet serve`"
+        )
+        raise InvalidProblemError("form", expected, form)
 
 
 def read_published(data: Mapping[str, Any]) -> PublishedPoints:
@@ -43,6 +61,7 @@ def read_published(data: Mapping[str, Any]) -> PublishedPoints:
         As the ``from_dict`` of the form that it states, and for another form.
     """
     form = data.get("form")
+    refuse_unreleased(form)
     if not isinstance(form, str) or form not in FORMS:
         raise InvalidProblemError("form", "that of a mechanism for every point", "another")
     return FORMS[form].from_dict(data)

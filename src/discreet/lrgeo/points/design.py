@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, unknown_name
-from discreet.core.exact import text_ceil, text_floor
 from discreet.core.guarantee import MetricDP
+from discreet.core.printed import at_least, at_most, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.spaces.geography import longest_geodesics
 from discreet.core.spaces.lengths import TOTAL_BITS, TableLengths, closure, scale_for
@@ -164,7 +164,7 @@ def _better(noise: NoiseDesign, table: LatticeDesign) -> NoiseDesign | LatticeDe
     """Take what loses less, and say what the other one loses."""
     losses = [math.inf if one.upper is None else one.upper for one in (noise, table)]
     told = " and ".join(
-        f"{name} {text_ceil(loss)}" for name, loss in zip(("noise", "table"), losses, strict=True)
+        f"{name} {at_most(loss)}" for name, loss in zip(("noise", "table"), losses, strict=True)
     )
     trace = f"of two methods the better one: {told} {noise.unit}."
     made = noise if losses[0] <= losses[1] else table
@@ -205,9 +205,7 @@ def _bounded(
     tell("bound", lower=lower, upper=upper)
     sentence = _SAME_PLACE
     if lower is not None:
-        sentence = (
-            f"no mechanism with these reports loses less than {text_floor(lower)} {made.unit}."
-        )
+        sentence = f"no mechanism with these reports loses less than {at_least(lower)} {made.unit}."
     reached = lower is not None and upper - lower <= gap * upper
     made = replace(
         made,
@@ -217,8 +215,7 @@ def _bounded(
     )
     mark_verified(made)
     if throw and not reached:
-        got = "none" if made.gap is None else f"{made.gap:.3g}"
-        text = f"asked for a gap of {gap:g} to all mechanisms, reached {got}"
+        text = missed_gap(gap, made.lower, made.upper, "to all mechanisms")
         raise LimitReachedError(text, made)
     return made
 

@@ -2,7 +2,7 @@ r"""Nets of control points over a box, and the exact weights by which a point dr
 
 A point draws its column by the weights of the quadratic B-spline, and its row likewise: with t the part of a cell that
 lies before it, :math:`(1 - t)^2 / 2`, :math:`1/2 + t - t^2` and :math:`t^2 / 2`. Probabilities are then
-*differentiable* in the point, across cells as well, which is why they may change faster than on a mesh of triangles.
+*differentiable* in the point, across cells as well.
 A point with rational coordinates has integers for weights.
 """
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import text_ceil, text_floor
+from discreet.core.printed import at_least, at_most
 from discreet.core.randomness.bits import SystemBits
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import most_central, row_on_map, view
@@ -86,8 +86,8 @@ class NetDesign(OnNet):
     status: str
 
     def __repr__(self) -> str:
-        loss = "" if self.upper is None else f", loss {text_ceil(self.upper, 4)} {self.unit}"
-        bound = "" if self.lower is None else f", at least {text_floor(self.lower, 4)}"
+        loss = "" if self.upper is None else f", loss {at_most(self.upper, 4)} {self.unit}"
+        bound = "" if self.lower is None else f", at least {at_least(self.lower, 4)}"
         *_, (what, count) = self.published().sizes.items()
         return f"{type(self).__name__}({self.K} reports, {count} {what}{loss}{bound}, {verdict_of(self)})"
 
@@ -97,7 +97,7 @@ class NetDesign(OnNet):
         x, y = self.reports[middle].tolist()
         spot = self.net.find((Fraction(x), Fraction(y)))
         row = self.published().row_at(spot.column + 1, spot.row + 1) / 2.0**self.bits
-        loss = "not computed" if self.upper is None else text_ceil(self.upper, 4)
+        loss = "not computed" if self.upper is None else at_most(self.upper, 4)
         return view(
             self.guarantee,
             (f"{self.K} reports; expected loss {loss} {self.unit}",),

@@ -1,8 +1,7 @@
 """What all mechanisms for every point have in common, whichever form they are written in.
 
-There are three forms: rows of integers at the control points of a net, in :mod:`~discreet.lrgeo.points.table`, one
-noise for all points, in :mod:`~discreet.lrgeo.points.noise`, and rows at the vertices of a mesh, in
-:mod:`~discreet.lrgeo.points.mesh`, which are no longer designed. Clients, servers and commands take any of them.
+There are two forms: rows of integers at the control points of a net, in :mod:`~discreet.lrgeo.points.table`, and one
+noise for all points, in :mod:`~discreet.lrgeo.points.noise`. Clients, servers and commands take both.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.points.verify import Claimed
     from discreet.lrgeo.points.verify_noise import ClaimedNoise
     from discreet.lrgeo.points.verify_table import ClaimedTable
 
@@ -100,7 +98,7 @@ class EveryPoint(abc.ABC):
         return len(self.reports)
 
     @abc.abstractmethod
-    def claimed(self) -> Claimed | ClaimedNoise | ClaimedTable:
+    def claimed(self) -> ClaimedNoise | ClaimedTable:
         """Give what is verified: the arrays and the claim, and nothing that made them."""
 
     @abc.abstractmethod
@@ -120,7 +118,7 @@ class PublishedPoints(EveryPoint):
     FORM: ClassVar[str]
 
     def __repr__(self) -> str:
-        from discreet.core.exact import decimal_up
+        from discreet.core.printed import decimal_up
 
         epsilon = f"{decimal_up(self.guarantee.epsilon)} per {self.unit}"
         parts = ", ".join(f"{count} {name}" for name, count in self.sizes.items())

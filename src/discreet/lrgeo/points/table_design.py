@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
-from discreet.core.exact import text_floor
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.jit import clock
 from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.printed import at_least, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
@@ -174,8 +174,7 @@ def design_table(
     search.solve(_GAP if gap is None else gap, math.inf if endless else effort)
     done = search.outcome(gap)
     if gap is not None and throw and done.status != "gap reached":
-        got = "none" if done.mesh_gap is None else f"{done.mesh_gap:.3g}"
-        raise LimitReachedError(f"asked for a gap of {gap:g} on the net, reached {got}", done)
+        raise LimitReachedError(missed_gap(gap, done.mesh_lower, done.upper, "on the net"), done)
     return done
 
 
@@ -286,7 +285,7 @@ class _Search:
         weights, certificate = self.best
         region, unit = self.region, self.region.unit
         lower = min(self.lower, self.upper)
-        self.trace.append(f"no mechanism on this net loses less than {text_floor(lower)} {unit}.")
+        self.trace.append(f"no mechanism on this net loses less than {at_least(lower)} {unit}.")
         status = "no gap asked for"
         if gap is not None:
             reached = self.upper - lower <= gap * self.upper

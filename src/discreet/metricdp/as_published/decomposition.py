@@ -36,8 +36,8 @@ _SLACK, _FLOOR, _RELEASED_GAP = 0.01, 0.001, 0.001
 """What the released code adds to each ratio constraint, the least probability it allows, and where it stops."""
 
 _PRINTED = (
-    "Equation (18) and the optimality cut count the boundary's cost a second time, so that the lower bound is none and "
-    "the search stops early (E1); the answer is a solver's, private up to tolerances only (T2)."
+    "Equation (18) and the optimality cut count the boundary's cost a second time, so that the lower bound may pass "
+    "the optimum and the search stop early (E1); the answer is a solver's, private up to tolerances only."
 )
 _RELEASED = (
     "the released code relaxes every ratio constraint by 0.01, which is as much as a typical probability, and keeps "
@@ -142,7 +142,7 @@ def as_published(
 
     Notes
     -----
-    Two differences remain. The variables :math:`w_l`, which nothing bounds below in the print (E3), start at the cost
+    Two differences remain. The variables :math:`w_l`, which (15) leaves to the cuts, start at the cost
     of their block without its boundary; and bounds are values of multipliers, evaluated by us.
 
     Examples

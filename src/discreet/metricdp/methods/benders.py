@@ -4,12 +4,12 @@ The master decides the rows of the boundary records, and a subproblem for each b
 (Equations (9) to (20) of the paper). What differs from the print, each with its reason in the errata:
 
 - the boundary's cost stands in the master alone: with the printed cut the lower bound passes the optimum (E1);
-- the cost of a block is bounded below before the first iteration (E3), and gaps are relative (E4);
+- the cost of a block is bounded below before the first iteration, and gaps are relative (E4);
 - of the initial cuts H_0 only those stand here that the others don't imply, which leaves the program the same (E7);
 - blocks are asked between the exponential mechanism and the master's point: without that no point was ever feasible on
   problems of 200 secrets;
 - internal records give feasibility cuts in closed form, before any subproblem is solved;
-- the lower bound is proved by prices of stated constraints, since cuts are fragile numerically (T4).
+- the lower bound is proved by prices of stated constraints, since cuts are fragile numerically.
 
 Plain linear programming was faster wherever both finished; ``benchmarks/metricdp_benders.py`` measures that.
 """
@@ -23,6 +23,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.core.printed import at_least
 from discreet.metricdp.blocks import Partition, choose_blocks, partition, partitioner_name
 from discreet.metricdp.bounds.alone import prices_of_blocks
 from discreet.metricdp.bounds.bound import lower_bound
@@ -169,7 +170,7 @@ class Benders:
         alone = lower_bound(part.cost, part.constraints, part.epsilon, prices)
         note = (
             f"The largest program would have {rows} rows and was not built. {layout.split.n_blocks} blocks that "
-            f"nothing joins bound the loss by {alone:.6g}"
+            f"nothing joins bound the loss by {at_least(alone)}"
         )
         facts = {
             "blocks": layout.split.n_blocks,
@@ -189,7 +190,7 @@ class Benders:
         whole = 0.0
         if steps.multipliers is not None:
             whole = lower_bound(part.cost, part.constraints, part.epsilon, steps.multipliers)
-        note += f", and by {whole:.6g} what is not Benders decomposition: {steps.note}"
+        note += f", and by {at_least(whole)} what is not Benders decomposition: {steps.note}"
         better = steps.multipliers if whole > alone else prices
         facts |= steps.parameters
         return replace(steps, multipliers=better, note=note, parameters=facts)

@@ -1,11 +1,10 @@
 // A client of published location mechanisms, in one file and with nothing else. It computes what
-// docs/theory/lrgeo-mechanism.md (places), docs/theory/lrgeo-points.md, lrgeo-noise.md and lrgeo-lattice.md (every point)
-// specify, in integers, and equals tests/data/lrgeo-vectors.json and tests/browser/points_by_the_page.py, noise_by_the_page.py and
+// docs/theory/lrgeo-mechanism.md (places), lrgeo-noise.md and lrgeo-lattice.md (every point)
+// specify, in integers, and equals tests/data/lrgeo-vectors.json, tests/browser/noise_by_the_page.py and
 // lattice_by_the_page.py bit for bit.
 // It does no input or output, holds no place, and does not verify: it takes the mechanism that was verified, by its digest.
 
 const FORM = "discreet.lrgeo.mechanism";
-const POINTS = "discreet.lrgeo.points";
 const NOISE = "discreet.lrgeo.noise";
 const LATTICE = "discreet.lrgeo.lattice";
 const VERSION = "1";
@@ -158,7 +157,7 @@ async function opened(text, verifiedDigest) {
 /** Read the text of a mechanism of any kind, and refuse one that is not that which was verified. */
 export async function read(text, verifiedDigest) {
   const plain = await opened(text, verifiedDigest);
-  const kinds = { [POINTS]: PointMechanism, [NOISE]: NoiseMechanism, [LATTICE]: LatticeMechanism };
+  const kinds = { [NOISE]: NoiseMechanism, [LATTICE]: LatticeMechanism };
   return new (Object.hasOwn(kinds, plain.form) ? kinds[plain.form] : Mechanism)(plain, verifiedDigest);
 }
 
@@ -504,118 +503,6 @@ export class EveryPoint {
   }
 }
 
-/** A mechanism for every point: a mesh of triangles, a row of integers at each vertex, and nothing that is rounded. */
-export class PointMechanism extends EveryPoint {
-  static async read(text, verifiedDigest) {
-    return new PointMechanism(await opened(text, verifiedDigest), verifiedDigest);
-  }
-
-  constructor(plain, digest) {
-    super(plain, digest, POINTS);
-    [this.x, this.y] = this.pairs(plain.vertices, "vertices");
-    this.vertices = this.x.length;
-    this.corners = indices(plain.triangles, "triangles", this.vertices);
-    this.outline = indices(plain.outline, "outline", this.vertices);
-    if (!this.corners.length || this.corners.length % 3 || this.outline.length < 3) refuse("triangles: no mesh");
-    this.readRows(plain.weights);
-    this.boxes();
-  }
-
-  readRows(packed) {
-    const weights = unpack(packed, "weights", 0n, 1n << this.bits);
-    if (weights.length !== this.vertices * this.n) refuse("weights: not a row for each vertex");
-    this.sums = rowSums(weights, this.n, this.bits);
-  }
-
-  boxes() {
-    const count = this.corners.length / 3;
-    this.box = [0, 1, 2, 3].map(() => new Float64Array(count));
-    for (let t = 0; t < count; t += 1) {
-      const at = [...this.corners.subarray(3 * t, 3 * t + 3)];
-      const [xs, ys] = [at.map((v) => this.x[v]), at.map((v) => this.y[v])];
-      [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)].forEach((side, i) => (this.box[i][t] = side));
-    }
-  }
-
-  /** The point of the region that is nearest to one within the reach. */
-  projected([x, y]) {
-    let best = null;
-    let least = null;
-    for (let i = 0; i < this.outline.length; i += 1) {
-      const [a, b] = [this.outline[i], this.outline[(i + 1) % this.outline.length]];
-      const [ax, ay] = [BigInt(this.x[a]), BigInt(this.y[a])];
-      const [along, across] = [BigInt(this.x[b]) - ax, BigInt(this.y[b]) - ay];
-      const [fromX, fromY] = [minus(x, [ax, 1n]), minus(y, [ay, 1n])];
-      if (minus(times([along, 1n], fromY), times([across, 1n], fromX))[0] >= 0n) continue;
-      let t = over(plus(times(fromX, [along, 1n]), times(fromY, [across, 1n])), [along * along + across * across, 1n]);
-      if (t[0] < 0n) t = [0n, 1n];
-      if (less([1n, 1n], t)) t = [1n, 1n];
-      const spot = [plus([ax, 1n], times(t, [along, 1n])), plus([ay, 1n], times(t, [across, 1n]))];
-      const [dx, dy] = [minus(x, spot[0]), minus(y, spot[1])];
-      const away = plus(times(dx, dx), times(dy, dy));
-      if (best === null || less(away, least)) [best, least] = [spot, away];
-    }
-    if (best === null) return [x, y];
-    return less([this.reach * this.reach, 1n], least) ? refuse("point: outside the region") : best;
-  }
-
-  /** The least triangle that holds a point of the plane, and integer weights of its corners. */
-  find(point) {
-    const [x, y] = this.projected(point);
-    const q = (x[1] * y[1]) / wholeGcd(x[1], y[1]);
-    const [px, py] = [x[0] * (q / x[1]), y[0] * (q / y[1])];
-    const [west, south] = [floorDiv(px, q), floorDiv(py, q)].map(Number);
-    const [east, north] = [-floorDiv(-px, q), -floorDiv(-py, q)].map(Number);
-    for (let t = 0; 3 * t < this.corners.length; t += 1) {
-      if (this.box[0][t] > west || this.box[1][t] < east || this.box[2][t] > south || this.box[3][t] < north) continue;
-      const weights = this.weightsIn(t, px, py, q);
-      if (weights.some((weight) => weight < 0n)) continue;
-      const shared = weights.reduce(wholeGcd);
-      return { triangle: t, weights: weights.map((weight) => weight / shared) };
-    }
-    return refuse("mechanism: its triangles leave a hole");
-  }
-
-  weightsIn(triangle, px, py, q) {
-    const at = [...this.corners.subarray(3 * triangle, 3 * triangle + 3)];
-    const [x, y] = [at.map((v) => BigInt(this.x[v])), at.map((v) => BigInt(this.y[v]))];
-    return [0, 1, 2].map((i) => {
-      const [j, k] = [(i + 1) % 3, (i + 2) % 3];
-      return q * (x[j] * y[k] - x[k] * y[j]) + px * (y[j] - y[k]) + py * (x[k] - x[j]);
-    });
-  }
-
-  /** The vertex of a target below the sum of the weights. */
-  vertexAt({ triangle, weights }, target) {
-    return this.corners[3 * triangle + oneOf(weights, target)];
-  }
-
-  /** The report of a vertex for a target below 2^bits: the first whose sum is beyond it. */
-  reportAt(vertex, target) {
-    const first = vertex * this.n;
-    return firstBeyond(this.sums, Number(target), first, first + this.n) - first;
-  }
-
-  /** Draw a report for a spot: a vertex of its triangle first, then a report of its row. */
-  report(spot, word = systemWord) {
-    const target = randrange(sum(spot.weights), word);
-    return this.reportAt(this.vertexAt(spot, target), randrange(1n << this.bits, word));
-  }
-
-  /** The probability of each report at a spot: floats, to be looked at. */
-  shares({ triangle, weights }) {
-    const total = sum(weights);
-    const shares = new Float64Array(this.n);
-    weights.forEach((weight, corner) => {
-      const part = asFloat([weight, total]) / 2 ** Number(this.bits);
-      const row = this.corners[3 * triangle + corner] * this.n;
-      for (let k = 0; part && k < this.n; k += 1)
-        shares[k] += part * (this.sums[row + k] - (k ? this.sums[row + k - 1] : 0));
-    });
-    return shares;
-  }
-}
-
 /** What the forms on a lattice have in common: a box of cells, whose control points have biquadratic B-spline weights. */
 export class BoxMechanism extends EveryPoint {
   constructor(plain, digest, form) {
@@ -675,7 +562,7 @@ export class BoxMechanism extends EveryPoint {
   }
 }
 
-/** The second form: one table of noise on a torus for all of the box, and the report of each node. */
+/** One table of noise on a torus for all of the box, and the report of each node. */
 export class NoiseMechanism extends BoxMechanism {
   static async read(text, verifiedDigest) {
     return new NoiseMechanism(await opened(text, verifiedDigest), verifiedDigest);
@@ -722,7 +609,7 @@ export class NoiseMechanism extends BoxMechanism {
   }
 }
 
-/** The third form: a row of weights for each control point of the box. */
+/** A row of weights for each control point of the box. */
 export class LatticeMechanism extends BoxMechanism {
   static async read(text, verifiedDigest) {
     return new LatticeMechanism(await opened(text, verifiedDigest), verifiedDigest);

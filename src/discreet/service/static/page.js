@@ -224,6 +224,11 @@ function line(cells) {
 
 const at = (x) => String(Number(x.toFixed(6)));
 const times = (x) => (x < 10 ? x.toFixed(4) : short(x));
+/** What no report exceeds: four decimals, or three digits, rounded up. */
+const atMost = (x) => {
+  const step = x < 10 ? 1e-4 : 10 ** (Math.floor(Math.log10(x)) - 2);
+  return String(Number((Math.ceil(x / step) * step).toPrecision(12)));
+};
 
 class Page {
   constructor(mechanism, data) {
@@ -304,7 +309,7 @@ class Page {
     const edge = near.find((to) => (sum += shares[to]) >= 0.95) ?? near.at(-1);
     $("where").textContent = `Your ${this.points ? "point" : "place"}: ${this.points && !m.origin ? `${at(spot.shown[0])} east, ${at(spot.shown[1])} north` : shown(m, spot.shown)}.`;
     $("cost").textContent = `${short(cost)} ${m.unit}`;
-    $("mean").textContent = m.bounds[1] === null ? "–" : `${short(m.bounds[1])} ${m.unit}`;
+    $("mean").textContent = this.data.mean;
     $("within").textContent = `${short(away[edge])} ${m.unit}`;
     $("itself").textContent = percent(shares[near[0]]);
     const rows = [...shares.keys()].sort((i, j) => shares[j] - shares[i] || i - j).slice(0, 5)
@@ -349,7 +354,7 @@ class Page {
     const ratio = (k) => Math.max(held.shares[k] / spot.shares[k], spot.shares[k] / held.shares[k]);
     const known = [...held.shares.keys()].filter((k) => held.shares[k] || spot.shares[k]);
     const most = known.reduce((worst, k) => Math.max(worst, ratio(k)), 1);
-    $("apart").textContent = `They are ${short(apart)} ${m.unit} apart. No report may be more than ${times(allowed)} times likelier`
+    $("apart").textContent = `They are ${short(apart)} ${m.unit} apart. No report may be more than ${atMost(allowed)} times likelier`
       + ` from one than from the other; the largest here is ${times(most)} times.`;
     $("apart").dataset.most = String(most);
     $("apart").dataset.allowed = String(allowed);

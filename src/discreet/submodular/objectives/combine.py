@@ -98,6 +98,7 @@ class Sum(Objective):
         self.decomposable = all(part.decomposable for part in self._parts)
         self.monotone = all(part.monotone for part in self._parts)
         self.submodular = all(part.submodular for part in self._parts)
+        self.clipped = sum(part.clipped for part in self._parts)
 
     @property
     def sensitivity(self) -> Fraction:
@@ -427,6 +428,7 @@ class CountedObjective(Objective):
         self.decomposable = objective.decomposable
         self.monotone = objective.monotone
         self.submodular = objective.submodular
+        self.scale, self.clipped = objective.scale, objective.clipped
         self.evaluations = 0
 
     @property

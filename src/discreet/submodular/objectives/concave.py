@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.objectives.coverage import read_edges
+from discreet.submodular.objectives.coverage import clip_to_scale, read_edges
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
     RecordArgument,
+    integers_of,
     kept_records,
     probabilities,
 )
@@ -140,14 +141,12 @@ class ConcaveOverModular(Objective):
         n_elements: int,
         n_records: int | None = None,
     ) -> None:
-        numbers, covering, count = read_numbered(records, elements, n_elements, n_records)
-        heavy = np.asarray(weights)
-        if not heavy.size:
-            heavy = heavy.astype(np.int64)
-        if heavy.shape != numbers.shape or not np.issubdtype(heavy.dtype, np.integer):
-            raise InvalidProblemError("weights", "an integer for each edge", heavy.dtype)
-        if heavy.size and heavy.min() < 0:
-            raise InvalidProblemError("weights", "non-negative integers", "a negative one")
+        numbers, covering, count, fine = read_numbered(records, elements, n_elements, n_records)
+        heavy = integers_of(weights)
+        if heavy.shape != numbers.shape:
+            raise InvalidProblemError("weights", "an integer for each edge", "another shape")
+        # Clipped, and nothing for an edge that does not count: a refusal would tell that there is such a weight.
+        heavy = np.where(fine, np.maximum(heavy, 0), 0)
         self._table = np.array(table, dtype=np.int64)
         if self._table.ndim != 1 or not self._table.size or not _is_concave(self._table):
             raise InvalidProblemError(
@@ -200,7 +199,8 @@ class ConcaveOverModular(Objective):
         records, elements
             As for the class.
         weights
-            ``(n_edges,)`` non-negative numbers; each is rounded down to a multiple of ``cap / 2^15``.
+            ``(n_edges,)`` numbers; each is clipped to [0, cap] and rounded down to a multiple of ``cap / 2^15``.
+            NaN counts as 0.
         cap
             c, in the unit of the weights. Public.
         n_elements, n_records
@@ -214,14 +214,14 @@ class ConcaveOverModular(Objective):
         """
         if not 0 < cap < np.inf:
             raise InvalidProblemError("cap", "a positive number", cap)
-        numbers = np.asarray(weights, dtype=np.float64)
-        if np.isnan(numbers).any() or (numbers < 0).any():
-            raise InvalidProblemError("weights", "non-negative numbers", "others")
-        parts = np.floor(np.minimum(numbers / cap, 1.0) * LEVELS).astype(np.int64)
+        shares, clipped = clip_to_scale(weights, "weights", float(cap))
+        parts = np.floor(shares * LEVELS).astype(np.int64)
         table = np.arange(LEVELS + 1, dtype=np.int64) << (TABLE_BITS - 15)
-        return cls(
+        made = cls(
             records, elements, parts, table=table, n_elements=n_elements, n_records=n_records
         )
+        made.clipped = clipped
+        return made
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
@@ -279,11 +279,9 @@ def _is_concave(table: NDArray[np.int64]) -> bool:
 
 def read_numbered(
     records: ArrayLike, elements: ArrayLike, n_elements: int, n_records: int | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Read pairs of a record, numbered from 0, and an element."""
-    labels = np.asarray(records)
-    if labels.size and not np.issubdtype(labels.dtype, np.integer):
-        raise InvalidProblemError("records", "integers", labels.dtype)
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
+    """Read pairs of a record, numbered from 0, and an element; the last array marks those that count."""
+    labels = integers_of(records)
     most = int(labels.max()) + 1 if labels.size else 0
     return read_edges(records, elements, n_elements, most if n_records is None else n_records)
 
@@ -345,12 +343,10 @@ class Influence(ConcaveOverModular):
         n_elements: int,
         n_records: int | None = None,
     ) -> None:
-        p = np.asarray(chances, dtype=np.float64)
-        if np.isnan(p).any():
-            raise InvalidProblemError("chances", "numbers", "NaN")
+        p, self.clipped = clip_to_scale(chances, "chances")
         last = _HALVING * TABLE_BITS
         with np.errstate(divide="ignore"):
-            halvings = -np.log2(1.0 - np.clip(p, 0.0, 1.0))
+            halvings = -np.log2(1.0 - p)
         weights = np.rint(np.minimum(_HALVING * halvings, last)).astype(np.int64)
         reached = 1.0 - np.exp2(-np.arange(last + 1) / _HALVING)
         table = concave_table(reached / reached[-1])

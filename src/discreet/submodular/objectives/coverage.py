@@ -20,8 +20,16 @@ from discreet.submodular.objectives.objective import (
     Objective,
     ObjectiveSpec,
     RecordArgument,
+    integers_of,
     kept_records,
     probabilities,
+)
+from discreet.tables.keys import (
+    check_types,
+    distinct_keys,
+    key_of,
+    with_plain_cells,
+    write_private_note,
 )
 
 if TYPE_CHECKING:
@@ -129,9 +137,11 @@ class Coverage(Objective):
                     f"{len(schema)} column{'' if len(schema) == 1 else 's'}, {name} not among them"
                 )
                 raise InvalidProblemError("source", expected, got)
-            if schema[name].is_nested():
-                expected = f"text or numbers in column {name}"
-                raise InvalidProblemError("source", expected, "one of lists or records")
+        try:
+            check_types(_frame(source, spec), spec.edges)
+        except InvalidProblemError as error:
+            expected = f"{error.expected.removeprefix('a column of ')} in column {error.field}"
+            raise InvalidProblemError("source", expected, error.got) from None
 
     @classmethod
     def open_source(
@@ -145,9 +155,8 @@ class Coverage(Objective):
         if spec.edges is None:
             return super().open_source(spec, source, n_elements, candidates)
         names = range(n_elements) if candidates is None else candidates
-        records, covering = _matched(
-            _frame(source, spec), spec.edges, [str(name) for name in names]
-        )
+        labels = distinct_keys([str(name) for name in names], "candidates")
+        records, covering = _matched(_frame(source, spec), spec.edges, labels)
         return cls.from_edges(records, covering, n_elements=n_elements)
 
     @classmethod
@@ -168,7 +177,8 @@ class Coverage(Objective):
         >>> Coverage.from_edges([7, 7, 9], [0, 2, 1], n_elements=3).value([2])
         1
         """
-        numbers, covering, n_records = read_edges(records, elements, n_elements)
+        numbers, covering, n_records, fine = read_edges(records, elements, n_elements)
+        numbers, covering = numbers[fine], covering[fine]
         made = cls(np.zeros((0, n_elements), dtype=np.bool_))
         made.n_records = n_records
         bits = np.zeros((n_elements, -(-n_records // 64)), dtype=np.uint64)
@@ -233,22 +243,27 @@ def _matched(
     edges: tuple[str, str],
     names: list[str],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read edges as numbers of records and of candidates; those of unknown candidates are left out."""
+    """Read edges as numbers of records and of candidates, by the rule of :mod:`discreet.tables.keys`.
+
+    Edges without a record or a known candidate are left out, and standard error alone has their number.
+    """
     import narwhals as nw
 
     record, candidate = edges
-    wanted = frame.select(
-        nw.col(record).alias("record"), nw.col(candidate).alias("candidate")
-    ).drop_nulls()
     try:
+        wanted = frame.select(*edges)
         read = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
-        read = read.with_columns(nw.all().cast(nw.String))
+        if read.implementation.is_pyarrow():
+            read = nw.from_native(read.to_polars(), eager_only=True)
+        read = with_plain_cells(read, edges)
+        keys = key_of(read, record).alias("record"), key_of(read, candidate).alias("candidate")
+        read = read.select(*keys)
         numbers = nw.from_dict(
             {"candidate": names, "number": list(range(len(names)))}, backend=read.implementation
         )
         # Text of one library's kind, so that a join finds equal names equal.
         numbers = numbers.with_columns(nw.col("candidate").cast(nw.String))
-        known = read.join(numbers, on="candidate", how="inner")
+        known = read.filter(nw.col("record") != "").join(numbers, on="candidate", how="inner")
         records = known["record"].to_numpy()
         covering = known["number"].to_numpy().astype(np.int64)
     except MemoryError:
@@ -256,6 +271,10 @@ def _matched(
     except Exception as error:  # noqa: BLE001 - each library has errors of its own, which may quote a row
         expected = "edges that can be read to their end"
         raise InvalidProblemError("source", expected, type(error).__name__) from None
+    nameless = int((read["record"] == "").sum())
+    if lost := len(read) - len(known):
+        told = f"{nameless:,} without a {record}; {lost - nameless:,} of no known {candidate}"
+        write_private_note(f"rows that were left out: {told}")
     return np.unique(records.astype(str), return_inverse=True)[1].astype(np.int64).reshape(
         -1
     ), covering
@@ -342,11 +361,12 @@ class WeightedCoverage(Objective):
         scale_bits: int = 15,
     ) -> None:
         self.scale_bits = read_bits(scale_bits)
-        self._weights = quantized(weights, "weights", self.scale_bits).astype(np.int64)
+        parts, self.clipped = quantized(weights, "weights", self.scale_bits)
+        self._weights = parts.astype(np.int64)
         if self._weights.ndim != 1:
             raise InvalidProblemError("weights", "one number for each record", "a table")
-        numbers, covering, _ = read_edges(records, elements, n_elements, len(self._weights))
-        edges = np.unique(np.stack([covering, numbers]), axis=1)
+        numbers, covering, _, fine = read_edges(records, elements, n_elements, len(self._weights))
+        edges = np.unique(np.stack([covering, numbers])[:, fine], axis=1)
         self.n_elements = n_elements
         self.n_records = len(self._weights)
         self._start = np.searchsorted(edges[0], np.arange(n_elements + 1))
@@ -428,49 +448,70 @@ def read_bits(scale_bits: object) -> int:
     return scale_bits
 
 
-def quantized(values: ArrayLike, field: str, scale_bits: int) -> NDArray[Any]:
-    """Clip numbers to [0, 1] and round them down to multiples of ``2^-scale_bits``, as small unsigned integers."""
+def clip_to_scale(
+    values: ArrayLike, field: str, scale: float = 1.0
+) -> tuple[NDArray[np.float64], int]:
+    """Clip numbers to [0, scale] and divide by `scale`; NaN counts as 0, and no number is refused.
+
+    Returns
+    -------
+    parts : ndarray
+        The shape of `values`, from 0 to 1.
+    clipped : int
+        Number of values outside of [0, scale], with those that are NaN. Private.
+
+    Examples
+    --------
+    >>> clip_to_scale([50.0, 120.0, float("nan")], "similarity", 100.0)
+    (array([0.5, 1. , 0. ]), 2)
+    """
     try:
         read = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else np.float64)
     except (TypeError, ValueError):
         raise InvalidProblemError(field, "numbers", type(values).__name__) from None
     if read.dtype.kind not in "fiub":
         raise InvalidProblemError(field, "numbers", read.dtype)
-    if read.dtype.kind == "f" and np.isnan(read).any():
-        raise InvalidProblemError(field, "numbers", "NaN")
+    inside = np.count_nonzero((read >= 0) & (read <= scale))
+    parts = np.clip(np.nan_to_num(read.astype(np.float64), nan=0.0), 0.0, scale) / scale
+    return parts, read.size - int(inside)
+
+
+def quantized(
+    values: ArrayLike, field: str, scale_bits: int, scale: float = 1.0
+) -> tuple[NDArray[Any], int]:
+    """Round the parts of :func:`clip_to_scale` down to multiples of ``2^-scale_bits``, as small unsigned integers."""
+    parts, clipped = clip_to_scale(values, field, scale)
     small = np.uint8 if scale_bits < 8 else np.uint16 if scale_bits < 16 else np.uint32
-    if read.dtype.kind == "f":
-        if read.dtype.itemsize < 4:
-            # 2^30 is no number of half precision.
-            read = read.astype(np.float32)
-        # A float32 times a power of two is exact, and so is its floor.
-        return np.asarray(
-            (np.clip(read, 0.0, 1.0) * read.dtype.type(2.0**scale_bits)).astype(small)
-        )
-    return np.asarray(np.clip(read, 0, 1).astype(small) << small(scale_bits))
+    # A float times a power of two is exact, and so is its floor.
+    return (parts * 2.0**scale_bits).astype(small), clipped
 
 
 def read_edges(
     records: ArrayLike, elements: ArrayLike, n_elements: object, n_records: int | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Read pairs of a record and an element; without `n_records`, number the records by their labels."""
-    labels, covering = np.asarray(records), np.asarray(elements)
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
+    """Read pairs of a record and an element; without `n_records`, number the records by their labels.
+
+    The last array marks the pairs of known records and elements; others do not count, since to refuse them would tell
+    that there are some.
+    """
+    labels, covering = np.asarray(records), integers_of(elements)
     if not isinstance(n_elements, int) or isinstance(n_elements, bool) or n_elements < 1:
         raise InvalidProblemError("n_elements", "a positive integer", repr(n_elements))
     if not covering.size and not labels.size:
         empty = np.zeros(0, dtype=np.int64)
-        return empty, empty, n_records or 0
+        return empty, empty, n_records or 0, np.ones(0, dtype=np.bool_)
     if labels.ndim != 1 or labels.shape != covering.shape:
         raise InvalidProblemError("records", "one for each element of an edge", "another shape")
-    if not np.issubdtype(covering.dtype, np.integer):
-        raise InvalidProblemError("elements", "integers", covering.dtype)
-    if covering.min() < 0 or covering.max() >= n_elements:
-        # Which one came would tell a row of the private edges.
-        raise InvalidProblemError("elements", f"0 to {n_elements - 1}", "an unknown element")
-    covering = covering.astype(np.int64)
+    fine = (covering >= 0) & (covering < n_elements)
     if n_records is None:
         known, numbers = np.unique(labels, return_inverse=True)
-        return numbers.astype(np.int64).reshape(-1), covering, len(known)
-    if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0 or labels.max() >= n_records:
-        raise InvalidProblemError("records", "numbers of records, from 0", "an unknown record")
-    return labels.astype(np.int64), covering, n_records
+        labels, n_records = numbers.reshape(-1), len(known)
+    else:
+        labels = integers_of(records)
+    fine &= (labels >= 0) & (labels < n_records)
+    if not fine.all():
+        write_private_note(
+            f"edges of unknown records or elements, which do not count: {(~fine).sum():,}"
+        )
+    first, second = (np.where(fine, one, 0).astype(np.int64) for one in (labels, covering))
+    return first, second, n_records, fine

@@ -41,6 +41,7 @@ from discreet.submodular.objectives.objective import (
     Objective,
     ObjectiveSpec,
     RecordArgument,
+    integers_of,
     positive,
 )
 
@@ -81,10 +82,11 @@ def read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> N
     """Read discrete readings, clipped to the public range 0, ..., n_values - 1."""
     if not isinstance(n_values, int) or isinstance(n_values, bool) or n_values < 2:
         raise InvalidProblemError("n_values", "an integer of at least 2", repr(n_values))
-    read = np.asarray(values)
-    if read.ndim != dims or read.dtype.kind not in "iub":
-        raise InvalidProblemError(field, f"a table of integers in {dims} dimensions", read.dtype)
-    return np.clip(read.astype(np.int64), 0, n_values - 1)
+    read = integers_of(values)
+    if read.ndim != dims:
+        expected = f"a table of integers in {dims} dimensions"
+        raise InvalidProblemError(field, expected, f"{read.ndim} dimensions")
+    return np.clip(read, 0, n_values - 1)
 
 
 @final

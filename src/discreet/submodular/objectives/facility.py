@@ -2,9 +2,10 @@ r"""Facility location: each record is served by the chosen element that is most 
 
 .. math:: F(S) = \sum_x \max_{e \in S} s_{xe}, \qquad F(\emptyset) = 0, \qquad 0 \le s_{xe} \le 1.
 
-Similarities are clipped to [0, 1] and rounded down to multiples of :math:`2^{-b}` one by one, which clips a record's
-part to 1. Distances become similarities :math:`1 - d / M` with a *public* M: a farthest distance found in the data
-would tell about the record that has it, and without :math:`F(\emptyset) = 0` the function would not be monotone.
+Similarities are clipped to [0, scale], divided by the public scale and rounded down to multiples of :math:`2^{-b}` one
+by one, which clips a record's part to 1. Distances become similarities :math:`1 - d / M` with a *public* M: a farthest
+distance found in the data would tell about the record that has it, and without :math:`F(\emptyset) = 0` the function
+would not be monotone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_measure
 from discreet.core.options import array_of, instance_of
 from discreet.submodular.objectives.coverage import quantized, read_bits
 from discreet.submodular.objectives.objective import (
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.core.exact import Exact
+
 __all__ = ["FacilityLocation"]
 
 _BLOCK_ENTRIES = 1 << 22
@@ -49,10 +53,12 @@ class FacilityLocation(Objective):
     Parameters
     ----------
     similarity
-        ``(n_records, n_elements)``, in [0, 1], clipped beyond. Or the path of a ``.npy`` file, which is read in slices
-        of records, or a memory map. The columns are the public ground set.
+        ``(n_records, n_elements)``, clipped to [0, scale]; NaN counts as 0. Or the path of a ``.npy`` file, which is
+        read in slices of records, or a memory map. The columns are the public ground set.
     scale_bits
         b, fractional bits of a similarity, 1 to 30. Up to 15 an entry takes two bytes, up to 7 one.
+    scale
+        Public: the similarity that counts as 1, such as 100 for percentages. Not to be chosen by looking at the data.
     spill
         A folder for a temporary file that holds the rounded similarities when memory cannot; it vanishes with the
         objective. ``None`` keeps them in memory.
@@ -60,7 +66,7 @@ class FacilityLocation(Objective):
     Raises
     ------
     InvalidProblemError
-        For anything but a table of numbers; for NaN.
+        For anything but a table of numbers.
 
     Complexity
     ----------
@@ -82,6 +88,7 @@ class FacilityLocation(Objective):
         similarity: ArrayLike | str | os.PathLike[str],
         *,
         scale_bits: int = 15,
+        scale: Exact = 1,
         spill: str | os.PathLike[str] | None = None,
     ) -> None:
         if isinstance(similarity, str | os.PathLike):
@@ -106,17 +113,21 @@ class FacilityLocation(Objective):
         def rows(first: int, stop: int) -> NDArray[Any]:
             return np.asarray(source[first:stop])
 
-        self._fill(rows, (source.shape[0], source.shape[1]), scale_bits, spill)
+        self._fill(rows, (source.shape[0], source.shape[1]), scale_bits, spill, scale)
 
     @classmethod
     def spec(
-        cls, *, scale_bits: int = 15, spill: str | os.PathLike[str] | None = None
+        cls,
+        *,
+        scale_bits: int = 15,
+        scale: Exact = 1,
+        spill: str | os.PathLike[str] | None = None,
     ) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the similarities come with the release.
 
         Parameters
         ----------
-        scale_bits, spill
+        scale_bits, scale, spill
             As for the class.
 
         Examples
@@ -125,7 +136,8 @@ class FacilityLocation(Objective):
         'a FacilityLocation, or its similarity'
         """
         table = RecordArgument("similarity", ("record", "element"), "fiub")
-        public = {"scale_bits": read_bits(scale_bits), "spill": spill}
+        measure = to_measure(scale, "scale")
+        public = {"scale_bits": read_bits(scale_bits), "scale": measure, "spill": spill}
         return cls.facts([table], public, scale_bits=scale_bits)
 
     @classmethod
@@ -141,16 +153,22 @@ class FacilityLocation(Objective):
         shape: tuple[int, int],
         scale_bits: int,
         spill: str | os.PathLike[str] | None,
+        scale: Exact = 1,
     ) -> None:
         """Read the similarities of a slice of records at a time, and keep them with a row for each element."""
         self.scale_bits = read_bits(scale_bits)
         self.n_records, self.n_elements = shape
-        kind = quantized([0.0], "similarity", self.scale_bits).dtype
+        self.scale = to_measure(scale, "scale")
+        kind = quantized([0.0], "similarity", self.scale_bits)[0].dtype
         S = _table((self.n_elements, self.n_records), kind, spill)
         step = max(1, _BLOCK_ENTRIES // self.n_elements)
         for first in range(0, self.n_records, step):
             stop = min(first + step, self.n_records)
-            S[:, first:stop] = quantized(rows(first, stop), "similarity", self.scale_bits).T
+            part, clipped = quantized(
+                rows(first, stop), "similarity", self.scale_bits, float(self.scale)
+            )
+            S[:, first:stop] = part.T
+            self.clipped += clipped
         S.setflags(write=False)
         self._S: NDArray[Any] = S
 

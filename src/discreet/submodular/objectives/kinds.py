@@ -26,19 +26,21 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_measure
 from discreet.submodular.objectives.concave import (
     TABLE_BITS,
     ConcaveOverModular,
     Influence,
     read_numbered,
 )
-from discreet.submodular.objectives.coverage import read_bits
+from discreet.submodular.objectives.coverage import clip_to_scale, read_bits
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.objectives.objective import (
     GrowingChoice,
     Objective,
     ObjectiveSpec,
     RecordArgument,
+    integers_of,
     kept_records,
 )
 
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from discreet.core.exact import Exact
 
 __all__ = ["AdAllocation", "ResourceLocation", "Tagged", "TopicInfluence", "read_kinds", "tagged"]
 
@@ -76,6 +80,7 @@ class Tagged(Objective):
         self.decomposable = pairs.decomposable
         self.monotone = pairs.monotone
         self.submodular = pairs.submodular
+        self.clipped = pairs.clipped
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
@@ -105,27 +110,22 @@ class _Paired(GrowingChoice):
 
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
-    """Read the kind of each edge."""
+    """Read the kind of each edge; -1 for one that is unknown."""
     if not isinstance(n_kinds, int) or isinstance(n_kinds, bool) or n_kinds < 1:
         raise InvalidProblemError(f"n_{field}", "a positive integer", repr(n_kinds))
-    read = np.asarray(kinds)
-    if not read.size:
-        return np.zeros(0, dtype=np.int64), n_kinds
-    if not np.issubdtype(read.dtype, np.integer) or read.min() < 0 or read.max() >= n_kinds:
-        raise InvalidProblemError(field, f"integers from 0 to {n_kinds - 1}", "others")
-    return read.astype(np.int64), n_kinds
+    read = integers_of(kinds)
+    return np.where((read >= 0) & (read < n_kinds), read, -1), n_kinds
 
 
 def tagged(
     elements: ArrayLike, kinds: NDArray[np.int64], n_elements: int, n_kinds: int
 ) -> NDArray[np.int64]:
-    """Number the pairs of edges, refusing unknown elements under their own name."""
-    read = np.asarray(elements)
-    if read.shape != kinds.shape or not (np.issubdtype(read.dtype, np.integer) or not read.size):
-        raise InvalidProblemError("elements", "an integer for each edge", read.dtype)
-    if read.size and (read.min() < 0 or read.max() >= n_elements):
-        raise InvalidProblemError("elements", f"0 to {n_elements - 1}", "an unknown element")
-    return read.astype(np.int64) * n_kinds + kinds
+    """Number the pairs of edges; -1 for unknown elements or kinds, so that these edges do not count."""
+    read = integers_of(elements)
+    if read.shape != kinds.shape:
+        raise InvalidProblemError("elements", "an integer for each edge", "another shape")
+    fine = (read >= 0) & (read < n_elements) & (kinds >= 0)
+    return np.where(fine, read * n_kinds + kinds, -1)
 
 
 @final
@@ -184,10 +184,10 @@ class AdAllocation(Tagged):
     ) -> None:
         kinds, k = read_kinds(agencies, n_agencies, "agencies")
         numbers = tagged(elements, kinds, n_elements, k)
-        people, _, count = read_numbered(records, elements, n_elements, n_records)
+        people, _, count, fine = read_numbered(records, elements, n_elements, n_records)
         pairs = ConcaveOverModular(
-            people * k + kinds,
-            numbers,
+            people * k + np.maximum(kinds, 0),
+            np.where(fine, numbers, -1),
             np.ones(len(people), dtype=np.int64),
             table=[0, (1 << TABLE_BITS) // k],
             n_elements=n_elements * k,
@@ -267,9 +267,11 @@ class ResourceLocation(Objective):
     Parameters
     ----------
     similarities
-        For each resource a table ``(n_records, n_elements)``, in [0, 1], clipped beyond.
+        For each resource a table ``(n_records, n_elements)``, clipped to [0, scale]; NaN counts as 0.
     scale_bits
         Fractional bits of a value, 1 to 30.
+    scale
+        Public: the similarity that counts as 1.
 
     Raises
     ------
@@ -288,24 +290,28 @@ class ResourceLocation(Objective):
     """
 
     @classmethod
-    def spec(cls, *, n_resources: int, scale_bits: int = 15) -> ObjectiveSpec:
+    def spec(cls, *, n_resources: int, scale_bits: int = 15, scale: Exact = 1) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the tables come later."""
         tables = RecordArgument("similarities", ("kind", "record", "element"), "fiub")
         kinds = read_kinds([], n_resources, "resources")[1]
         bits = read_bits(scale_bits)
-        return cls.facts([tables], {"scale_bits": bits}, scale_bits=bits, n_kinds=kinds)
+        public = {"scale_bits": bits, "scale": to_measure(scale, "scale")}
+        return cls.facts([tables], public, scale_bits=bits, n_kinds=kinds)
 
-    def __init__(self, similarities: Sequence[ArrayLike], *, scale_bits: int = 15) -> None:
-        tables = [np.asarray(table, dtype=np.float64) for table in similarities]
+    def __init__(
+        self, similarities: Sequence[ArrayLike], *, scale_bits: int = 15, scale: Exact = 1
+    ) -> None:
+        self.scale = to_measure(scale, "scale")
+        largest = float(self.scale)
+        clipped = [clip_to_scale(table, "similarities", largest) for table in similarities]
+        tables = [parts for parts, _ in clipped]
         if not tables or any(table.shape != tables[0].shape for table in tables):
             raise InvalidProblemError(
                 "similarities", "a table for each resource, all of one shape", "others"
             )
         k = len(tables)
-        self._of = tuple(
-            FacilityLocation(np.clip(table, 0.0, 1.0) / k, scale_bits=scale_bits)
-            for table in tables
-        )
+        self._of = tuple(FacilityLocation(table / k, scale_bits=scale_bits) for table in tables)
+        self.clipped = sum(count for _, count in clipped)
         self.n_kinds = k
         self.n_elements = self._of[0].n_elements
         self.n_records = self._of[0].n_records

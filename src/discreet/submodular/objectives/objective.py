@@ -23,6 +23,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
+from discreet.core.printed import decimal
 from discreet.submodular.problem import pair_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ __all__ = [
     "Objective",
     "ObjectiveSpec",
     "RecordArgument",
+    "integers_of",
     "kept_records",
     "positions",
     "positive",
@@ -195,6 +197,30 @@ class RecordArgument:
         return shape
 
 
+def integers_of(values: ArrayLike) -> NDArray[np.int64]:
+    """Read integers entry by entry; -1 for an entry that is none, whatever type the others give to the array.
+
+    Examples
+    --------
+    >>> integers_of([0, 2.0, 0.5]).tolist(), integers_of([1, "x", None]).tolist()
+    ([0, 2, -1], [1, -1, -1])
+    """
+    read = np.asarray(values) if isinstance(values, np.ndarray) else np.array(values, dtype=object)
+    if read.dtype.kind in "iub":
+        return np.asarray(np.minimum(read, np.iinfo(np.int64).max)).astype(np.int64)
+    if read.dtype.kind == "f":
+        fine = np.isfinite(read) & (np.abs(read) < 2**53) & (read == np.floor(read))
+        return np.where(fine, read, -1).astype(np.int64)
+    flat = [_integer(one) for one in read.astype(object).ravel().tolist()]
+    return np.array(flat, dtype=np.int64).reshape(read.shape)
+
+
+def _integer(entry: object) -> int:
+    number = isinstance(entry, int | float | np.number | np.bool_)
+    whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type,operator] # it is a number
+    return int(entry) if whole else -1  # type: ignore[call-overload] # as above
+
+
 def _lengths(value: object) -> tuple[int, ...] | None:
     """Lengths of nested lists along their first entries, or the shape of an array."""
     shape = getattr(value, "shape", None)
@@ -268,6 +294,7 @@ class ObjectiveSpec:
             objective.sensitivity,
             objective.decomposable,
             objective.monotone,
+            (("scale", objective.scale),),
             n_elements=objective.n_elements,
         )
 
@@ -318,6 +345,11 @@ class ObjectiveSpec:
         return opened
 
     @property
+    def scale(self) -> Fraction:
+        """Value of a record that counts as 1."""
+        return Fraction(dict(self.public).get("scale", 1))
+
+    @property
     def wanted(self) -> str:
         """What a source is, in words."""
         own = f"a {self.objective.__name__}"
@@ -350,7 +382,7 @@ class ObjectiveSpec:
             expected = f"{n_elements} elements, as planned"
             raise InvalidProblemError("objective", expected, f"{objective.n_elements} elements")
         theirs = ObjectiveSpec.of(objective)
-        for name in ("n_kinds", "scale_bits", "sensitivity", "decomposable", "monotone"):
+        for name in ("n_kinds", "scale_bits", "scale", "sensitivity", "decomposable", "monotone"):
             if getattr(self, name) != getattr(theirs, name):
                 expected = f"{name} = {getattr(self, name)}, as planned"
                 raise InvalidProblemError("objective", expected, getattr(theirs, name))
@@ -362,7 +394,11 @@ class ObjectiveSpec:
         facts = f"{self.objective.__name__} {n_elements} {self.n_kinds} {self.scale_bits}"
         digest = hashlib.sha256(f"discreet.submodular.ground/1 {facts}".encode()).hexdigest()
         kinds = "" if self.n_kinds == 1 else f", {self.n_kinds} kinds"
-        return (PublicInput("ground set", digest, f"{n_elements} elements{kinds}"),)
+        ground = PublicInput("ground set", digest, f"{n_elements} elements{kinds}")
+        if self.scale == 1:
+            return (ground,)
+        digest = hashlib.sha256(f"discreet.submodular.scale/1 {self.scale}".encode()).hexdigest()
+        return ground, PublicInput("scale", digest, f"values from 0 to {decimal(self.scale)}")
 
 
 class Objective(ABC):
@@ -383,6 +419,10 @@ class Objective(ABC):
     monotone
         Whether, for every record, gains are never negative along any order of choices, and add up to at most 1. The
         accounting of sums over records rests on it; functions that are sums see to it themselves.
+    scale
+        Value of a record that counts as 1, where values are clipped to [0, scale]; public.
+    clipped
+        Number of values of records outside of their public range: each counts as its nearer end, NaN as 0. **Private**.
     submodular
         Whether F is known to be monotone and (k-)submodular: without that no bound on a gain outlives a choice.
     """
@@ -393,6 +433,8 @@ class Objective(ABC):
     scale_bits: int
     decomposable: bool = True
     monotone: bool = True
+    scale: Fraction = Fraction(1)
+    clipped: int = 0
     submodular: bool = True
 
     @property

@@ -1,0 +1,128 @@
+"""Reconciliation of a folder of releases with the outputs that a ledger recorded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from discreet.artefact.sidecar import sidecar_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Reconciliation", "reconcile"]
+
+_RECORD = ".discreet.json"
+
+_TABLES = (".csv", ".parquet", ".html", ".choice")
+"""Suffixes of files that releases write; any other file counts if it says that it is a choice."""
+
+
+@final
+@dataclass(frozen=True)
+class Reconciliation:
+    """Outputs of a ledger compared with the files of a folder.
+
+    Parameters
+    ----------
+    matched
+        Path of each file with the SHA-256 that the ledger has, and its release id.
+    missing
+        Path of each recorded output that no file has the bytes of, and its release id.
+    altered
+        The same, where a file of this release is there with other bytes.
+    uncharged
+        Path of each file that belongs to no release of the ledger, and what its record says about its charge.
+    """
+
+    matched: dict[str, str]
+    missing: dict[str, str]
+    altered: dict[str, str]
+    uncharged: dict[str, str]
+
+
+def reconcile(folder: Path, outputs: Mapping[str, Mapping[str, str]]) -> Reconciliation:
+    """Compare the files of a folder, and of the folders in it, with the outputs of releases.
+
+    Parameters
+    ----------
+    folder
+        Folder of published files; files that were moved or renamed are found by their bytes.
+    outputs
+        Release id -> path of each output -> its SHA-256.
+
+    Returns
+    -------
+    Reconciliation
+        Each recorded output is matched, missing or altered; each file of a release is matched, altered or uncharged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     _ = Path(name, "out.csv").write_bytes(b"1")
+    ...     found = reconcile(Path(name), {"a" * 20: {"gone.csv": hashlib.sha256(b"2").hexdigest()}})
+    >>> list(found.missing), list(found.uncharged.values())
+    (['gone.csv'], ['unknown'])
+    """
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _passing(path)]
+    digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    charges = {path: _charge_of(path) for path in files}
+    by_digest: dict[str, list[Path]] = defaultdict(list)
+    for path, digest in digests.items():
+        by_digest[digest].append(path)
+    known = {digest: one for one, written in outputs.items() for digest in written.values()}
+    matched = {str(path): known[digest] for path, digest in digests.items() if digest in known}
+    by_release: dict[tuple[str, str], Path] = {
+        (charge.removeprefix("release "), path.name): path
+        for path, charge in charges.items()
+        if str(path) not in matched
+    }
+    missing, altered = {}, {}
+    for one, written in outputs.items():
+        for name, digest in written.items():
+            if digest in by_digest:
+                continue
+            path = Path(name)
+            there = by_release.get((one, path.name)) or (path if path in digests else None)
+            # A file in the place of an output is that output only if it does not state another charge.
+            if there is None or charges[there] not in {"unknown", f"release {one}"}:
+                missing[name] = one
+            else:
+                altered[str(there)] = one
+    uncharged = {
+        str(path): charges[path]
+        for path in files
+        if str(path) not in matched and str(path) not in altered and _is_release(path)
+    }
+    return Reconciliation(matched, missing, altered, uncharged)
+
+
+def _passing(path: Path) -> bool:
+    """Return whether a file is on its way, or a ledger's own."""
+    return any(part.startswith(".discreet-") for part in path.parts) or path.suffix == ".spool"
+
+
+def _is_release(path: Path) -> bool:
+    """Return whether a file looks like the output of a release; a record counts with its table only."""
+    if path.name.endswith(_RECORD):
+        return not Path(str(path).removesuffix(_RECORD)).exists()
+    return path.suffix.lower() in _TABLES or _charge_of(path) != "unknown"
+
+
+def _charge_of(path: Path) -> str:
+    """Return the charge that the record of a file states: a release id, no ledger, or unknown."""
+    record = path if path.name.endswith(_RECORD) else sidecar_of(path)
+    try:
+        source = record if record.is_file() else path
+        if source is path and path.suffix.lower() in {".csv", ".parquet", ".html"}:
+            return "unknown"
+        stated = json.loads(source.read_bytes())
+        charge = stated.get("charge") or stated["provenance"]["charge"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return "unknown"
+    return charge if isinstance(charge, str) else "unknown"

@@ -1,0 +1,99 @@
+"""The options under which private rows are read: whole, piece by piece, or by the workers of a scheduler."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from discreet.artefact.record_files import RecordFiles
+
+__all__ = ["RowEngine", "bytes_in"]
+
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([KMGT])i?B?", re.IGNORECASE | re.ASCII)
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def bytes_in(text: str, argument: str) -> int:
+    """Read a size such as ``4GB``, in bytes.
+
+    Examples
+    --------
+    >>> bytes_in("4GB", "memory"), bytes_in("1.5g", "memory")
+    (4000000000, 1500000000)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if not found:
+        raise InvalidProblemError(argument, "a size such as 4GB or 800MB", repr(text))
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+@final
+@dataclass(frozen=True)
+class RowEngine:
+    """The options under which private rows are read.
+
+    Parameters
+    ----------
+    memory
+        Memory for each process, such as ``"4GB"``; rows are then read piece by piece.
+    threads
+        Pieces that are read at a time.
+    scheduler
+        Address of a Dask scheduler whose workers read the pieces.
+
+    Examples
+    --------
+    >>> RowEngine().is_large("people.csv"), RowEngine("4GB").is_large("people.csv")
+    (False, True)
+    """
+
+    memory: str | None = None
+    threads: int = 1
+    scheduler: str | None = None
+
+    def is_large(self, path: str | os.PathLike[str]) -> bool:
+        """Whether rows are read piece by piece."""
+        return self.is_piecewise or Path(path).is_dir()
+
+    @property
+    def is_piecewise(self) -> bool:
+        """Whether an option requires that rows are read piece by piece."""
+        return self.memory is not None or self.scheduler is not None
+
+    @contextmanager
+    def source(
+        self, path: str | os.PathLike[str], folder: Path | None
+    ) -> Iterator[str | os.PathLike[str] | RecordFiles]:
+        """Open the source of rows: the file, or its pieces, which workers may count.
+
+        Parameters
+        ----------
+        path
+            The file or the folder.
+        folder
+            Folder for the counts of pieces, which workers must share; default: the folder for temporary files.
+        """
+        if not self.is_large(path):
+            if self.threads != 1:
+                raise InvalidProblemError("threads", "1 for one file in memory", self.threads)
+            yield path
+            return
+        from discreet.artefact.large_engines import connected
+        from discreet.artefact.record_files import RecordFiles
+
+        memory = None if self.memory is None else bytes_in(self.memory, "memory")
+        client: Any = None if self.scheduler is None else connected(self.scheduler, "scheduler")
+        try:
+            yield RecordFiles(path, folder, self.threads, memory, client)
+        finally:
+            if client is not None:
+                client.close()

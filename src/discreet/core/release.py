@@ -1,0 +1,287 @@
+"""Release private results: the one order in which a budget is charged and private data are read.
+
+Trusted: every mechanism that spends a budget, from every entrance, runs :func:`run_release` and nothing else. A failure
+before the marker "reading" costs nothing. A failure between that marker and the spool stays charged, since it may
+depend on the data. A failure after the spool stays charged, too, and the result can be recovered.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
+from discreet.core.outcome import versions
+from discreet.core.verified import mark_verified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from fractions import Fraction
+
+    from discreet.core.budget import Budget
+    from discreet.core.guarantee import Guarantee
+    from discreet.core.outcome import PublicInput, Release
+
+    Amounts = tuple[Fraction, ...]
+
+__all__ = [
+    "NO_LEDGER",
+    "ChargedError",
+    "Outputs",
+    "ReleaseLedger",
+    "charge_note",
+    "public_parameters",
+    "run_release",
+]
+
+ResultT = TypeVar("ResultT")
+
+NO_LEDGER = "charged to no ledger"
+"""``provenance.charge`` of a release without a budget; with one it is "release" and the release id."""
+
+_STAYS = "The budget stays charged: a failure after reading began may depend on the data"
+
+
+class ChargedError(BudgetError):
+    """A release was charged, and its outputs are not in place; the message states whether the result is safe."""
+
+
+class Outputs(Protocol):
+    """Files and streams that receive one release."""
+
+    @property
+    def command(self) -> str:
+        """Name of the entrance, for the ledger."""
+        ...
+
+    @property
+    def expected_bytes(self) -> int:
+        """Estimated size of all outputs, from public facts."""
+        ...
+
+    def opened(self) -> AbstractContextManager[None]:
+        """Open the outputs beside their targets and reserve space; refuse targets that can't be written."""
+        ...
+
+    def pack(self, made: Release[Any], left: Amounts | None) -> bytes:
+        """Render all outputs of a verified release; `left` is what its budget has left, if it has one."""
+        ...
+
+    def place(self, packed: bytes) -> Mapping[str, str]:
+        """Write, sync and rename what :meth:`pack` rendered; return the SHA-256 of each file by path."""
+        ...
+
+
+class ReleaseLedger(Protocol):
+    """A budget that keeps the state of each release, as :class:`discreet.ledger.Ledger` does."""
+
+    def open_release(
+        self,
+        dataset: str,
+        guarantee: Guarantee,
+        *,
+        release_id: str,
+        stated: Mapping[str, Any],
+        room: int,
+    ) -> Amounts | None:
+        """Reserve `room` bytes for the spool, then charge durably; return what the dataset has left."""
+        ...
+
+    def begin_reading(self, release_id: str) -> None:
+        """Record durably that private data are about to be read; the charge can't be freed afterwards."""
+        ...
+
+    def free(self, release_id: str) -> bool:
+        """Free the charge if no reading began; return whether it was freed."""
+        ...
+
+    def spool(self, release_id: str, packed: bytes) -> None:
+        """Store the rendered outputs durably beside the ledger."""
+        ...
+
+    def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
+        """Record the SHA-256 of each output, and remove the spool."""
+        ...
+
+    def recovery(self, release_id: str) -> str:
+        """Command that recovers the result from the spool."""
+        ...
+
+
+class _PlainBudget:
+    """Budget without release ids, or none at all: charged at once, never freed, without a spool."""
+
+    def __init__(self, budget: Budget | None) -> None:
+        self._budget = budget
+
+    def open_release(self, dataset: str, guarantee: Guarantee, **_stated: object) -> None:
+        if self._budget is not None:
+            self._budget.reserve(dataset, guarantee)
+
+    def begin_reading(self, release_id: str) -> None:
+        pass
+
+    def free(self, release_id: str) -> bool:  # noqa: ARG002 - as the protocol has it
+        return False
+
+    def spool(self, release_id: str, packed: bytes) -> None:
+        pass
+
+    def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
+        pass
+
+    def recovery(self, release_id: str) -> str:  # noqa: ARG002 - as the protocol has it
+        return ""
+
+
+def public_parameters(method: str, public: Iterable[PublicInput]) -> dict[str, Any]:
+    """Return the public parameters that a ledger keeps: the method, and the hash of each input assumed public."""
+    return {"method": method, "assumed_public": {one.name: one.digest for one in public}}
+
+
+def run_release(
+    guarantee: Guarantee,
+    *,
+    budget: Budget | None,
+    dataset: str | None,
+    parameters: Mapping[str, Any],
+    prepare: Callable[[], object],
+    draw: Callable[[], Release[ResultT]],
+    outputs: Outputs | None = None,
+) -> Release[ResultT]:
+    """Check, charge, read, draw, verify, spool, write and record one release, in this order.
+
+    Parameters
+    ----------
+    guarantee
+        The charge.
+    budget, dataset
+        Ledger and name of the dataset in it, or neither. A budget with a method ``open_release``, such as
+        :class:`discreet.ledger.Ledger`, keeps a spool; any other is charged by its ``reserve``.
+    parameters
+        Public parameters of the release, for the ledger.
+    prepare
+        Checks of the schema and of the options, and loading of all compiled code. It reads no private value.
+    draw
+        Reads the private data, draws the result and checks it.
+    outputs
+        Files that receive the result. Without them the result is returned only, and can't be recovered.
+
+    Returns
+    -------
+    Release
+        The release, verified, with its release id in ``provenance.charge``.
+
+    Raises
+    ------
+    InvalidProblemError
+        By `prepare` and by outputs that can't be written, before the charge; by `draw`, after it.
+    BudgetError
+        If the budget refuses; nothing was read.
+    ChargedError
+        If reading or writing failed after the charge.
+    """
+    if budget is None and dataset is not None:
+        raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
+    if budget is not None and not dataset:
+        raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
+    prepare()
+    with nullcontext() if outputs is None else outputs.opened():
+        release_id = secrets.token_hex(10)
+        recorded: Any = budget if hasattr(budget, "open_release") else _PlainBudget(budget)
+        ledger: ReleaseLedger = recorded
+        stated = {
+            "command": "Python" if outputs is None else outputs.command,
+            "version": versions()["discreet"],
+            "parameters": dict(parameters),
+        }
+        room = 0 if outputs is None else outputs.expected_bytes
+        with _freed_on_failure(ledger, release_id):
+            left = ledger.open_release(
+                dataset or "", guarantee, release_id=release_id, stated=stated, room=room
+            )
+            ledger.begin_reading(release_id)
+        with _charge_stands(charged=budget is not None):
+            made = draw()
+            made.certificate.raise_for_failure()
+            charge = NO_LEDGER if budget is None else f"release {release_id}"
+            made = replace(made, provenance=replace(made.provenance, charge=charge))
+            mark_verified(made)
+            packed = b"" if outputs is None else outputs.pack(made, left)
+            if outputs is not None:
+                ledger.spool(release_id, packed)
+        with _result_kept(ledger.recovery(release_id)):
+            ledger.complete(release_id, {} if outputs is None else outputs.place(packed))
+    return made
+
+
+@contextmanager
+def _freed_on_failure(ledger: ReleaseLedger, release_id: str) -> Iterator[None]:
+    """Free a charge if its release fails before the marker "reading" is on the disk."""
+    try:
+        yield
+    except BaseException:
+        # A charge that can't be freed now is freed by `discreet budget recover`.
+        with suppress(DiscreetError):
+            ledger.free(release_id)
+        raise
+
+
+@contextmanager
+def _charge_stands(*, charged: bool) -> Iterator[None]:
+    """State in any error that the charge stays."""
+    try:
+        yield
+    except InvalidProblemError as error:
+        if not charged:
+            raise
+        stated = InvalidProblemError(error.field, error.expected, f"{error.got}. {_STAYS}")
+        stated.add_note(_STAYS)
+        raise stated from None
+    except OSError as error:
+        if not charged:
+            raise
+        raise ChargedError(
+            f"charged, and the result is lost ({_reason(error)}). {_STAYS}"
+        ) from error
+    except BaseException as error:
+        if charged:
+            error.add_note(_STAYS)
+        raise
+
+
+@contextmanager
+def _result_kept(recovery: str) -> Iterator[None]:
+    """Replace an error after the spool by the command that recovers the result."""
+    try:
+        yield
+    except BaseException as error:
+        if not recovery:
+            raise
+        text = f"charged; the result is safe: `{recovery}`"
+        if isinstance(error, Exception):
+            raise ChargedError(f"{text} ({_reason(error)})") from error
+        error.add_note(f"{_STAYS}; {text}")
+        raise
+
+
+def _reason(error: Exception) -> str:
+    """Return the cause of a failure in words that quote no value."""
+    if isinstance(error, DiscreetError):
+        return str(error)
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def charge_note(error: BaseException | None) -> str:
+    """Return the sentence about the charge that a failed release added to its error, or "".
+
+    Examples
+    --------
+    >>> charge_note(KeyboardInterrupt())
+    ''
+    """
+    notes = getattr(error, "__notes__", ())
+    return next((note for note in notes if note.startswith(_STAYS)), "")

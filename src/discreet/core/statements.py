@@ -1,0 +1,203 @@
+"""Every sentence that states a guarantee, an optimum or a bound, with its precondition and what proves it.
+
+Commands, pages, the studio and ``str`` of a guarantee or an outcome fill in these templates and write no such sentence
+of their own: a test reads their constants. Another one searches for a counterexample to each sentence on tiny domains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["STATEMENTS", "Statement", "state"]
+
+
+@final
+@dataclass(frozen=True)
+class Statement:
+    """A sentence about a mechanism or a table, and when it is true.
+
+    Parameters
+    ----------
+    template
+        Text with names in braces.
+    precondition
+        Condition under which the sentence is true.
+    basis
+        Theorem, or page of the documentation, that proves it.
+    """
+
+    template: str
+    precondition: str
+    basis: str
+
+
+STATEMENTS: Mapping[str, Statement] = {
+    "pure differential privacy": Statement(
+        "{epsilon}-differentially private (neighbors: {neighbors}): no output is more than {factor} times likelier on "
+        "one dataset than on a neighbor",
+        "The factor is e^epsilon.",
+        "[DMNS06]_, Definition 1",
+    ),
+    "approximate differential privacy": Statement(
+        "({epsilon}, {delta})-differentially private (neighbors: {neighbors}): no set of outputs has more than "
+        "{factor} times the probability on one dataset than on a neighbor, plus {delta}",
+        "The factor is e^epsilon.",
+        "[DR14]_, Definition 2.4",
+    ),
+    "zero-concentrated differential privacy": Statement(
+        "{rho}-zero-concentrated differentially private (neighbors: {neighbors}): the Rényi divergence of each order "
+        "a > 1 between neighbors is at most {rho} a",
+        "The divergence is in nats.",
+        "[BS16]_, Definition 1.1",
+    ),
+    "metric privacy": Statement(
+        "metric differential privacy at {epsilon} per {unit}{where}: no report is more than e^({epsilon} d) times "
+        "likelier from one {secret} than from another at d {unit}{beyond}",
+        "d is the distance that is stored, which is never longer than the true one.",
+        "[CABP13]_, Definition 1",
+    ),
+    "chains of constraints": Statement(
+        "for all pairs of the {n} secrets this implies {epsilon} per {unit}, through chains of constraints{links}",
+        "Chains of constrained pairs join all secrets; epsilon is the largest length of a shortest chain by distance.",
+        "docs/theory/metricdp/spanner.md",
+    ),
+    "k-anonymity": Statement(
+        "{k}-anonymous in {columns}: each combination of their published values is shared by {k} records or more",
+        "Classes are counted on the published cells.",
+        "[Swe02]_, Definition 2",
+    ),
+    "rows that fit": Statement(
+        "Anyone who knows {columns} of a person finds {k} rows or more that fit, or none.",
+        "k-anonymity in these columns; a row fits if each of its cells covers the known value.",
+        "[Swe02]_, Definition 2",
+    ),
+    "one value in a class": Statement(
+        "{rows} of {total} rows are in {classes} equivalence classes with one value of {column} each: anyone who "
+        "finds the class of such a row knows the value.",
+        "An empty cell counts as a value.",
+        "[MKGV07]_, Section 2",
+    ),
+    "guess about a person": Statement(
+        "A guesser who knows all other records, and to whom both answers are equally likely before, is right at most "
+        "{times} times in 100 about {question}; one who knows that records hang together may be right more often.",
+        "The answers are neighboring datasets. Pure: e^eps / (1 + e^eps); with delta (e^eps + delta) / (1 + e^eps); "
+        "rho: (1 + t) / 2, where t is the less of sqrt(rho / 2) and sqrt(1 - e^-rho).",
+        "[KOV15]_, Theorem 2.1; Pinsker's and Bretagnolle and Huber's inequalities",
+    ),
+    "guess between two secrets": Statement(
+        "A guesser to whom two {noun}s up to {distance} apart are equally likely, and no others possible, is right at "
+        "most {times} times in 100 after one report.",
+        "Metric privacy between both; the report depends on the secret alone.",
+        "[CABP13]_, Section 3",
+    ),
+    "odds between two secrets": Statement(
+        "A blind guess is right 50 times in 100. In odds: whatever someone believed before, one report shifts the odds "
+        "between the two by a factor of at most {factor}.",
+        "The report depends on the secret alone.",
+        "[CABP13]_, Section 3",
+    ),
+    "several reports": Statement(
+        "How often, in 100 tries, the best possible guess between two equally likely {noun}s is right, at most and for "
+        "any method of guessing: n reports about one {noun} allow n times the epsilon. 50 is a coin.",
+        "Reports are drawn independently, and depend on the secret alone.",
+        "[CABP13]_, Section 3; [DMNS06]_",
+    ),
+    "protects nobody": Statement(
+        "{parameter} protects nobody: it allows a guesser, to whom both answers are equally likely before, to be right "
+        "more than 999 times in 1,000. Choose a smaller {name}.",
+        "epsilon above ln 999, or rho of 20 or more: randomized response, and Gaussian noise, are as bad.",
+        "[KOV15]_, Theorem 2.1; [BS16]_, Proposition 1.6",
+    ),
+    "delta and records": Statement(
+        "Delta {delta} allows to publish all records of a person, as they are, with that probability: with {count} "
+        "people or more some may be published. Choose a delta far below 1 over the number of people.",
+        "(epsilon, delta)-differential privacy.",
+        "[DR14]_, Section 2.3",
+    ),
+    "five people": Statement(
+        "A household of five changes the data as five people do: for all of them together {name} counts {times}-fold.",
+        "Pure differential privacy 5-fold, zero-concentrated 25-fold.",
+        "[DMNS06]_; [BS16]_, Proposition 1.9",
+    ),
+    "bound of channels": Statement(
+        "no channel with these reports that keeps this guarantee{links} loses less",
+        "Multipliers of the stated program, with the stored distances, rounded down.",
+        "docs/theory/metricdp/bound.md",
+    ),
+    "excess over the bound": Statement(
+        "{over} more than the lower bound: no channel with these reports that keeps this guarantee{links} loses less",
+        "Multipliers of the stated program, with the stored distances, rounded down.",
+        "docs/theory/metricdp/bound.md",
+    ),
+    "bounds by epsilon": Statement(
+        "Nothing can lie in the shaded area, whose edge is the lower bound: a bound for a weaker promise holds for a "
+        "stronger one.",
+        "All entries are about one problem.",
+        "docs/theory/metricdp/bound.md",
+    ),
+    "bound of tables": Statement(
+        "no table whose equivalence classes have {k} rows or more{suppression} loses less",
+        "The same columns, kinds of cells and weights. Without suppression, tables that suppress no row; with it, a "
+        "suppressed row costs the weights of all columns.",
+        "docs/theory/kanonymity/lower-bounds.md",
+    ),
+    "moved tables": Statement(
+        "level {level}: the published tables lie {moved} standard errors of the noise from the unbiased estimates, "
+        "root mean square over cells, because they are whole, not below zero and add up; no tables that are not below "
+        "zero{above} lie nearer than {least}. The true tables are expected to lie at 1.",
+        "Estimates are from the measurements of a region and of those below it; squared distances are weighted by the "
+        "inverse of their covariance.",
+        "docs/theory/hierarchy/whole-tables.md",
+    ),
+    "interval": Statement(
+        "each interval holds the true number with a probability of at least {probability}, each by itself",
+        "Of the unbiased estimate from the noisy measurements, before numbers are made whole.",
+        "docs/theory/hierarchy/queries.md",
+    ),
+    "noise of one count": Statement(
+        "it is off by more than this in at most {misses} of all cases",
+        "One measured count, before numbers are made whole.",
+        "docs/theory/hierarchy/queries.md",
+    ),
+    "draws": Statement(
+        "In each draw a candidate's chance is proportional to exp(c times its score){scope}, with c = {c} and scores "
+        "in whole people.",
+        "The exponential mechanism, with what was drawn before kept; on a sample, given the sample.",
+        "[MT07]_, Definition 2",
+    ),
+    "draws by flips": Statement(
+        "In each draw candidates come in random order, and the first is taken that passes: one whose score is s below "
+        "the best passes with probability exp(-c s), with c = {c} and scores in whole people.",
+        "Permute-and-flip, on the scores of all records.",
+        "[MS20]_, Algorithm 1",
+    ),
+    "draws, then rounding": Statement(
+        "Sets are drawn with a chance proportional to exp(c times their score), or close to it, with c = {c} and "
+        "scores in whole people; the choice is rounded from all of them at random, and no law of its own is stated.",
+        "The exponential mechanism on points or bases; rounding reads no record.",
+        "docs/theory/submodular/accounting.md",
+    ),
+}
+"""Name of a statement -> the statement."""
+
+
+def state(name: str, /, **values: object) -> str:
+    """Fill in a statement.
+
+    Parameters
+    ----------
+    name
+        Key of :data:`STATEMENTS`.
+    **values
+        Values of the names in its template.
+
+    Examples
+    --------
+    >>> state("noise of one count", misses="5 %")
+    'it is off by more than this in at most 5 % of all cases'
+    """
+    return STATEMENTS[name].template.format_map(values)

@@ -1,0 +1,143 @@
+"""Name of a mechanism, or kind of file -> the function that judges it, as text: nothing is imported before its use.
+
+The functions of ``AUDITS`` take an ``AuditRequest`` and return an ``Audit``; those of ``ATTACKS`` take an
+``AttackRequest`` and return an ``Attacked``. ``FRONTIERS`` holds ``measure(method, parameter) -> Measure``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.lazy import registered
+from discreet.hierarchy.methods import METHODS as COUNT_METHODS
+from discreet.kanonymity.methods import METHODS as TABLE_METHODS
+from discreet.metricdp.methods import METHODS
+from discreet.submodular.methods import METHODS as CHOICE_METHODS
+
+if TYPE_CHECKING:
+    from discreet.evaluate.attack.finding import Attacked
+    from discreet.evaluate.attack.request import AttackRequest
+    from discreet.evaluate.audit.audit import Audit
+    from discreet.evaluate.audit.request import AuditRequest
+    from discreet.evaluate.simulate.location import Record
+
+__all__ = [
+    "ATTACKS",
+    "AUDITS",
+    "COMPARED",
+    "FRONTIERS",
+    "attack_service",
+    "audit_location",
+    "methods_by_mechanism",
+]
+
+COMPARED = (*METHODS.proven, "optimal")
+"""Methods of a design problem that can be compared; the last is the library's choice."""
+
+AUDITS: dict[str, str] = {
+    "hierarchy": "discreet.evaluate.audit.hierarchy:audit_counts",
+    "kanonymity": "discreet.evaluate.audit.kanonymity:audit_tables",
+    "lrgeo": "discreet.evaluate.registry:audit_location",
+    "metricdp": "discreet.evaluate.audit.metricdp:audit_designs",
+    "submodular": "discreet.evaluate.audit.submodular:audit_choices",
+    "tables": "discreet.evaluate.audit.tables:audit_tables",
+}
+"""Mechanism -> the audit of its methods on synthetic data."""
+
+ATTACKS: dict[str, str] = {
+    "hierarchy": "discreet.evaluate.simulate.attacks:attack_counts",
+    "kanonymity": "discreet.evaluate.simulate.attacks:attack_patients",
+    "lrgeo": "discreet.evaluate.registry:attack_service",
+    "metricdp": "discreet.evaluate.simulate.attacks:attack_grid",
+    "submodular": "discreet.evaluate.simulate.attacks:attack_choices",
+}
+"""Mechanism -> the attack on its methods on synthetic data."""
+
+FRONTIERS: dict[str, str] = {
+    "hierarchy": "discreet.evaluate.simulate.losses:counts_lost",
+    "kanonymity": "discreet.evaluate.simulate.losses:tables_lost",
+    "submodular": "discreet.evaluate.simulate.losses:choices_lost",
+}
+"""Mechanism -> the loss of its methods on synthetic data, at an epsilon or a k."""
+
+_RECORDERS = {"service": "discreet.service.recorded:record"}
+"""What runs the application and records its traffic, as text: it stands above this room, and needs an extra."""
+
+_POINTWISE = ("every-point", "places-only")
+"""Methods that are audited by pairs of points: mechanisms for every point and mechanisms for places."""
+
+
+def _recorder() -> Record:
+    """Load the recorder of the location service, whose packages are an extra."""
+    try:
+        record: Record = cast("Record", registered(_RECORDERS, "service", "target"))
+    except ModuleNotFoundError as error:
+        expected = 'the extra that it needs: pip install "discreet[service]"'
+        raise InvalidProblemError("lrgeo", expected, f"no {error.name}") from None
+    return record
+
+
+def attack_service(request: AttackRequest) -> Attacked:
+    """Attack a mode of the location service by the recorded traffic of its clients, or by borders of places."""
+    from discreet.evaluate.simulate.borders import BORDER_MODES, attack_borders
+    from discreet.evaluate.simulate.location import attack_places
+
+    request.only(("mode", "epsilon"))
+    if request.mode in BORDER_MODES:
+        return attack_borders(request)
+    return attack_places(request, _recorder())
+
+
+def audit_location(request: AuditRequest) -> Audit:
+    """Audit a mechanism for locations by the name of its method, or the service that publishes one.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown method.
+    """
+    from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED, audit_places
+    from discreet.evaluate.simulate.borders import audit_points, audit_service_points
+    from discreet.evaluate.simulate.location import audit_service
+
+    service = request.method == "service"
+    names = sorted([DEFAULT, *_POINTWISE, "service", *PUBLISHED])
+    if request.method is not None and request.method not in names:
+        raise InvalidProblemError("method", f"one of {', '.join(names)}", repr(request.method))
+    if request.method in _POINTWISE:
+        return audit_points(request)
+    if request.points is not None and not service:
+        expected = f"none but with the methods {', '.join(_POINTWISE)} and service"
+        raise InvalidProblemError("points", expected, request.points)
+    if not service:
+        return audit_places(request)
+    judge = audit_service if request.points is None else audit_service_points
+    return judge(request, _recorder())
+
+
+def methods_by_mechanism(*mechanisms: str, unproven: bool) -> str:
+    """List the methods of some mechanisms in one line.
+
+    Parameters
+    ----------
+    mechanisms
+        Names of the mechanisms.
+    unproven
+        Whether methods without a guarantee are listed, too.
+
+    Examples
+    --------
+    >>> methods_by_mechanism("submodular", unproven=False).startswith("submodular: ")
+    True
+    """
+    tables = {
+        "hierarchy": COUNT_METHODS,
+        "kanonymity": TABLE_METHODS,
+        "metricdp": METHODS,
+        "submodular": CHOICE_METHODS,
+    }
+    return "; ".join(
+        f"{name}: {', '.join(tables[name] if unproven else tables[name].proven)}"
+        for name in mechanisms
+    )

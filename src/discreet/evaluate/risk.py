@@ -1,0 +1,326 @@
+"""Re-identification risk of tables in files or frames: prosecutor, journalist and marketer, and what a page shows."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
+from discreet.artefact.pieces import pieces_of, scan_pieces
+from discreet.artefact.row_engine import RowEngine
+from discreet.core import printed
+from discreet.core.errors import InvalidProblemError
+from discreet.core.options import items_of, mapping
+from discreet.core.printed import in_columns, one_line
+from discreet.kanonymity.cells import read_problem
+from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
+from discreet.kanonymity.risk import risk as risk_of_rows
+from discreet.tables.columns import holds_numbers, is_prose, no_column
+from discreet.tables.frames import opened
+from discreet.tables.reading import read_rows
+from discreet.tables.taxonomies import read_taxonomy
+from discreet.tables.validate import refuse_nested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+    from discreet.core.tree import Tree
+    from discreet.kanonymity.problem import Attribute, Problem
+    from discreet.kanonymity.risk import Risk
+
+__all__ = ["TableRisks", "risk"]
+
+_MAX_ROWS_LOOKED_AT = 20_000
+"""Rows of a folder by which free text is recognized."""
+
+_PRIVATE = "sizes of classes of a table that is not published are private"
+
+
+@final
+@dataclass(frozen=True)
+class TableRisks:
+    """Risk of a table, or of a table before and after; prints as ``discreet risk`` does.
+
+    Parameters
+    ----------
+    risks
+        Risk of each table: ``"risk"`` for one table, ``"before"`` and ``"after"`` for two.
+    quasi_identifiers
+        Columns by which people are looked up.
+    population
+        File of the population, or a name for a frame; ``None`` if the table is the population.
+    warnings
+        Sentences about columns that may be meant otherwise.
+    """
+
+    risks: Mapping[str, Risk]
+    quasi_identifiers: tuple[str, ...]
+    population: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; risks as numbers."""
+        each = {when: risk.to_dict() for when, risk in self.risks.items()}
+        return {
+            **each.get("risk", each),
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "population": self.population,
+            "private": _PRIVATE,
+        }
+
+    def __str__(self) -> str:
+        all_of = list(self.risks.values())
+        rows = [] if len(all_of) == 1 else [("", *self.risks)]
+
+        def row(name: str, values: Iterable[object]) -> None:
+            rows.append((one_line(name), *map(one_line, values)))
+
+        def share(name: str, values: Iterable[Fraction]) -> None:
+            rows.append((name, *(printed.share(value) for value in values)))
+
+        row("rows", (one.rows for one in all_of))
+        row("classes", (one.classes for one in all_of))
+        row("class sizes", (f"{one.k} to {one.largest}, middle {one.median}" for one in all_of))
+        row("k", (one.k for one in all_of))
+        for name in all_of[0].diversity:
+            row(f"l of {name}", (one.diversity[name] for one in all_of))
+            row(f"t of {name}", (printed.at_most(one.closeness[name], 4) for one in all_of))
+        share("alone in their class", (one.unique for one in all_of))
+        share("prosecutor, highest", (one.prosecutor_highest for one in all_of))
+        share("prosecutor, average", (one.prosecutor_average for one in all_of))
+        share("journalist, highest", (one.journalist_highest for one in all_of))
+        share("journalist, average", (one.journalist_average for one in all_of))
+        share("marketer", (one.marketer for one in all_of))
+        return in_columns(rows)
+
+
+def risk(
+    table: Any,  # noqa: ANN401 - a path, a dataframe or a mapping of columns
+    quasi_identifiers: Sequence[str],
+    *,
+    sensitive: Sequence[str] = (),
+    against: Any = None,  # noqa: ANN401 - as above
+    population: Any = None,  # noqa: ANN401 - as above
+    taxonomy: Mapping[str, str | os.PathLike[str] | Tree] | None = None,
+    numeric: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    show_columns: bool = False,
+    memory: str | None = None,
+    threads: int = 1,
+    scheduler: str | None = None,
+) -> TableRisks:
+    r"""Measure how likely an attacker is to find people in a table, by the sizes of equivalence classes.
+
+    Parameters
+    ----------
+    table
+        CSV or Parquet file, or a folder of them, original or published. In Python also a dataframe or a mapping of
+        columns.
+    quasi_identifiers
+        Columns that an attacker may know of a person.
+    sensitive
+        Columns whose diversity l and closeness t are measured.
+    against
+        Original table, to compare with.
+    population
+        People from whom the rows were drawn, for journalist and marketer. Default: the table.
+    taxonomy
+        Taxonomy of a column of the population, in ARX's column format. In Python a mapping from names of columns.
+    numeric
+        Columns of the population to read as numbers. Default: as the record beside `table` states, or by the values.
+    categorical
+        Columns of the population to read as sets of values.
+    show_columns
+        Whether a message may name columns that were not typed.
+    memory
+        Memory for each process, such as ``"4GB"``, for a table larger than memory.
+    threads
+        Pieces of a folder, or with `memory`, that are read at a time.
+    scheduler
+        Address of a Dask scheduler whose workers read the pieces.
+
+    Returns
+    -------
+    TableRisks
+        Exact risks. **Private** if the table is not published.
+
+    Raises
+    ------
+    InvalidProblemError
+        For columns that do not exist, files that cannot be read, or a population beside a table in pieces.
+
+    References
+    ----------
+    Prosecutor and journalist risk are those of [ED08]_, marketer risk is that of [DE10]_.
+
+    Examples
+    --------
+    >>> people = {"age": ["[20, 30]", "[20, 30]", "40"], "ill": ["no", "yes", "no"]}
+    >>> print(risk(people, ["age"], sensitive=["ill"]))
+    rows                  3
+    classes               2
+    class sizes           1 to 2, middle 2
+    k                     1
+    l of ill              1
+    t of ill              0.3333
+    alone in their class  33.33%
+    prosecutor, highest   100.00%
+    prosecutor, average   66.67%
+    journalist, highest   100.00%
+    journalist, average   66.67%
+    marketer              66.67%
+    """
+    names = items_of(quasi_identifiers, "quasi_identifiers", "names of columns")
+    if not names:
+        raise InvalidProblemError("quasi_identifiers", "columns of the table", "none")
+    engine = RowEngine(memory, threads, scheduler)
+    mapping(taxonomy, "taxonomy", "taxonomies by column")
+    secret, numbers, sets = (
+        items_of(columns, argument, "names of columns")
+        for argument, columns in (
+            ("sensitive", sensitive),
+            ("numeric", numeric),
+            ("categorical", categorical),
+        )
+    )
+    stated = _stated_attributes(names, taxonomy or {}, numbers, sets)
+    people = None
+    if population is not None:
+        if _is_path(table) and engine.is_large(table):
+            expected = "none with a folder, memory or a scheduler: the people are compared with all classes in memory"
+            raise InvalidProblemError("population", expected, "one")
+        people = _population(table, population, names, stated, show=show_columns)
+    tables = {"risk": table} if against is None else {"before": against, "after": table}
+    risks, warnings = {}, []
+    for when, rows in tables.items():
+        if _is_path(rows):
+            source = _Source(rows, "against" if when == "before" else "table", engine)
+            opened, head = source.open(show=show_columns)
+            _check_columns(head, names, secret, show=show_columns)
+            warnings += _warnings(head, [name for name in names if name not in stated])
+            risks[when] = source.risk(opened, names, secret, people)
+        elif engine != RowEngine():
+            raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
+        else:
+            risks[when] = risk_of_rows(rows, names, sensitive=secret, population=people)
+    stands_in = str(population) if _is_path(population) else "a dataframe"
+    return TableRisks(risks, names, None if population is None else stands_in, tuple(warnings))
+
+
+def _is_path(source: object) -> bool:
+    return isinstance(source, str | os.PathLike)
+
+
+@final
+@dataclass(frozen=True)
+class _Source:
+    """A file or folder of rows, the argument that names it, and the options under which it is read."""
+
+    path: str | os.PathLike[str]
+    argument: str
+    engine: RowEngine
+
+    def open(self, *, show: bool) -> tuple[Any, Any]:
+        """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head."""
+        path = os.fspath(self.path)
+        if not self.engine.is_large(path):
+            rows = read_rows(path, self.argument, show_columns=show)
+            return rows, rows
+        lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
+        head = lazy.head(_MAX_ROWS_LOOKED_AT).collect()
+        refuse_nested(head, self.argument, show_columns=show)
+        return lazy, head
+
+    def risk(
+        self,
+        rows: Any,  # noqa: ANN401 - a frame of Polars
+        names: Sequence[str],
+        sensitive: Sequence[str],
+        people: Problem | None,
+    ) -> Risk:
+        """Measure the risk of the rows, where the options say that they are grouped."""
+        if not self.engine.is_piecewise and self.engine.threads == 1:
+            return risk_of_rows(rows, names, sensitive=sensitive, population=people)
+        # Workers see the folder in which the rows are.
+        folder = Path(self.path).absolute().parent if self.engine.scheduler else None
+        with self.engine.source(self.path, folder) as pieces:
+            return risk_of_rows(pieces, names, sensitive=sensitive)
+
+
+def _check_columns(
+    table: Any,  # noqa: ANN401 - a frame of Polars
+    names: Sequence[str],
+    sensitive: Sequence[str],
+    *,
+    show: bool,
+) -> None:
+    for argument, listed in (("quasi_identifiers", names), ("sensitive", sensitive)):
+        for name in listed:
+            if name not in table.columns:
+                raise no_column(argument, name, table.columns, show=show)
+
+
+def _warnings(table: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a frame of Polars
+    """Return a sentence for each column of free text."""
+    return [
+        f"{name} holds free text, by which nearly every row differs; leave it out of the quasi-identifiers"
+        for name in names
+        if str(table.schema[name]) == "String" and is_prose(table[name])
+    ]
+
+
+def _stated_attributes(
+    names: Sequence[str],
+    taxonomy: Mapping[str, Any],
+    numeric: Sequence[str],
+    categorical: Sequence[str],
+) -> dict[str, Attribute]:
+    """Return the attributes of the columns that options describe."""
+    stated: dict[str, Attribute] = {}
+    for argument, columns in (
+        ("taxonomy", taxonomy),
+        ("numeric", numeric),
+        ("categorical", categorical),
+    ):
+        for name in columns:
+            if name not in names:
+                raise InvalidProblemError(argument, "quasi-identifiers", repr(name))
+            if name in stated:
+                raise InvalidProblemError(argument, "one description of each column", repr(name))
+            if argument == "taxonomy":
+                tree = taxonomy[name]
+                tree = read_taxonomy(os.fspath(tree)) if _is_path(tree) else tree
+                stated[name] = Taxonomy(name, tree)
+            else:
+                stated[name] = Numeric(name) if argument == "numeric" else Categorical(name)
+    return stated
+
+
+def _population(
+    table: Any,  # noqa: ANN401 - as above
+    population: Any,  # noqa: ANN401 - as above
+    names: Sequence[str],
+    stated: Mapping[str, Attribute],
+    *,
+    show: bool,
+) -> Problem:
+    """Code the population, its columns read as the options state, the table's record, or the values."""
+    attributes: list[Attribute] = []
+    if _is_path(table) and is_table(table) and kind_of(table) == ANONYMOUS:
+        recorded = load_anonymous(table).attributes
+        attributes = [one for one in recorded if one.name in names]
+    if not _is_path(population):
+        people = opened(population, "population")
+        return read_problem(people, names, attributes or list(stated.values()), "ncp")
+    people = read_rows(os.fspath(population), "population", show_columns=show)
+    if not attributes:
+        _check_columns(people, names, (), show=show)
+        attributes = [
+            stated.get(name) or Numeric(name)
+            for name in names
+            if name in stated or holds_numbers(people[name])
+        ]
+    return read_problem(people, names, attributes, "ncp")

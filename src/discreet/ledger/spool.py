@@ -1,0 +1,103 @@
+"""The spool of a ledger: rendered outputs of a release, in a file beside it until they are in their places."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from discreet.core.errors import BudgetError, InvalidProblemError
+from discreet.core.system import is_foreign, sync_folder
+
+__all__ = ["prepare", "read", "remove", "write"]
+
+_ID = re.compile("[0-9a-f]{20}")
+
+_DIGEST_BYTES = 32
+
+
+def prepare(ledger: Path, release_id: str, room: int) -> None:
+    """Create the file of a spool under its unfinished name, and reserve space where the system can.
+
+    Raises
+    ------
+    BudgetError
+        If the file can't be created, or the disk has no room for it.
+    """
+    _, unfinished = _paths(ledger, release_id)
+    try:
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            if hasattr(os, "posix_fallocate") and room:
+                os.posix_fallocate(handle, 0, room)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        detail = f"no room for the result beside the ledger: {error.strerror}"
+        raise BudgetError(f"ledger {ledger}: {detail}; nothing was charged") from None
+
+
+def write(ledger: Path, release_id: str, packed: bytes) -> None:
+    """Write a spool durably, whole or not at all.
+
+    Raises
+    ------
+    OSError
+        If the system refuses.
+    """
+    final, unfinished = _paths(ledger, release_id)
+    with unfinished.open("r+b") as file:
+        file.write(hashlib.sha256(packed).digest())
+        file.write(packed)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(final)
+    sync_folder(str(final.parent))
+
+
+def read(ledger: Path, release_id: str) -> bytes | None:
+    """Read a spool, or return ``None`` if there is none.
+
+    Raises
+    ------
+    InvalidProblemError
+        If it is damaged, can't be read, or is another user's.
+    """
+    final, _ = _paths(ledger, release_id)
+    try:
+        handle = os.open(final, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(handle, "rb") as file:
+            if is_foreign(os.fstat(file.fileno())):
+                raise InvalidProblemError("release", "a spool of yours", "another user's")
+            digest, packed = file.read(_DIGEST_BYTES), file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        got = error.strerror or type(error).__name__
+        raise InvalidProblemError("release", "a spool that can be read", got) from None
+    if hashlib.sha256(packed).digest() != digest:
+        raise InvalidProblemError("release", "a whole spool", "a damaged one")
+    return packed
+
+
+def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> None:
+    """Remove a spool, as far as the system lets it; a file that stays is found by ``budget list``."""
+    final, unfinished = _paths(ledger, release_id)
+    for path in (unfinished,) if unfinished_only else (unfinished, final):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _paths(ledger: Path, release_id: str) -> tuple[Path, Path]:
+    """Return the names of a spool: of a finished one, and of one that is being written."""
+    if not _ID.fullmatch(release_id):
+        raise InvalidProblemError(
+            "release", "a release id: 20 hexadecimal digits", "something else"
+        )
+    true = os.path.realpath(ledger)
+    return Path(f"{true}.{release_id}.spool"), Path(f"{true}.{release_id}.unfinished")

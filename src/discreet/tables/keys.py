@@ -1,0 +1,255 @@
+"""Trusted: the public rule by which each row of a private table is counted, mapped or left out, one by one.
+
+A mechanism that spends budget refuses nothing because of a value. What options, public lists and *declared* types
+(Parquet, Arrow, Polars) show is refused before the charge, by :func:`check_types`. All else is read row by row:
+
+1. A cell is a key, its text by :func:`key_of`. The key depends on the value in the cell alone: 1, 1.0 and the text
+   "1.0" are one key, whatever type a reader inferred for the column; a missing value is the empty key.
+2. A row counts if its keys are in the public lists and its number is whole and not negative. Other rows are left out.
+   Rows of one unit in two regions are two units, one in each region.
+3. Of a person, of whom at most m rows may count, the first m in the order of region and cell count (:func:`nth_rows`).
+
+Why the guarantee stays: rules 1 and 2 look at one row and at public lists, rule 3 at the rows of one person. So the
+counted rows are the union, over persons, of a set that depends on the rows of that person alone, and that has at most m
+rows. Let T and T' be neighbors by adding all rows of a person p. The sets of all other persons are the same in both
+tables, and that of p is empty in T: the counted tables differ in at most m rows of p, which is what the sensitivity of
+each mechanism is computed for. To replace p is to remove and to add. An order of the rows over all persons ("the first
+rows of the file"), a limit for the whole table, or a type that is inferred from a column would break this, because one
+person then decides about rows of others. A record without a name for the person never counts.
+
+Neither rule can fail for a value, so that the status, the output and the set of files of neighboring tables have the
+laws of the mechanism. How many rows were left out or mapped is written to standard error alone, marked as private, by
+:func:`write_private_note`. With ``refuse_rows`` such rows raise an error after the charge: that is the caller's choice,
+and outside of the guarantee, because the error tells neighboring tables apart.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import sys
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from discreet.tables.frames import Table
+
+__all__ = [
+    "check_types",
+    "distinct_keys",
+    "key_of",
+    "key_text",
+    "nth_rows",
+    "refuse_or_note",
+    "whole_of",
+    "with_plain_cells",
+    "write_private_note",
+]
+
+_WHOLE = r"^-?(?:0|[1-9][0-9]*)\.0+$"
+_TRUTHS = ("True", "TRUE", "False", "FALSE")
+_DIGITS = r"^\s*-?[0-9]{1,15}(?:\.0*)?\s*$"
+_MAX_WHOLE = 10**15
+"""Floats below this limit that are whole are read as integers; each of them has an exact text."""
+
+_UNREADABLE = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Object, nw.Time, nw.Duration)
+"""Declared types of columns whose cells are no keys."""
+
+
+def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a frame of Narwhals
+    """Refuse columns whose declared type holds no keys: lists, records, bytes, times of day, durations, objects.
+
+    Types of pandas are inferred from values and never refused.
+
+    Raises
+    ------
+    InvalidProblemError
+        With the column and the name of its type, without its fields, which may be cells.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> check_types(nw.from_native(pl.DataFrame({"home": [[1], [2]]})), ["home"])
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: home: expected a column of text, numbers, dates or Booleans, got one of...
+    """
+    if table.implementation.is_pandas_like():
+        return
+    schema = table.collect_schema()
+    for name in names:
+        if isinstance(schema[name], _UNREADABLE):
+            expected = "a column of text, numbers, dates or Booleans"
+            raise InvalidProblemError(name, expected, f"one of {type(schema[name]).__name__}")
+
+
+def with_plain_cells(table: Table, names: Iterable[str]) -> Table:
+    """Write columns of mixed Python objects, as pandas has them, as text: each cell by its own type."""
+    mixed = [name for name in names if table.collect_schema()[name] == nw.Object]
+    if not mixed or isinstance(table, nw.LazyFrame):
+        return table
+    backend = table.implementation
+    texts = {name: [key_text(cell) for cell in table[name].to_list()] for name in mixed}
+    return table.with_columns(
+        nw.new_series(name, cells, nw.String, backend=backend) for name, cells in texts.items()
+    )
+
+
+def key_text(cell: object) -> str:
+    """Return the key of a cell or of a public label, as :func:`key_of` computes it for a column.
+
+    Examples
+    --------
+    >>> [key_text(cell) for cell in (1, 1.0, "1.0", 1.5, "01", None, float("nan"), True, "TRUE")]
+    ['1', '1', '1', '1.5', '01', '', '', 'true', 'true']
+    """
+    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+        return ""
+    if isinstance(cell, float | np.floating):
+        if not np.isfinite(cell):
+            return ""
+        return str(int(cell)) if cell % 1 == 0 and abs(cell) < _MAX_WHOLE else str(float(cell))
+    if isinstance(cell, dt.datetime):
+        return cell.strftime("%Y-%m-%dT%H:%M:%S").removesuffix("T00:00:00")
+    text = str(cell)
+    if text in _TRUTHS:
+        return text.lower()
+    return text.partition(".")[0] if re.match(_WHOLE, text) else text
+
+
+def key_of(table: Table, column: str) -> nw.Expr:
+    """Read a column as keys: text that depends on each cell alone, empty where nothing stands."""
+    dtype, cells = table.collect_schema()[column], nw.col(column)
+    if dtype.is_float():
+        whole = (cells.abs() < _MAX_WHOLE).fill_null(value=False)
+        near = nw.when(whole).then(cells).otherwise(nw.lit(0.5))
+        text = nw.when(cells.is_finite()).then(cells.cast(nw.String)).otherwise(nw.lit(""))
+        integers = nw.when(near % 1 == 0).then(near).otherwise(nw.lit(0)).cast(nw.Int64)
+        return nw.when(near % 1 == 0).then(integers.cast(nw.String)).otherwise(text).fill_null("")
+    if isinstance(dtype, nw.Datetime):
+        day, moment = cells.dt.to_string("%Y-%m-%d"), cells.dt.to_string("%Y-%m-%dT%H:%M:%S")
+        midnight = moment.str.contains("T00:00:00$").fill_null(value=False)
+        return nw.when(midnight).then(day).otherwise(moment).fill_null("")
+    text = cells.cast(nw.String).fill_null("")
+    if dtype.is_integer():
+        return text
+    plain = nw.when(text.is_in(_TRUTHS)).then(text.str.to_lowercase()).otherwise(text)
+    cut = text.str.replace_all(r"\.0+$", "")
+    return nw.when(text.str.contains(_WHOLE)).then(cut).otherwise(plain)
+
+
+def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
+    """Read a column of whole numbers, 0 or more.
+
+    Returns
+    -------
+    numbers : Expr
+        The numbers; 0 where there is none.
+    fine : Expr
+        Whether there is one.
+    """
+    dtype, values = table.collect_schema()[column], nw.col(column)
+    if dtype.is_integer() or dtype.is_float():
+        # In this order: what is infinite has no remainder, and what has one is no integer.
+        fine = (values.abs() < _MAX_WHOLE).fill_null(value=False)
+        near = nw.when(fine).then(values).otherwise(nw.lit(0))
+        fine = fine & (near % 1 == 0)
+        numbers = nw.when(fine).then(values).otherwise(nw.lit(0)).cast(nw.Int64)
+    else:
+        text = values.cast(nw.String)
+        fine = text.str.contains(_DIGITS).fill_null(value=False)
+        plain = text.str.strip_chars().str.replace_all(r"\.0*$", "")
+        numbers = nw.when(fine).then(plain).otherwise(nw.lit("0")).cast(nw.Int64)
+    fine = fine & (numbers >= 0)
+    return nw.when(fine).then(numbers).otherwise(nw.lit(0)).cast(nw.Int64), fine
+
+
+def distinct_keys(labels: Sequence[str], field: str) -> list[str]:
+    """Return the keys of public labels.
+
+    Raises
+    ------
+    InvalidProblemError
+        For two labels with one key, such as 1 and 1.0: no cell could tell them apart.
+
+    Examples
+    --------
+    >>> distinct_keys(["1.0", "2", "x"], "domain")
+    ['1', '2', 'x']
+    """
+    seen: dict[str, str] = {}
+    for label in labels:
+        if (other := seen.setdefault(key_text(label), label)) != label:
+            expected = "labels that differ as numbers, since 1 and 1.0 are one value; rename one"
+            raise InvalidProblemError(field, expected, f"{other!r} and {label!r}")
+    return list(seen)
+
+
+def nth_rows(table: nw.DataFrame[Any], person: str, order: Sequence[str]) -> nw.DataFrame[Any]:
+    """Number the rows of each person from 0 in the given order, in the column ``discreet nth``.
+
+    The numbers of a person depend on the rows of that person alone.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = nw.from_native(pl.DataFrame({"who": ["b", "a", "b"], "cell": [3, 1, 2]}))
+    >>> nth_rows(rows, "who", ["cell"]).to_native().rows()
+    [('a', 1, 0), ('b', 2, 0), ('b', 3, 1)]
+    """
+    ordered = table.sort(person, *order)
+    names = ordered[person].to_numpy()
+    at = np.arange(len(names))
+    first = np.ones(len(names), dtype=bool)
+    first[1:] = names[1:] != names[:-1]
+    nth = at - np.maximum.accumulate(np.where(first, at, 0))
+    made = nw.new_series("discreet nth", nth, nw.Int64, backend=table.implementation)
+    return nw.maybe_reset_index(ordered).with_columns(made)
+
+
+def refuse_or_note(
+    reasons: Mapping[int, str], rows: Mapping[int, int], argument: str, *, refuse: bool
+) -> None:
+    """Write how many rows the rule left out or mapped, for the curator alone; or refuse them, outside the guarantee.
+
+    Parameters
+    ----------
+    reasons
+        Number of a reason -> its words, public.
+    rows
+        Number of a reason -> how many rows; private.
+    argument
+        Name of the table in messages.
+    refuse
+        Whether to refuse such rows.
+
+    Raises
+    ------
+    InvalidProblemError
+        With `refuse`, if there is such a row. The error depends on private rows.
+    """
+    counted = Counter({reasons[why]: many for why, many in sorted(rows.items()) if why and many})
+    if not counted:
+        return
+    listed = "; ".join(f"{many:,} {words}" for words, many in counted.items())
+    if refuse:
+        expected = "rows that the public rule counts as they are (refuse_rows)"
+        raise InvalidProblemError(argument, expected, f"{listed} (private: this depends on rows)")
+    write_private_note(f"rows of {argument} that were left out or mapped: {listed}")
+
+
+def write_private_note(note: str) -> None:
+    """Write a sentence about private rows to standard error, for the curator alone. It never fails.
+
+    Standard error is no output: nothing of the note enters a status, a file, a log or a report.
+    """
+    with suppress(Exception):
+        sys.stderr.write(f"discreet: PRIVATE, not for publication: {note}\n")
+        sys.stderr.flush()

@@ -1,0 +1,132 @@
+"""A release that is broken off anywhere is charged once at most, and never charged in vain but in one window.
+
+The window is between the marker "reading" and the spool: a failure there may depend on the data.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from faults.injector import FAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ZYGOTE = Path(__file__).with_name("zygote.py")
+COMMANDS = ("sizes", "categories", "select")
+FILES = {"sizes": 3, "categories": 2, "select": 2}
+POINTS = {"sizes": 168, "categories": 166, "select": 166}
+IN_EVERY_RUN = 20
+
+
+@cache
+def trace(name: str, root: Path) -> tuple[str, ...]:
+    """List the events of a run without a fault."""
+    (found,) = broken(name, root, [(-1, "none")])
+    assert found["status"] == 0, found
+    assert found["whole"] == found["there"]
+    assert len(found["whole"]) == FILES[name]
+    return tuple(found["events"])
+
+
+def broken(name: str, root: Path, points: Iterable[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Break a command off at each point, in a process that forks for each."""
+    lines = "".join(f"{number} {fault}\n" for number, fault in points)
+    folder = root / f"{name}-{random.getrandbits(32):x}"
+    folder.mkdir()
+    made = subprocess.run(
+        [sys.executable, str(ZYGOTE), str(folder), name],
+        input=lines, capture_output=True, text=True, check=False, timeout=1700,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    return [json.loads(line) for line in made.stdout.splitlines()]
+
+
+def window_of(events: tuple[str, ...]) -> tuple[int, int]:
+    """Return the first and the last event between the marker "reading" and the spool."""
+    last = next(at for at, event in enumerate(events) if event.endswith(".spool"))
+    first = max(at for at in range(last) if events[at].startswith("sql COMMIT"))
+    return first, last
+
+
+def points_of(events: tuple[str, ...], count: int) -> list[tuple[int, str]]:
+    """Spread points over all events and faults, the same ones each time."""
+    every = [
+        (at, FAULTS[(at + turn) % len(FAULTS)])
+        for turn in range(len(FAULTS))
+        for at in range(len(events))
+    ]
+    return [every[len(every) * number // count] for number in range(count)]
+
+
+def judge(
+    name: str, events: tuple[str, ...], point: tuple[int, str], found: dict[str, Any]
+) -> None:
+    """Hold what a broken run left to the laws."""
+    at, fault = point
+    first, last = window_of(events)
+    about = (point, events[at], found)
+    killed, inside = fault.startswith("kill"), first <= at <= last
+    assert "crashed" not in found, about
+    assert found["status"] == -9 if killed else found["status"] in {0, 2, 5, 70}, about
+    states = [state for _, state in found["before"]]
+    ends = [state for _, state in found["after"]]
+    # Charged once at most, and what is charged is what the ledger adds up.
+    assert len(states) <= 1, about
+    assert int(found["spent"]) == sum(state != "void" for state in ends), about
+    # No output without a charge, and no half output under its final name.
+    if not states or states[0] in {"void", "reserved"}:
+        assert found["there"] == [], about
+    assert found["there"] == found["whole"], about
+    assert set(found["spool modes"]) <= {"0o600"}, about
+    # Charged, then recovered, freed, or in the window.
+    for end in ends:
+        assert end in {"done", "void"} or (end == "reading" and inside), about
+        if end == "done":
+            assert len(found["whole after"]) == FILES[name], about
+            assert found["digests fit"], about
+            assert found["rest"] == [], about
+        if end == "void":
+            assert not inside or at == first, about
+    if not killed:
+        said = found["err"]
+        if found["kept"] and at > last + 1:
+            assert found["status"] == 70, about
+            assert "charged; the result is safe: `discreet budget recover l.db" in said, about
+        if states == ["reading"] and inside and at > first:
+            assert "The budget stays charged" in said, about
+        if found["status"] in {2, 5} and not inside:
+            assert "charged;" not in said, about
+            assert not ends or ends == ["void"], about
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_twenty_points_of_each_command_keep_the_laws(name: str, tmp_path: Path) -> None:
+    check(name, tmp_path, IN_EVERY_RUN)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("name", COMMANDS)
+def test_five_hundred_points_keep_the_laws(name: str, tmp_path: Path) -> None:
+    check(name, tmp_path, POINTS[name])
+
+
+def check(name: str, root: Path, count: int) -> None:
+    events = trace(name, root)
+    points = points_of(events, count)
+    assert len(set(points)) == count
+    found = broken(name, root, points)
+    assert len(found) == count
+    for point, one in zip(points, found, strict=True):
+        judge(name, events, point, one)
+    # The faults hit: some runs were killed, some were refused, and some had to be recovered.
+    assert {one["status"] for one in found} >= {-9, 70}
+    assert any(one["recoveries"] for one in found)

@@ -1,0 +1,66 @@
+"""The pages of the mechanisms: one for each algorithm, each with what a page must hold."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+from discreet import MetricDP, lrgeo
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.methods import METHODS as COUNTS
+from discreet.kanonymity.methods import METHODS as TABLES
+from discreet.lrgeo.as_published.baselines import BASELINES
+from discreet.lrgeo.methods import METHODS as DESIGNS
+from discreet.metricdp.methods import METHODS as CHANNELS
+from discreet.submodular.methods import METHODS as CHOICES
+from meta.theory_pages import faults, pages_of, without_page
+
+
+def published() -> set[str]:
+    """Find what has no valid guarantee, and says why: the classes of the package that give a reason."""
+    found = set()
+    for module in pkgutil.walk_packages(lrgeo.__path__, "discreet.lrgeo."):
+        for name, kind in vars(import_module(module.name)).items():
+            protocol = getattr(kind, "_is_protocol", False)
+            if isinstance(kind, type) and hasattr(kind, "reason") and not protocol:
+                found.add(name)
+    return found
+
+
+REGISTRIES = {
+    "hierarchy": [*COUNTS],
+    "metricdp": [*CHANNELS.proven],
+    "lrgeo": [*DESIGNS, *BASELINES, *published()],
+    "kanonymity": [*TABLES],
+    "submodular": [*CHOICES],
+}
+PAGES = {folder: pages_of(folder) for folder in REGISTRIES}
+GROUND = pages_of("")
+
+
+@pytest.mark.parametrize("folder", sorted(REGISTRIES))
+def test_every_method_of_a_registry_has_one_page(folder: str) -> None:
+    assert len(PAGES[folder]) > 10
+    assert without_page(REGISTRIES[folder], PAGES[folder]) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "page"), [(folder, page) for folder, pages in PAGES.items() for page in pages]
+)
+def test_a_page_has_its_sections_and_names_what_is_there(folder: str, page: str) -> None:
+    assert faults(PAGES[folder][page]) == []
+
+
+@pytest.mark.parametrize("page", ["channels", "distances", "sampling"])
+def test_the_common_ground_has_such_pages_too(page: str) -> None:
+    assert faults(GROUND[page]) == []
+
+
+def test_methods_of_places_are_found_and_refused_by_name() -> None:
+    runs = {"AsReleased", "FrozenScales", "LRGeo", "LROMG", "PrintedExponential"}
+    assert published() == runs | {"AnchorInterpolation", "RemappedLaplace"}
+    region = lrgeo.Region.from_grid(2, 2, cell=1, unit="km")
+    with pytest.raises(InvalidProblemError, match=", ".join(sorted(DESIGNS))):
+        lrgeo.design(region, MetricDP(1, "km"), method="another", scope="places")
