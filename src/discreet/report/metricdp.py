@@ -249,7 +249,7 @@ def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | No
     if space.metric == "haversine":
         from discreet.core.spaces.geography import to_plane
 
-        kilometers = to_plane(plane, plane.mean(axis=0))
+        kilometers = to_plane(plane, (plane[:, 0].mean(), plane[0, 1]))
         plane = kilometers * (1000 if space.unit == "m" else 1)
     cell = None
     if space.metric == "grid":
