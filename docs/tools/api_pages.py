@@ -27,7 +27,7 @@ GROUPS = (
         "Outcomes",
         (
             "Channel", "Design", "Release", "Anonymization", "Unproven", "Certificate", "Check", "Provenance",
-            "verify",
+            "counts", "verify",
         ),
     ),
     ("Judges", ("attack", "audit", "compare", "risk")),

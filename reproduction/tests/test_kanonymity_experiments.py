@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.methods import METHODS
 from discreet_reproduction import Experiment
 from discreet_reproduction.kanonymity import examples, statistics, utility
 from discreet_reproduction.kanonymity.instances import (
@@ -82,6 +84,16 @@ def test_sub_problems_keep_to_the_bound_of_lemma_2() -> None:
     for row in found.rows:
         if row["sub-problems"]:
             assert int(str(row["rows"])) <= int(str(row["at most"]))
+
+
+def test_mondrian_loses_about_as_much_as_the_initial_solution() -> None:
+    """E17: on synthetic rows, and on the twenty of the example."""
+    for problem, ratio in ((census(2_000, 4, seed=0, data=None).numeric(), 0.62), (fars(), 1.04)):
+        loss, initial = (
+            problem.loss_of(METHODS.resolve(name).solve(problem, 3, SearchLimits()).labels)
+            for name in ("mondrian", "initial")
+        )
+        assert loss / initial == pytest.approx(ratio, abs=0.01)
 
 
 def test_made_columns_have_the_ranges_and_nearly_the_variances_of_table_10() -> None:

@@ -57,13 +57,17 @@ def test_each_statement_holds_in_the_readings_that_the_errata_name(table: Experi
 
 def test_two_sentences_beside_table_1() -> None:
     """D3: a reduction of 87.71 percent, and times that rise with K for all methods."""
-    ours, fully = (
-        [float(cell.split()[0]) for cell in tables.SECONDS[name].values()]
-        for name in ("LR-Geo", "LR-Geo-F")
-    )
+    cells = [tables.SECONDS[name].values() for name in ("LR-Geo", "LR-Geo-F")]
+    ours, fully = ([float(cell.split()[0]) for cell in row] for row in cells)
     saved = [100 * (1 - a / b) for a, b in zip(ours, fully, strict=True)]
     assert saved == pytest.approx([21.5, 33.6, 44.6, 66.3], abs=0.1)
     assert ours != sorted(ours)
+
+
+def test_costs_of_table_2_do_not_come_out_in_the_papers_regime() -> None:
+    for row in run(tables.table2).rows:
+        if row["cost (paper)"]:
+            assert row["cost"] < 0.02  # type: ignore[operator]
 
 
 def test_published_composites_are_broken_and_ours_is_not() -> None:
@@ -132,9 +136,7 @@ def test_peers_that_protect_points_do_and_snapping_does_not() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["table2", "figure6", "figure8", "figure9", "figure10", "figure12"]
-)
+@pytest.mark.parametrize("name", ["figure6", "figure8", "figure9", "figure10", "figure12"])
 def test_the_other_items_run_at_small_sizes(name: str) -> None:
     made = run(find(f"lrgeo/{name}"))
     assert made.name == f"lrgeo/{name}"

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.by_name import audit
     from discreet.evaluate.compare import compare
     from discreet.evaluate.risk import risk
+    from discreet.hierarchy.counts import counts
 
     __version__: str
 
@@ -70,6 +71,7 @@ __all__ = [
     "audit",
     "compare",
     "compose",
+    "counts",
     "hierarchy",
     "implies",
     "kanonymity",
@@ -99,6 +101,7 @@ _WHERE = {
         "evaluate.audit.by_name": "audit",
         "evaluate.compare": "compare",
         "evaluate.risk": "risk",
+        "hierarchy.counts": "counts",
     }.items()
     for name in names.split()
 }

@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 from cli.commands import say
-from discreet.cli.microdata import Kinds, prose_among
 from discreet.core.errors import InvalidProblemError
-from discreet.tables.columns import is_prose
+from discreet.tables.columns import is_prose, unclear_columns
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
 from discreet.tables.reading import read_rows
 
@@ -271,50 +270,19 @@ def notes() -> None:
     )
 
 
-@pytest.mark.parametrize("more", [[], ["--memory", "1GB", "-o", "out.csv"]])
-def test_free_text_is_no_quasi_identifier(
-    capsys: pytest.CaptureFixture[str], more: list[str]
-) -> None:
-    notes()
-    said = say(capsys, "anonymize", "notes.csv", "-k", 3, "--quasi", "age,note", *more)
-    assert said.status == 2
-    assert "free text in note" in said.err
-    assert "--taxonomy note=FILE" in said.err
-    assert NAME not in said.err
-    typed = ["-k", 3, "--quasi", "age,note", "--categorical", "note"]
-    typed += [] if more else ["--method", "mondrian"]
-    assert say(capsys, "anonymize", "notes.csv", *typed, *more).status == 0
-
-
 def test_free_text_is_warned_of_where_nothing_is_made_of_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     notes()
     said = say(capsys, "risk", "notes.csv", "--quasi", "age,note")
     assert said.status == 0
-    assert "note holds free text" in said.err
-
-
-@pytest.mark.parametrize("more", [[], ["--memory", "1GB"]])
-def test_decimal_commas_are_no_values_without_order(
-    capsys: pytest.CaptureFixture[str], more: list[str]
-) -> None:
-    """As text every height would be a value of its own, and 1,85 no nearer to 1,86 than to 1,40."""
-    lines = [f"{150 + i % 40};1,{40 + i % 60}" for i in range(60)]
-    Path("heights.csv").write_text("\n".join(["cm;m", *lines]) + "\n", encoding="utf-8")
-    asked = ["anonymize", "heights.csv", "-k", 3, "--quasi", "cm,m", "-o", "out.csv", *more]
-    said = say(capsys, *asked)
-    assert said.status == 2
-    assert "--quasi: expected numbers such as 1.5" in said.err
-    assert "got decimal commas in m" in said.err
-    assert not Path("out.csv").exists()
-    assert say(capsys, *asked, "--categorical", "m").status == 0
+    assert "free text in note" in said.err
 
 
 def test_what_prose_is() -> None:
     assert not is_prose(pl.Series([""] * 9, dtype=pl.String))
     assert not is_prose(pl.Series([f"number {i}" for i in range(9)]))
-    assert prose_among(pl.DataFrame({"age": range(9)}), ["age", "none"], Kinds()) == []
+    assert not list(unclear_columns(pl.DataFrame({"age": range(9)}), ["age", "none"]))
 
 
 def test_more_rows_than_are_searched_at_once(

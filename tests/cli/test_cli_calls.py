@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import re
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,27 @@ STATED_BY_THE_PROBLEM = {
 }
 """Options of compare that state a design problem, which in Python is the first argument."""
 
+STATED_BY_THE_GUARANTEE = ("epsilon", "rho", "neighbors", "noise")
+"""Options of counts that state the guarantee, which is an argument."""
+
+COUNTS_ELSEWHERE = {
+    **dict.fromkeys(("people", "units"), "source"),
+    **dict.fromkeys(("memory", "threads", "scheduler"), "source"),
+    **dict.fromkeys(STATED_BY_THE_GUARANTEE, "guarantee"),
+    "regions": "columns",
+    "region_list": "regions",
+    "ledger": "budget",
+    "delta": "budget_delta",
+    "measurements": "keep_measurements",
+    "output": "outputs",
+    # Counts without a guarantee, and what the curator alone sees, have calls of their own.
+    "accept_no_guarantee": "hierarchy.reproduce",
+    "diagnostics": "hierarchy.Plan.diagnose",
+    # All checks are in the certificate.
+    "verbose": "Release.certificate",
+}
+"""Option of counts -> the argument or the call of another name that does it."""
+
 OF_PYTHON = {"compare": {"target", "on_progress"}}
 """Arguments that no option has: the problem that options state, and a function."""
 
@@ -65,6 +87,23 @@ def test_defaults_are_those_of_the_call(name: str) -> None:
             default = arguments[one.name].default
             assert one.default in (default, None)
             assert one.default == default or not default, one.name
+
+
+def test_every_option_of_counts_is_an_argument_or_declared_elsewhere() -> None:
+    typed = {one.name for one in command_named("counts").params} - OF_THE_COMMAND
+    arguments = set(inspect.signature(dc.counts).parameters)
+    assert set(COUNTS_ELSEWHERE) <= typed
+    elsewhere = {name for name in COUNTS_ELSEWHERE.values() if "." not in name}
+    assert elsewhere <= arguments
+    assert (typed - set(COUNTS_ELSEWHERE)) | elsewhere == arguments
+    for name in COUNTS_ELSEWHERE.values():
+        if "." in name:
+            first, rest = name.split(".", 1)
+            assert (
+                attrgetter(rest)(getattr(dc, first))
+                if first == "hierarchy"
+                else rest in {one.name for one in fields(getattr(dc, first))}
+            )
 
 
 def test_an_argument_that_the_command_lacks_is_noticed() -> None:
@@ -174,9 +213,10 @@ SAME: dict[str, tuple[list[str], Callable[[], Any]]] = {
 }
 
 
-def without_costs(text: str) -> str:
-    """Leave out seconds and MiB, which end the lines of a comparison."""
-    return re.sub(r"(?m)\s+\d+\.\d\d\s*\d*$", "", text)
+def without_costs(text: str) -> list[list[str]]:
+    """Divide a comparison into words, without the seconds and MiB that end the lines of its table."""
+    lines = [line.split() for line in text.splitlines()]
+    return lines[:3] + [words[:-2] for words in lines[3:]]
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -187,10 +227,78 @@ def test_the_text_of_the_outcome_is_what_the_command_prints(
     arguments, call = SAME[name]
     said = say(capsys, *arguments)
     assert said.status in (0, 1), said.err
-    printed, text = said.out, f"{call()}\n"
+    text = f"{call()}\n"
     if name == "compare, a problem":
-        printed, text = without_costs(printed), without_costs(text)
+        assert without_costs(said.out) == without_costs(text)
+    else:
+        assert said.out == text
+
+
+CENSUS = [("GA", "F", 1), ("GA", "M", 1), ("NY", "F", 2), ("GA", "F", 3)] * 10
+SIZES = (
+    "counts census.csv --unit home --regions state --region-list states.csv --max-size 3 --epsilon 1 --neighbors "
+    "add-remove-person --method m-h-dp --levels 1/4,3/4 -o sizes.csv"
+)
+TABLES = (
+    "counts census.csv --regions state --region-list states.csv --by sex --domain domain.json --marginals total,cells "
+    "--shares 1/10,9/10 --rho 1 --neighbors add-remove-person -o tables.csv"
+)
+CLAIM = {"neighbors": "add-remove-person"}
+SAME_COUNTS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "sizes": (
+        SIZES,
+        lambda: dc.counts(
+            "census.csv",
+            dc.PureDP(1, **CLAIM),
+            columns=["state"],
+            regions="states.csv",
+            unit="home",
+            max_size=3,
+            method="m-h-dp",
+            levels=["1/4", "3/4"],
+        ),
+    ),
+    "tables": (
+        TABLES,
+        lambda: dc.counts(
+            "census.csv",
+            dc.ZeroConcentratedDP(1, **CLAIM),
+            columns=["state"],
+            regions="states.csv",
+            by=["sex"],
+            domain={"sex": ["F", "M"]},
+            marginals=["total", "cells"],
+            shares=["1/10", "9/10"],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAME_COUNTS)
+def test_the_text_of_a_release_is_what_counts_prints(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command adds how to list the checks; distances of whole tables follow from the noise, and differ."""
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(CENSUS, ["state", "sex", "home"], orient="row").write_csv("census.csv")
+    pl.DataFrame({"state": ["GA", "NY"]}).write_csv("states.csv")
+    Path("domain.json").write_text('{"sex": ["F", "M"]}', encoding="utf-8")
+    line, call = SAME_COUNTS[name]
+    said = say(capsys, *line.split())
+    assert said.status == 0, said.err
+    both = [said.out.removesuffix(" -v lists them.\n"), str(call())]
+    printed, text = (
+        [one for one in lines.splitlines() if not one.startswith("whole tables")] for lines in both
+    )
     assert printed == text
+    assert len(text) > 6
+
+
+def test_arguments_of_one_kind_of_counts_are_refused_beside_the_other() -> None:
+    for given, field in (({"by": ["sex"], "unit": "home"}, "unit"), ({"shares": ["1"]}, "shares")):
+        with pytest.raises(dc.InvalidProblemError, match="by") as caught:
+            dc.counts({}, dc.PureDP(1, **CLAIM), columns=["state"], regions=[("GA",)], **given)
+        assert caught.value.field == field
 
 
 def test_json_is_the_dictionary_of_the_outcome(

@@ -11,23 +11,18 @@ from meta.theory_pages import faults, is_there, methods_of, without_page
 GOOD = """# The closed form
 
 ## Statement
-
 Words that say what is computed, from what, and when.
 
 ## Guarantee
-
 Words that say who can tell what from what, and by how much.
 
 ## Proof
-
 Words that follow from each other to the statement.
 
 ## Cost
-
 One system of linear equations, of the size of the secrets, and one look.
 
 ## An example
-
 ```python
 >>> 1 + 1
 2
@@ -37,11 +32,9 @@ One system of linear equations, of the size of the secrets, and one look.
 It is two, as it was, and as it will be.
 
 ## Where this departs from the paper
-
 Nowhere: what is printed is what is done, as far as we saw.
 
 ## Code and tests
-
 Methods: `kernel`, `direct`.
 
 `discreet.metricdp.methods.kernel.Kernel`; `tests/metricdp/test_kernel.py`, `test_it_is_so`.
@@ -92,20 +85,16 @@ def test_a_section_too_many_is_found_out(root: Path) -> None:
 def test_methods_are_those_of_the_line() -> None:
     assert methods_of(GOOD) == ["kernel", "direct"]
     assert methods_of(GOOD.replace("Methods: `kernel`, `direct`.", "No method.")) == []
-    assert methods_of(GOOD.replace("## Statement\n", "## Statement\n\nMethod: `other`.\n")) == [
-        "kernel",
-        "direct",
-    ]
+    other = GOOD.replace("## Statement\n", "## Statement\n\nMethod: `other`.\n")
+    assert methods_of(other) == ["kernel", "direct"]
 
 
 def test_each_method_has_one_page() -> None:
     assert without_page(["kernel", "direct"], {"kernel": GOOD}) == []
     assert without_page(["kernel", "direct", "tem"], {"kernel": GOOD}) == ["tem has no page"]
     assert without_page(["kernel"], {"kernel": GOOD}) == ["kernel names direct, which is none"]
-    assert without_page(["kernel", "direct"], {"one": GOOD, "two": GOOD}) == [
-        "direct has 2 pages",
-        "kernel has 2 pages",
-    ]
+    twice = without_page(["kernel", "direct"], {"one": GOOD, "two": GOOD})
+    assert twice == ["direct has 2 pages", "kernel has 2 pages"]
 
 
 @pytest.mark.parametrize(

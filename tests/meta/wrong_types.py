@@ -184,6 +184,17 @@ def _counts() -> dict[str, Call]:
             hierarchy.from_records,
             {"people": people, "unit": "home", "quantity": "n", **public},
         ),
+        "counts": Call(
+            dc.counts,
+            {
+                "source": people,
+                "guarantee": claim,
+                "columns": ["st"],
+                "regions": paths,
+                "by": ["home"],
+                "domain": {"home": ["1", "2"]},
+            },
+        ),
         "hierarchy.from_units": Call(hierarchy.from_units, {"units": homes, "size": "n", **public}),
         "hierarchy.plan": Call(
             hierarchy.plan,

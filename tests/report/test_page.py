@@ -206,7 +206,7 @@ def test_a_failed_check_and_a_seed_are_said_aloud() -> None:
 def test_secrets_that_nothing_protects_are_said() -> None:
     apart = design_on(line(), radius=1, whole=None, components=3, isolated=(0, 3))
     words = Reader(render_report([make_chapter("metricdp", apart)])).words
-    assert "Between 3 separate groups nothing is promised, and 2 of 4 places" in words
+    assert "nothing is promised between 3 separate groups of the 4 secrets, of which 2 are" in words
     assert "no limit" in words
 
 
@@ -236,7 +236,7 @@ def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
     joined = design_on(line(), radius=1, whole=Fraction(7, 2), joined=4)
     words = Reader(render_report([make_chapter("metricdp", joined)])).words
     assert "4 of them added to join separate groups" in words
-    assert "3.5 per km for every pair" in words
+    assert "for all pairs of the 4 secrets this implies 3.5 per km" in words
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ MADE = anonymize(TABLE, KAnonymity(5, ("age", "sex", "zip")), attributes=KINDS)
 def test_the_chapter_says_what_holds_and_what_does_not() -> None:
     chapter = make_chapter("kanonymity", MADE, attributes=KINDS, artefact="out.csv")
     assert "age, sex and zip of a person" in chapter.body
-    assert "5&nbsp;rows or more" in chapter.body
+    assert "finds 5 rows or more that fit, or none" in chapter.body
     assert "discreet verify out.csv" in chapter.body
     assert "a taxonomy of 40 values, published as a node; weight 2" in chapter.body
     assert "The algorithm." in chapter.body

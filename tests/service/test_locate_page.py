@@ -335,7 +335,7 @@ def test_a_promise_is_never_printed_smaller_than_it_is() -> None:
     made = mechanism()
     told = replace(made, guarantee=MetricDP("2.0000004", "km", "0.50000049"))
     assert "e^(2.0000004 d)" in _promise(told)
-    assert "within 0.50000049 km" in _promise(told)
+    assert "at most 0.50000049 km apart" in _promise(told)
     assert "2.0000004 per km" in repr(told)
     long = replace(made, guarantee=MetricDP(Fraction(20000000000001, 10**13), "km"))
     assert "e^(2.000001 d)" in _promise(long)

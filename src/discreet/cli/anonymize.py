@@ -27,8 +27,18 @@ from discreet.cli.columns import (
 )
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
-from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, refuse_unclear
-from discreet.cli.options import HOW, PROMISED, Json, Memory, Quiet, Report, Scheduler, Verbose
+from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, unstated
+from discreet.cli.options import (
+    HOW,
+    PROMISED,
+    Json,
+    Memory,
+    Quiet,
+    Report,
+    Scheduler,
+    Verbose,
+    demand,
+)
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
 from discreet.core import printed
@@ -36,7 +46,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
-from discreet.tables.columns import no_column
+from discreet.tables.columns import no_column, refuse_unclear
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
 from discreet.tables.roles import assign_roles, look_of
@@ -116,32 +126,9 @@ def anonymize(
             rich_help_panel=PROMISED,
         ),
     ] = False,
-    l_diversity: Annotated[
-        int | None,
-        typer.Option(
-            "--l-diversity",
-            metavar="L",
-            help="Short for --require NAME=distinct:L in each column of --sensitive.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    t_closeness: Annotated[
-        str | None,
-        typer.Option(
-            "--t-closeness",
-            metavar="T",
-            help="Short for --require NAME=closeness:T: the largest distance of a class's values from the table's.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Short for --require NAME=alpha:SHARE: the largest share of a class that one value may have.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
+    l_diversity: Annotated[int | None, demand("--l-diversity", PROMISED)] = None,
+    t_closeness: Annotated[str | None, demand("--t-closeness", PROMISED)] = None,
+    alpha: Annotated[str | None, demand("--alpha", PROMISED)] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(
@@ -338,7 +325,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     models = _models(table, options, guarantee)
     roles = _roles(table, options)
     whole, table = table, table.drop(roles.drop)
-    refuse_unclear(table, guarantee.quasi_identifiers, options.kinds)
+    refuse_unclear(table, unstated(guarantee.quasi_identifiers, options.kinds), "--quasi")
     attributes = attributes_of(table, guarantee.quasi_identifiers, options.kinds)
     sensitive = _sensitive(table, options, guarantee)
     # A column of persons is not published, and the quasi-identifiers are as text.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -15,14 +14,24 @@ from discreet.cli.files import (
     release_files,
 )
 from discreet.cli.options import read_guarantee
-from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
+from discreet.cli.output import (
+    Status,
+    facts,
+    put_out,
+    renamed_arguments,
+    rendered,
+    warn,
+    warn_of_weakness,
+)
 from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import public_facts
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
 from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from fractions import Fraction
 
     from discreet.artefact import ReleaseFiles
@@ -151,14 +160,9 @@ class CountsFiles:
     verbose: bool
 
 
-@contextmanager
-def as_options() -> Iterator[None]:
+def as_options() -> AbstractContextManager[None]:
     """Let errors name options where the library names its arguments."""
-    try:
-        yield
-    except InvalidProblemError as error:
-        field = _OPTIONS.get(error.field, error.field)
-        raise InvalidProblemError(field, error.expected, error.got) from None
+    return renamed_arguments(_OPTIONS)
 
 
 def publish_counts(
@@ -352,20 +356,9 @@ def _rendered(outcome: Outcome, wanted: CountsFiles, left: tuple[Fraction, ...] 
     reason = getattr(outcome, "reason", "")
     if reason:
         data["reason"] = reason
-    rows: list[tuple[str, object]] = [
-        ("guarantee", guarantee or f"none: {reason}"),
-        ("method", provenance.method),
-        ("regions", f"{frame.tree.n} on {frame.tree.depth + 1} levels"),
-        ("sizes", f"{frame.first_size} to {frame.max_size}, larger ones counted as the largest"),
-    ]
-    rows += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
-    if amounts is not None:
-        rows.append(("budget left", ", ".join(amounts)))
-    if provenance.charge:
-        rows.append(("ledger", provenance.charge))
     return rendered(
         data,
-        facts(rows),
+        facts(public_facts(outcome, left)),
         as_json=wanted.as_json,
         command="counts",
         certificate=certificate,

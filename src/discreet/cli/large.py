@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from discreet.artefact.row_engine import bytes_in
 from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
 from discreet.cli.files import check_outputs, check_table_names
-from discreet.cli.microdata import attributes_of, refuse_unclear
+from discreet.cli.microdata import attributes_of, unstated
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import relative_gap
 from discreet.kanonymity.models import read_models
+from discreet.tables.columns import refuse_unclear
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
 from discreet.tables.parsing import reader_errors
 from discreet.tables.roles import roles_of_scan
@@ -187,7 +188,7 @@ def _made(
     refuse_unwritable(
         lazy.drop(roles.drop), (*names, roles.person or ""), _written(output, pieces), "--output"
     )
-    refuse_unclear(head, names, kinds)
+    refuse_unclear(head, unstated(names, kinds), "--quasi")
     return anonymize_files(
         path,
         output,

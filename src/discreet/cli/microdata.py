@@ -18,7 +18,7 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.tables.columns import has_decimal_commas, holds_numbers, is_prose, no_column
+from discreet.tables.columns import holds_numbers, no_column
 from discreet.tables.looks import look_at
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ __all__ = [
     "demanded",
     "names_of",
     "pairs_of",
-    "prose_among",
-    "refuse_unclear",
+    "unstated",
 ]
 
 _BOUNDS = re.compile(r"([^:]*):([^:]*)")
@@ -275,27 +274,17 @@ def _check_known(option: str, given: Iterable[str], known: Sequence[str]) -> Non
             raise InvalidProblemError(option, "columns of --quasi", repr(name))
 
 
-def prose_among(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> list[str]:
-    """Name the quasi-identifiers that hold free text, and of which nothing was typed.
+def unstated(quasi: Sequence[str], kinds: Kinds) -> list[str]:
+    """List the quasi-identifiers of which nothing was typed that makes text clear.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> table = pl.DataFrame({"note": [f"came in at {hour} with a cough" for hour in range(9)]})
-    >>> prose_among(table, ["note"], Kinds()), prose_among(table, ["note"], Kinds(categorical=["note"]))
-    (['note'], [])
+    >>> unstated(["note", "zip"], Kinds(categorical=["note"]))
+    ['zip']
     """
-    import polars as pl
-
     typed = {*names_of(kinds.categorical), *pairs_of(kinds.taxonomies, "--taxonomy")}
-    return [
-        name
-        for name in quasi
-        if name in table.columns
-        and name not in typed
-        and table.schema[name] == pl.String
-        and is_prose(table[name])
-    ]
+    typed |= _prefixes(kinds.prefixes).keys()
+    return [name for name in quasi if name not in typed]
 
 
 def _bounds(text: str) -> tuple[float | None, float | None]:
@@ -311,26 +300,3 @@ def _number(text: str, option: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidProblemError(option, "a number", repr(text)) from None
-
-
-def refuse_unclear(table: pl.DataFrame, quasi: Sequence[str], kinds: Kinds) -> None:
-    """Refuse free text and decimal commas among the quasi-identifiers, unless it was said what to make of them.
-
-    Raises
-    ------
-    InvalidProblemError
-        With its name.
-    """
-    for name in prose_among(table, quasi, kinds):
-        expected = (
-            f"values that persons share; leave {name} out of the file and of --quasi, or put its values into groups "
-            f"with --taxonomy {name}=FILE (or into one set with --categorical {name})"
-        )
-        raise InvalidProblemError("--quasi", expected, f"free text in {name}")
-    typed = {*names_of(kinds.categorical), *pairs_of(kinds.taxonomies, "--taxonomy")}
-    typed |= _prefixes(kinds.prefixes).keys()
-    for name in quasi:
-        if name in table.columns and name not in typed and has_decimal_commas(table[name]):
-            # As text each number would be a value of its own, and none near to another.
-            expected = f"numbers such as 1.5, or --categorical {name} for values that have no order"
-            raise InvalidProblemError("--quasi", expected, f"decimal commas in {name}")

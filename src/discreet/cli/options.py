@@ -39,6 +39,7 @@ __all__ = [
     "Verbose",
     "X",
     "Y",
+    "demand",
     "read_guarantee",
     "read_method",
 ]
@@ -163,6 +164,24 @@ Ledger = Annotated[
 Dataset = Annotated[
     str | None, typer.Option(help="Name of the data in the ledger.", rich_help_panel=PROMISED)
 ]
+
+
+def demand(flag: str, panel: str) -> Any:  # noqa: ANN401 - what Typer reads
+    """Return an option that is short for a demand on each column of --sensitive."""
+    unit, meaning = _DEMANDS[flag]
+    told = f"Short for --require NAME={meaning}"
+    return typer.Option(flag, metavar=unit, help=told, rich_help_panel=panel)
+
+
+_DEMANDS = {
+    "--l-diversity": ("L", "distinct:L in each column of --sensitive."),
+    "--t-closeness": (
+        "T",
+        "closeness:T: the largest distance of a class's values from the table's.",
+    ),
+    "--alpha": ("SHARE", "alpha:SHARE: the largest share of a class that one value may have."),
+}
+
 NoGuarantee = Annotated[
     bool,
     typer.Option(

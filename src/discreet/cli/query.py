@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,8 +17,11 @@ from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     from discreet.core.tree import Tree
+    from discreet.hierarchy.contingency import MeasuredTables
+    from discreet.hierarchy.contingency.query import TableAnswers
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
+    from discreet.hierarchy.query import CountAnswers
 
 __all__ = ["parse_path", "parse_sizes", "query", "register"]
 
@@ -106,9 +109,7 @@ def query(
             where or [],
             zeros,
             interval,
-            output,
-            report,
-            as_json=as_json,
+            Written(output, report, as_json),
         )
         return
     kept = _open(measurements)
@@ -119,30 +120,21 @@ def query(
     weights = {size: size if people else 1 for size in wanted}
     regions = [parse_path(one, kept.frame) for one in region or ()] or None
     answers = hierarchy.query(kept, level=level, regions=regions, sizes=weights, interval=interval)
-    table = answers.to_frame("polars")
-    if output is None:
-        text = bytes_of(table, ".csv").decode()
-    else:
-        from discreet.artefact.placing import replace_file
-
-        replace_file(Path(output), bytes_of(table, Path(output).suffix))
-        text = f"wrote {output}"
-    if report is not None:
-        from discreet.report import make_chapter
-
-        chapter = make_chapter("query", answers, measured=kept, people=people)
-        write_page([chapter], report, title="Answers, with intervals")
-    data: dict[str, Any] = {
-        "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
+    data = {
         "kind": kept.kind,
-        "noise": kept.noise,
         "counted": "people" if people else "units",
         "sizes": wanted,
         "interval": str(interval),
-        "answers": table.to_dicts(),
-        "output": output,
     }
-    emit(data, text, as_json=as_json, command="query")
+    _write(answers, kept, data, Written(output, report, as_json), "query", people=people)
+
+
+class Written(NamedTuple):
+    """Where answers go."""
+
+    output: str | None
+    report: str | None
+    as_json: bool
 
 
 def _query_tables(  # noqa: PLR0917 - the options, one by one
@@ -153,10 +145,7 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
     where: list[str],
     zeros: str,
     interval: str,
-    output: str | None,
-    report: str | None,
-    *,
-    as_json: bool,
+    written: Written,
 ) -> None:
     """Answer from noisy marginals."""
     from discreet.artefact import load_table_measurements
@@ -179,31 +168,45 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
         interval=interval,
         zeros="held" if zeros == "held" else "free",
     )
-    table = answers.to_frame("polars")
-    if output is None:
-        text = bytes_of(table, ".csv").decode()
-    else:
-        from discreet.artefact.placing import replace_file
-
-        replace_file(Path(output), bytes_of(table, Path(output).suffix))
-        text = f"wrote {output}"
-    if report is not None:
-        from discreet.report import make_chapter
-
-        chapter = make_chapter("table-answers", answers, measured=kept)
-        write_page([chapter], report, title="Answers, with intervals")
-    data: dict[str, Any] = {
-        "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
+    data = {
         "kind": "marginals",
-        "noise": kept.noise,
         "by": names,
         "where": {name: list(listed) for name, listed in parse_where(where).items()},
         "interval": str(interval),
         "argument": answers.argument,
-        "answers": table.to_dicts(),
-        "output": output,
     }
-    emit(data, text, as_json=as_json, command="query")
+    _write(answers, kept, data, written, "table-answers")
+
+
+def _write(
+    answers: CountAnswers | TableAnswers,
+    kept: Measured | MeasuredTables,
+    data: dict[str, Any],
+    written: Written,
+    chapter: str,
+    **options: bool,
+) -> None:
+    """Write the answers, and a page about them where one is wanted."""
+    table = answers.to_frame("polars")
+    if written.output is None:
+        text = bytes_of(table, ".csv").decode()
+    else:
+        from discreet.artefact.placing import replace_file
+
+        replace_file(Path(written.output), bytes_of(table, Path(written.output).suffix))
+        text = f"wrote {written.output}"
+    if written.report is not None:
+        from discreet.report import make_chapter
+
+        made = make_chapter(chapter, answers, measured=kept, **options)
+        write_page([made], written.report, title="Answers, with intervals")
+    data |= {
+        "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
+        "noise": kept.noise,
+        "answers": table.to_dicts(),
+        "output": written.output,
+    }
+    emit(data, text, as_json=written.as_json, command="query")
 
 
 def parse_where(texts: list[str]) -> dict[str, list[str]]:

@@ -18,6 +18,7 @@ from discreet.cli.files import (
 )
 from discreet.cli.output import Status, facts, rendered, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
+from discreet.core.outcome import public_facts
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
 from discreet.tables.reading import refuse_unreadable
@@ -218,7 +219,7 @@ def _outputs(written: Written, planned: TablesPlan) -> ReleaseFiles:
                 PAGE_BYTES,
             ),
         },
-        lambda made, left: _rendered(made, planned, written, left),
+        lambda made, left: _rendered(made, written, left),
     )
 
 
@@ -299,7 +300,6 @@ def _check_files(request: TablesRequest) -> str:
 
 def _rendered(
     outcome: Release[RegionTables],
-    planned: TablesPlan,
     written: Written,
     left: tuple[Fraction, ...] | None,
 ) -> str:
@@ -326,26 +326,9 @@ def _rendered(
         "left": None if left is None else [str(amount) for amount in left],
         "charge": provenance.charge,
     }
-    rows: list[tuple[str, object]] = [
-        ("guarantee", guarantee),
-        (
-            "tables",
-            f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
-        ),
-        *(("noise", line) for line in planned.noise),
-        *(("whole tables", words) for words in outcome.result.distances_in_words()),
-        (
-            "small cells",
-            "are biased, as in any table that is never below zero: ask `discreet query` for intervals",
-        ),
-    ]
-    rows += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
-    if left is not None:
-        rows.append(("budget left", ", ".join(str(amount) for amount in left)))
-    rows.append(("ledger", provenance.charge))
     return rendered(
         data,
-        facts(rows),
+        facts(public_facts(outcome, left)),
         as_json=written.as_json,
         command="counts",
         certificate=outcome.certificate,

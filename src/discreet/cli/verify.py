@@ -20,7 +20,7 @@ from discreet.cli.columns import (  # noqa: TC001 - Typer reads annotations at r
 )
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import Kinds, demanded
-from discreet.cli.options import Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import Json, Verbose, demand
 from discreet.cli.output import Status, emit, facts, proved
 from discreet.cli.row_judges import RowOptions, judge_folder, judge_rows
 from discreet.core.errors import InvalidProblemError
@@ -102,32 +102,9 @@ def verify(
             rich_help_panel=_ROWS,
         ),
     ] = None,
-    l_diversity: Annotated[
-        int | None,
-        typer.Option(
-            "--l-diversity",
-            metavar="L",
-            help="Short for --require NAME=distinct:L in each column of --sensitive.",
-            rich_help_panel=_ROWS,
-        ),
-    ] = None,
-    t_closeness: Annotated[
-        str | None,
-        typer.Option(
-            "--t-closeness",
-            metavar="T",
-            help="Short for --require NAME=closeness:T: the largest distance of a class's values from the table's.",
-            rich_help_panel=_ROWS,
-        ),
-    ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Short for --require NAME=alpha:SHARE: the largest share of a class that one value may have.",
-            rich_help_panel=_ROWS,
-        ),
-    ] = None,
+    l_diversity: Annotated[int | None, demand("--l-diversity", _ROWS)] = None,
+    t_closeness: Annotated[str | None, demand("--t-closeness", _ROWS)] = None,
+    alpha: Annotated[str | None, demand("--alpha", _ROWS)] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import at_least, at_most, bounds
+from discreet.core.printed import at_least, at_most, bounds, facts
 from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +39,7 @@ __all__ = [
     "Release",
     "Unproven",
     "digest_array",
+    "public_facts",
     "versions",
 ]
 
@@ -261,6 +262,12 @@ class Release(Generic[ResultT]):
     certificate: Certificate
     provenance: Provenance
 
+    def __str__(self) -> str:
+        checks = self.certificate.sentence
+        if not self.certificate.passed:
+            checks = f"{checks}\n\n{self.certificate}"
+        return f"{facts(public_facts(self))}\n\n{checks}"
+
     def _repr_html_(self) -> str:
         shown = getattr(self.result, "_repr_html_", None)
         return view(
@@ -374,6 +381,35 @@ class Unproven(Generic[ResultT]):
     def __post_init__(self) -> None:
         if not self.reason.strip():
             raise InvalidProblemError("reason", "why there is no guarantee", "nothing")
+
+
+def public_facts(
+    outcome: Release[Any] | Unproven[Any], budget_left: Sequence[object] | None = None
+) -> list[tuple[str, object]]:
+    """Return what a text about a release states, names with values: nothing that depends on how long it took.
+
+    Parameters
+    ----------
+    outcome
+        The release. Its result may have a method ``described(outcome)`` that returns such pairs.
+    budget_left
+        Amounts that the ledger has left, where it was charged.
+
+    Examples
+    --------
+    >>> public_facts(Unproven([3, 4], "the printed sensitivity is false", Provenance("as published")))
+    [('guarantee', 'none: the printed sensitivity is false'), ('method', 'as published')]
+    """
+    provenance = outcome.provenance
+    described = getattr(outcome.result, "described", None)
+    pairs = described(outcome) if callable(described) else [("method", provenance.method)]
+    pairs = [("guarantee", outcome.guarantee or f"none: {getattr(outcome, 'reason', '')}"), *pairs]
+    pairs += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
+    if budget_left is not None:
+        pairs.append(("budget left", ", ".join(map(str, budget_left))))
+    if provenance.charge:
+        pairs.append(("ledger", provenance.charge))
+    return pairs
 
 
 def _assumed(provenance: Provenance) -> str:

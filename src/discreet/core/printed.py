@@ -331,9 +331,17 @@ def _percent(value: Number, decimals: int, rounding: str) -> str:
     percent = 100 * Fraction(value)
     least = Fraction(1, 10**decimals)
     if 0 < percent < least:
-        return "above 0 %" if rounding == ROUND_FLOOR else f"below {estimate(least)} %"
+        return (
+            "above 0 %"
+            if rounding == ROUND_FLOOR
+            else f"below {_significant(least, 9, rounding)} %"
+        )
     if 100 - least < percent < 100:
-        return "below 100 %" if rounding == ROUND_CEILING else f"above {estimate(100 - least)} %"
+        return (
+            "below 100 %"
+            if rounding == ROUND_CEILING
+            else f"above {_significant(100 - least, 9, rounding)} %"
+        )
     return f"{_significant(percent, _size(percent) + 1 + decimals, rounding)} %"
 
 

@@ -17,7 +17,7 @@ from discreet.core.printed import in_columns, one_line
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
-from discreet.tables.columns import holds_numbers, is_prose, no_column
+from discreet.tables.columns import holds_numbers, no_column, unclear_columns
 from discreet.tables.frames import opened
 from discreet.tables.reading import read_rows
 from discreet.tables.taxonomies import read_taxonomy
@@ -200,7 +200,9 @@ def risk(
             source = _Source(rows, "against" if when == "before" else "table", engine)
             opened, head = source.open(show=show_columns)
             _check_columns(head, names, secret, show=show_columns)
-            warnings += _warnings(head, [name for name in names if name not in stated])
+            unstated = [name for name in names if name not in stated]
+            unclear = unclear_columns(head, unstated)
+            warnings += [f"quasi_identifiers: expected {one}, got {got}" for _, one, got in unclear]
             risks[when] = source.risk(opened, names, secret, people)
         elif engine != RowEngine():
             raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
@@ -261,15 +263,6 @@ def _check_columns(
         for name in listed:
             if name not in table.columns:
                 raise no_column(argument, name, table.columns, show=show)
-
-
-def _warnings(table: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401 - a frame of Polars
-    """Return a sentence for each column of free text."""
-    return [
-        f"{name} holds free text, by which nearly every row differs; leave it out of the quasi-identifiers"
-        for name in names
-        if str(table.schema[name]) == "String" and is_prose(table[name])
-    ]
 
 
 def _stated_attributes(

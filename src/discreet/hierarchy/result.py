@@ -12,6 +12,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.core.outcome import Release, Unproven
     from discreet.core.tree import Tree
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.problem import Frame
@@ -76,6 +77,18 @@ class RegionCounts:
     def __repr__(self) -> str:
         sizes = self.frame.sizes
         return f"RegionCounts(regions={self.frame.tree.n}, sizes={sizes[0]}..{sizes[-1]})"
+
+    def described(self, outcome: Release[Any] | Unproven[Any]) -> list[tuple[str, object]]:
+        """Return the facts that a text about a release states: its method, regions and sizes."""
+        frame = self.frame
+        return [
+            ("method", outcome.provenance.method),
+            ("regions", f"{frame.tree.n} on {frame.tree.depth + 1} levels"),
+            (
+                "sizes",
+                f"{frame.first_size} to {frame.max_size}, larger ones counted as the largest",
+            ),
+        ]
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
         """Lay the counts out as a tidy table: one row for each region and size.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -204,6 +203,7 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
+    from discreet.tables.columns import refuse_unclear
     from discreet.tables.contents import mark_table_verified
     from discreet.tables.frames import (
         left_out,
@@ -227,7 +227,6 @@ def anonymize(
         items_of(keep, "keep", "a list of columns"),
         items_of(drop, "drop", "a list of columns"),
     )
-    from_file = isinstance(table, str | Path)
     table = opened(table, "table")
     given = Given(
         guarantee.quasi_identifiers,
@@ -242,8 +241,7 @@ def anonymize(
     others = [name for name in names_of(whole) if name not in roles.drop]
     refuse_nested_cells(whole, others, "table")
     table = left_out(table, roles.drop)
-    if from_file:
-        attributes = _numbers_of(table, guarantee.quasi_identifiers, attributes)
+    refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
     alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
     demands = _demands(table, guarantee, models or {}, person)
@@ -363,31 +361,11 @@ def _public(people: Population | None) -> tuple[PublicInput, ...]:
     return (PublicInput("population", people.digest, "all people, of whom some are in the table"),)
 
 
-def _numbers_of(
-    table: Any,  # noqa: ANN401 - a frame of Polars
-    names: Sequence[str],
-    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None,
-) -> list[Attribute]:
-    """Add that columns of a file hold numbers, where all their cells do and none has a zero in front."""
-    from discreet.kanonymity.problem import Numeric
-    from discreet.tables.columns import holds_numbers
-
-    given: Any = attributes or ()
-    stated: list[Attribute] = list(given.values() if hasattr(given, "values") else given)
-    known = {attribute.name for attribute in stated}
-    dates = {name for name in names if _is_dates(table, name)}
-    return stated + [
-        Numeric(name)
-        for name in names
-        if name not in known and name not in dates and holds_numbers(table[name])
-    ]
-
-
-def _is_dates(table: Any, name: str) -> bool:  # noqa: ANN401 - as above
-    """Say whether a column looks like dates: a run of eight digits may be one."""
-    from discreet.tables.roles import look_of
-
-    return look_of(table, name).kind == "dates"
+def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN401 - as it came
+    """List the quasi-identifiers without an attribute; what is no attribute is refused where they are read."""
+    given = attributes.values() if hasattr(attributes, "values") else attributes
+    stated = {getattr(one, "name", None) for one in given or ()}
+    return [name for name in guarantee.quasi_identifiers if name not in stated]
 
 
 def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:

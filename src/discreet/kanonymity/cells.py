@@ -27,6 +27,7 @@ from discreet.kanonymity.problem import (
     Taxonomy,
 )
 from discreet.kanonymity.problem.native import Beyond, values_of_column
+from discreet.tables.columns import text_holds_numbers
 from discreet.tables.frames import rebuilt
 from discreet.tables.roles import look_of_column
 
@@ -60,7 +61,8 @@ def read_problem(
         The quasi-identifiers.
     attributes
         What kind of column some of them are. Others are numeric where they hold numbers, dates where they hold these,
-        and else sets of values; text of numbers is a set of values, since codes are written so.
+        and else sets of values. Text of numbers is numeric, whatever library or file it came from, but for text with a
+        zero in front, which is a code.
     loss
         See :class:`Problem`.
     """
@@ -89,12 +91,9 @@ def _kind_of(series: nw.Series[Any], name: str) -> Attribute:
     """Take numbers as numbers and dates as dates; a format that is not clear is refused where dates are read."""
     if series.dtype.is_numeric():
         return Numeric(name)
-    moments = series.dtype in (nw.Date, nw.Datetime)
-    return (
-        Dates(name)
-        if moments or look_of_column(series, name).kind == "dates"
-        else Categorical(name)
-    )
+    if series.dtype in (nw.Date, nw.Datetime) or look_of_column(series, name).kind == "dates":
+        return Dates(name)
+    return Numeric(name) if text_holds_numbers(series) else Categorical(name)
 
 
 def _whole(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[Any]:
@@ -104,9 +103,21 @@ def _whole(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[
     plain = (series.dtype.is_integer() and not wide) or series.dtype.is_float()
     if isinstance(attribute, Numeric) and plain and not series.is_null().any():
         found: NDArray[Any] = series.to_numpy()
-        if found.dtype.kind in "iuf":
+        if found.dtype.kind in "iu" or (found.dtype.kind == "f" and np.isfinite(found).all()):
             return found
-    return values_of(series, attribute)
+    values = values_of(series, attribute)
+    return _finite(attribute.name, values) if isinstance(attribute, Numeric | Rounded) else values
+
+
+def _finite(name: str, values: list[Any]) -> list[Any]:
+    """Read NaN as a missing value, and refuse infinite numbers by their row."""
+    for row, value in enumerate(values):
+        if isinstance(value, float | np.floating) and not np.isfinite(value):
+            if not np.isnan(value):
+                expected = "finite numbers; mend the row, or leave the column out"
+                raise InvalidProblemError(name, expected, f"an infinite one in row {row + 1}")
+            values[row] = None
+    return values
 
 
 def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:

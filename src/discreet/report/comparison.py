@@ -9,9 +9,9 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.statements import state
 from discreet.evaluate.comparison import best_lower
-from discreet.plot import Curve, plot_frontier
+from discreet.plot import Curve
 from discreet.plot.measures import plot_points
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import frontier_svg, inline_svg, new_figure
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
@@ -62,13 +62,8 @@ def chapter(
     """
     if not entries:
         raise InvalidProblemError("entries", "one entry or more", "none")
-    curves = _curves(entries)
-    figure = ""
-    if curves:
-        drawn = new_figure(4.9, 3.6)
-        plot_frontier(curves, unit=unit, loss_unit=loss_unit, ax=drawn.add_subplot())
-        names = ", ".join(curve.label for curve in curves)
-        figure = inline_svg(drawn, label=f"Expected loss against epsilon: {names}", salt=anchor)
+    about, axes = "Expected loss against epsilon", {"unit": unit, "loss_unit": loss_unit}
+    figure = frontier_svg(_curves(entries), about, anchor, **axes)
     body = render_template(
         "comparison.html",
         title=title,

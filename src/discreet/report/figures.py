@@ -8,9 +8,13 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.figure import Figure
 
-__all__ = ["inline_svg", "new_figure"]
+    from discreet.plot import Curve
+
+__all__ = ["frontier_svg", "inline_svg", "new_figure"]
 
 
 _NAMES = {
@@ -34,6 +38,30 @@ def new_figure(width: float = 4.9, height: float = 3.3) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def frontier_svg(curves: Sequence[Curve], about: str, salt: str, **axes: str) -> str:
+    """Draw curves of loss, or of another quantity, over a parameter; empty without curves.
+
+    Parameters
+    ----------
+    curves
+        What is drawn.
+    about
+        What the figure is about, for readers who do not see it.
+    salt
+        As for :func:`inline_svg`.
+    **axes
+        Names of the axes and their units, as for :func:`discreet.plot.plot_frontier`.
+    """
+    from discreet.plot import plot_frontier
+
+    if not curves:
+        return ""
+    figure = new_figure(5.2, 3.9)
+    plot_frontier(curves, ax=figure.add_subplot(), **axes)
+    names = ", ".join(curve.label for curve in curves)
+    return inline_svg(figure, label=f"{about}: {names}", salt=salt)
 
 
 def inline_svg(figure: Figure, *, label: str, salt: str) -> str:

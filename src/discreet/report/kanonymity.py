@@ -19,10 +19,10 @@ from discreet.kanonymity.problem import (
     Prefixes,
     Rounded,
 )
-from discreet.plot import Curve, plot_frontier
+from discreet.plot import Curve
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import frontier_svg
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
@@ -174,10 +174,6 @@ def _kind(attribute: Attribute) -> str:
 
 
 def _figure(curves: Sequence[LossCurve], anchor: str) -> str:
-    if not curves:
-        return ""
-    figure = new_figure(5.2, 3.9)
     lines = [Curve(curve.label, curve.ks, curve.losses, curve.role) for curve in curves]
-    plot_frontier(lines, parameter="k", quantity="mean loss of a cell", ax=figure.add_subplot())
-    names = ", ".join(curve.label for curve in curves)
-    return inline_svg(figure, label=f"mean loss against k: {names}", salt=anchor)
+    axes = {"parameter": "k", "quantity": "mean loss of a cell"}
+    return frontier_svg(lines, "mean loss against k", anchor, **axes)

@@ -13,10 +13,9 @@ from discreet.core import printed
 from discreet.core.exact import to_fraction
 from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
-from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import frontier_svg
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import QUICK, try_design
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
+    from discreet.plot import Curve
     from discreet.report.maps import MapView
 
 __all__ = ["Bar", "chapter"]
@@ -142,7 +142,7 @@ def chapter(
     """
     problem, guarantee = design.problem, design.guarantee
     noun = "secret" if _places(design, loss_unit) is None else "place"
-    least = _nearest(problem)
+    least, axes = _nearest(problem), {"unit": guarantee.unit, "loss_unit": loss_unit}
     compared = published_losses(problem, guarantee) if baselines is None else list(baselines)
     body = render_template(
         "metricdp.html",
@@ -164,7 +164,7 @@ def chapter(
         stronger=[label for label, _ in compared if label == "planar Laplace"]
         if guarantee.radius
         else [],
-        frontier=_frontier(curves, guarantee.unit, loss_unit, anchor),
+        frontier=frontier_svg(curves, "Expected loss against epsilon", anchor, **axes),
         curves_note=curves_note,
         ladder=_ladder(guarantee, least),
         reports=_REPORTS,
@@ -342,15 +342,6 @@ def _cost(
             text += f" The best of the others shown here, {label}, loses {printed.estimate(loss, 3, loss_unit)}"
             text += f": this one saves {printed.share_at_least(saved, 0)} of that."
     return text
-
-
-def _frontier(curves: Sequence[Curve], unit: str, loss_unit: str, anchor: str) -> str:
-    if not curves:
-        return ""
-    figure = new_figure()
-    plot_frontier(curves, unit=unit, loss_unit=loss_unit, ax=figure.add_subplot())
-    names = ", ".join(curve.label for curve in curves)
-    return inline_svg(figure, label=f"Expected loss against epsilon: {names}", salt=anchor)
 
 
 def _numbers(

@@ -15,10 +15,9 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.statements import state
-from discreet.plot import Curve, plot_frontier
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import frontier_svg
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Release
     from discreet.evaluate.attack.finding import Attacked
     from discreet.evaluate.audit.audit import Audit
+    from discreet.plot import Curve
     from discreet.submodular.problem import Selection
 
 __all__ = ["Ground", "chapter"]
@@ -144,7 +144,7 @@ def chapter(
         chosen=labels,
         n_elements=selection.statement.n_elements,
         map=None if ground is None else _map(ground, selection),
-        figure=_figure(curves, value_name, anchor),
+        figure=frontier_svg(curves, f"{value_name} against epsilon", anchor, quantity=value_name),
         curves_note=curves_note,
         how=_how(release),
         lines=[
@@ -250,12 +250,3 @@ def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
 def _dots(points: NDArray[np.float64]) -> str:
     """Draw points as strokes of length 0: round caps make them discs."""
     return "".join(f"M{printed.position(x)} {printed.position(y)}h0" for x, y in points.tolist())
-
-
-def _figure(curves: Sequence[Curve], value_name: str, anchor: str) -> str:
-    if not curves:
-        return ""
-    figure = new_figure(5.2, 3.9)
-    plot_frontier(curves, quantity=value_name, ax=figure.add_subplot())
-    names = ", ".join(curve.label for curve in curves)
-    return inline_svg(figure, label=f"{value_name} against epsilon: {names}", salt=anchor)

@@ -42,6 +42,8 @@ _PUBLIC: Limit = (
     "That what is listed as public is public.",
     "Anyone who took one of the inputs below from private data has told it.",
 )
+_UNPROVED: Limit = ("That little is lost.", "A lower bound is stated without its proof.")
+_REPORTS = (_SAMPLED, _ONCE, _PUBLIC)
 _DRAWN: Limit = (
     "That chance was drawn as stated.",
     "No table shows how it was made. What was checked is that the noise of its record pays for the guarantee.",
@@ -92,10 +94,8 @@ _EVERY_POINT: tuple[Limit, ...] = (
         "Points outside.",
         "They are moved to the region's border; beyond its reach nothing is reported.",
     ),
-    ("That little is lost.", "A lower bound is stated without its proof."),
-    _SAMPLED,
-    _ONCE,
-    _PUBLIC,
+    _UNPROVED,
+    *_REPORTS,
 )
 
 KINDS: Mapping[str, _Kind] = {
@@ -104,7 +104,7 @@ KINDS: Mapping[str, _Kind] = {
         "A channel says with which chance each secret gives each report. For each two secrets that the guarantee "
         "binds, and each report, the two chances were compared as the whole numbers that are stored and drawn from. "
         "Nothing was rounded in favor of the claim.",
-        (_SAMPLED, _ONCE, _PUBLIC),
+        _REPORTS,
         _ALONE,
     ),
     "anchored": _Kind(
@@ -112,12 +112,7 @@ KINDS: Mapping[str, _Kind] = {
         "The weights of this channel follow from a few stored integers. It was checked that the factors of which they "
         "are made are right, that what rounding could spoil is made good, and that weights written one by one, and the "
         "totals of rows, keep what is promised.",
-        (
-            ("That little is lost.", "Such a file states no loss and no bound."),
-            _SAMPLED,
-            _ONCE,
-            _PUBLIC,
-        ),
+        (("That little is lost.", "Such a file states no loss and no bound."), *_REPORTS),
         f"{_ALONE} Beyond 5120 secrets it says that it does not check this kind.",
     ),
     "choice": _Kind(
@@ -136,14 +131,7 @@ KINDS: Mapping[str, _Kind] = {
         "A client computes from this file with which chance it reports each place. For each two places that the "
         "guarantee binds, and each report, these chances were compared as whole numbers, the same that a client draws "
         "from.",
-        (
-            _SERVED,
-            _SNAPPED,
-            ("That little is lost.", "A lower bound is stated without its proof."),
-            _SAMPLED,
-            _ONCE,
-            _PUBLIC,
-        ),
+        (_SERVED, _SNAPPED, _UNPROVED, *_REPORTS),
     ),
     "lattice-mechanism": _Kind(
         "the mechanism of a location service, for every point",

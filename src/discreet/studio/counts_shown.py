@@ -47,16 +47,14 @@ def describe_release(release: Release[RegionCounts]) -> dict[str, Any]:
     dict
         What the template ``counts_result.html`` names besides what all publications do.
     """
-    result, provenance = release.result, release.provenance
+    result, assumed = release.result, release.provenance.assumed_public
     frame = result.frame
     return {
-        "method": provenance.method,
+        "method": release.provenance.method,
         "public_units": frame.units == "public",
         "max_size": frame.max_size,
-        "assumed": [(public.name, public.description) for public in provenance.assumed_public],
-        "declared": any(
-            public.name.startswith("declaration") for public in provenance.assumed_public
-        ),
+        "assumed": [(public.name, public.description) for public in assumed],
+        "declared": any(public.name.startswith("declaration") for public in assumed),
         "adds_up": {check.name for check in release.certificate.checks} >= _WHOLE_AND_SUMS,
         "levels": _levels(result),
         "sizes": _sizes(result),

@@ -20,6 +20,7 @@ from discreet.kanonymity.problem import (
     Taxonomy,
 )
 from discreet.studio.outlines import read_outline
+from discreet.tables.columns import refuse_unclear
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,12 +104,8 @@ def _attribute(
 ) -> Attribute:
     name, kind = column.name, form.get(f"kind-{at}", "")
     weight = number_of(form, f"weight-{at}", f"Weight of {name}", default=1.0)
-    if column.free_text and kind != "taxonomy":
-        expected = (
-            "values that persons share; it holds free text, where nearly every row says something else: leave it out, "
-            "or put its values into groups"
-        )
-        raise InvalidProblemError(name, expected, "free text")
+    if kind not in ("taxonomy", "prefix"):
+        refuse_unclear(table, [name], name)
     if kind == "numeric":
         return Numeric(name, weight)
     if kind == "categorical":

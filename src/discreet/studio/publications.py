@@ -78,11 +78,9 @@ def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
         raise InvalidProblemError("Privacy", "a choice of epsilon or rho", "none")
     promise = read_promise({**form, "amount": AMOUNTS[notion][0]}, layout.neighbors)
     planned = COUNTS.plan(workspace.folder, layout, promise)
-    each = (
-        1
-        if planned.frame.units == "public"
-        else whole_of(form, "each", "Units in a lowest region", least=1)
-    )
+    each = 1
+    if planned.frame.units != "public":
+        each = whole_of(form, "each", "Units in a lowest region", least=1)
     # From the public facts alone: no table goes to the other process.
     bare = plan(planned.frame, promise.guarantee, method=promise.method, levels=promise.levels)
     return Costs(bare, notion, each)

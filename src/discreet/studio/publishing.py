@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["LIST", "PRIVATE", "FormLayout", "Publication", "Publish", "describe_promise"]
+__all__ = ["LIST", "PRIVATE", "FormLayout", "Publication", "Publish"]
 
 PRIVATE = "private.parquet"
 """The private table in the page's folder."""
@@ -173,16 +173,11 @@ class Publish:
             (file, what) for file, what in publication.downloads.items() if (place / file).is_file()
         ]
         book = look(Path(self.ledger), self.dataset)
-        shown = {**describe_promise(made), **publication.show(made, planned)}
-        return {**shown, "files": downloads, "book": book, "release": self.release}
-
-
-def describe_promise(made: Any) -> dict[str, Any]:  # noqa: ANN401 - a Release of any result
-    """Lay out what a release promises, and its checks."""
-    return {
-        "promise": promise_about_a_person(made.guarantee),
-        "checks": [
-            tuple(check[name] for name in ("name", "detail", "residual", "limit", "passed"))
-            for check in proof_of(made.certificate)["checks"]
-        ],
-    }
+        return {
+            "promise": promise_about_a_person(made.guarantee),
+            "checks": proof_of(made.certificate)["checks"],
+            **publication.show(made, planned),
+            "files": downloads,
+            "book": book,
+            "release": self.release,
+        }

@@ -6,7 +6,6 @@ No message holds a value of the table.
 from __future__ import annotations
 
 import codecs
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
@@ -14,18 +13,11 @@ from discreet.artefact.rooms import make_private
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import holds_numbers, is_prose
-from discreet.tables.dialect import UTF16, first_ragged, foreign, mark_of, names_in, repeated
+from discreet.tables.dialect import UTF16, look
 from discreet.tables.looks import Look
-from discreet.tables.parsing import read, reader_errors
+from discreet.tables.reading import read_rows
 from discreet.tables.roles import look_of
-from discreet.tables.sizes import (
-    in_words,
-    parquet_size,
-    refuse_killers,
-    refuse_large,
-    refuse_long_text,
-)
-from discreet.tables.validate import refuse_nested, refuse_times
+from discreet.tables.sizes import in_words, parquet_size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +50,6 @@ ENCODINGS = {
 }
 
 _FILE = "The file"
-_THIS = "this one"
 _LARGE = (
     f"{printed.count(MOST_ROWS)} rows or fewer; a larger one goes through `discreet anonymize FILE -k K --quasi A,B "
     "--memory 4GB -o OUT` on the command line"
@@ -69,8 +60,6 @@ _FITS = (
 )
 _PIECE = 1 << 20
 _PREVIEWED = 5
-_HEAD = 20
-"""Lines by which a delimiter is recognized."""
 
 
 @final
@@ -155,29 +144,30 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
     ('2 rows and 2 columns, in UTF-8, separated by semicolon.', (2, 2))
     """
     with path.open("rb") as file:
-        head = file.read(_PIECE)
-    if not head.removeprefix(codecs.BOM_UTF8).strip():
-        raise InvalidProblemError(_FILE, "a table with a line of names and rows", "an empty file")
-    parquet = head.startswith(b"PAR1")
-    if parquet or name.lower().endswith(".parquet"):
-        return _parquet(path)
-    what = foreign(head)
-    if what:
-        raise InvalidProblemError(_FILE, "a CSV or Parquet file", what)
-    copy = path.with_name(f"{path.name}-text")
-    try:
-        text, used = _decoded(path, copy, encoding)
-        return _text(text, used, delimiter, chosen=bool(encoding))
-    finally:
-        copy.unlink(missing_ok=True)
-
-
-def _text(path: Path, used: str, delimiter: str, *, chosen: bool) -> Upload:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        mark = delimiter or mark_of(file.read(200_000).splitlines()[:_HEAD])
-    if mark not in DELIMITERS:
+        parquet = file.read(4) == b"PAR1" or name.lower().endswith(".parquet")
+    if delimiter not in DELIMITERS:
         raise InvalidProblemError("Delimiter", "one of the list", "another")
-    table = _csv(path, mark)
+    # The library goes by the ending of a name.
+    place = path.with_name(f"{path.name}-table{'.parquet' if parquet else '.csv'}")
+    try:
+        used = "" if parquet else _decoded(path, place, encoding)
+        if parquet:
+            place.hardlink_to(path)
+            _refuse_many_rows(place)
+        try:
+            table = read_rows(str(place), _FILE, mark=delimiter, unknown=True)
+        except InvalidProblemError as error:
+            got = str(error.got).replace(str(place), name)
+            raise InvalidProblemError(error.field, error.expected, got) from None
+        _check_shape(table)
+        if parquet:
+            return Upload(table, f"{_shape(table)}, Parquet.", ())
+        return _text(table, used, delimiter or look(str(place), _FILE), chosen=bool(encoding))
+    finally:
+        place.unlink(missing_ok=True)
+
+
+def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool) -> Upload:
     notices = []
     if table.width == 1:
         notices.append(
@@ -191,6 +181,15 @@ def _text(path: Path, used: str, delimiter: str, *, chosen: bool) -> Upload:
         )
     how = f"{_shape(table)}, in {ENCODINGS[used]}, separated by {DELIMITERS[mark]}."
     return Upload(table, how, tuple(notices))
+
+
+def _refuse_many_rows(path: Path) -> None:
+    """Refuse a Parquet file that says of itself that it has too many rows or takes too much memory."""
+    size = parquet_size(path)
+    if size is not None:
+        if size.rows > MOST_ROWS:
+            raise InvalidProblemError(_FILE, _LARGE, "a larger one")
+        size.refuse_beyond(MOST_MEMORY, _FILE, _FITS)
 
 
 def describe(table: pl.DataFrame) -> list[ColumnSummary]:
@@ -226,28 +225,8 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
     )
 
 
-def _parquet(path: Path) -> Upload:
-    # What the file says of itself is read by Arrow; Polars sees it in a child process first.
-    size = parquet_size(path)
-    if size is not None:
-        if size.rows > MOST_ROWS:
-            raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-        size.refuse_beyond(MOST_MEMORY, _FILE, _FITS)
-    refuse_killers(str(path), "", _FILE, unknown=True, shown=_THIS)
-    try:
-        table = read(path, "")
-    except reader_errors(OSError):
-        expected = "a whole Parquet file, or a CSV file whose name ends in .csv"
-        raise InvalidProblemError(_FILE, expected, "one that cannot be read as Parquet") from None
-    refuse_nested(table, _FILE)
-    refuse_times(table, _FILE)
-    _check_shape(table)
-    refuse_long_text(table, MOST_MEMORY, _FILE, _FITS)
-    return Upload(table, f"{_shape(table)}, Parquet.", ())
-
-
-def _decoded(path: Path, copy: Path, encoding: str) -> tuple[Path, str]:
-    """Give a file in UTF-8, which may be the one that came, and the encoding of the one that came."""
+def _decoded(path: Path, copy: Path, encoding: str) -> str:
+    """Write a file in UTF-8 to `copy`, and return the encoding of the one that came."""
     if encoding and encoding not in ENCODINGS:
         raise InvalidProblemError("Encoding", "one of the list", "another")
     with path.open("rb") as file:
@@ -255,74 +234,32 @@ def _decoded(path: Path, copy: Path, encoding: str) -> tuple[Path, str]:
     tried = [encoding] if encoding else ["utf-16"] if marked else ["utf-8-sig", "cp1252"]
     for one in tried:
         try:
-            _copy_text(path, copy if one != "utf-8-sig" else None, one)
+            _copy_text(path, copy, one)
         except UnicodeError:
             continue
-        return (path if one == "utf-8-sig" else copy), one
+        return one
     expected = "text in the encoding that is chosen; choose another one above, or save the table as CSV in UTF-8"
     raise InvalidProblemError(_FILE, expected, "bytes that are no such text")
 
 
-def _copy_text(path: Path, copy: Path | None, encoding: str) -> None:
-    """Decode a file piece by piece, into another one if it is named; refuse what holds no lines, or too many."""
+def _copy_text(path: Path, copy: Path, encoding: str) -> None:
+    """Decode a file piece by piece into another one; refuse one of too many lines."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    lines = returns = 0
-    with (
-        path.open("rb") as file,
-        nullcontext() if copy is None else make_private(copy).open("wb") as out,
-    ):
+    lines = 0
+    copy.unlink(missing_ok=True)
+    with path.open("rb") as file, make_private(copy).open("wb") as out:
         while True:
             piece = file.read(_PIECE)
             text = decoder.decode(piece, final=not piece)
-            if "\0" in text:
-                raise UnicodeError("a zero byte")
-            lines, returns = lines + text.count("\n"), returns + text.count("\r")
+            lines += text.count("\n")
             if lines > MOST_ROWS + 1:
                 raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-            if out is not None:
-                out.write(text.encode())
+            out.write(text.encode())
             if not piece:
                 break
-    if returns and not lines:
-        expected = "lines that end in a line feed; open it in an editor and save it anew"
-        raise InvalidProblemError(_FILE, expected, "carriage returns alone")
-
-
-def _csv(path: Path, mark: str) -> pl.DataFrame:
-    with path.open(encoding="utf-8-sig") as file:
-        first = file.readline(_PIECE)
-    if not first.strip():
-        raise InvalidProblemError(_FILE, "the names of the columns in its first line", "none")
-    again = repeated(names_in(path, mark))
-    refuse_large(path, mark, MOST_MEMORY, _FILE, _FITS)
-    refuse_killers(str(path), mark, _FILE, shown=_THIS)
-    try:
-        table = read(path, mark)
-    except reader_errors():
-        # What the reader says may quote a row.
-        raise _ragged(first_ragged(path, mark), mark) from None
-    if again:
-        raise InvalidProblemError(_FILE, "different names in its first line; rename one", again)
-    _check_shape(table)
-    if table.width > 1 and table[:, -1].has_nulls():
-        # A row that is too short, or empty, reads as one with missing values.
-        found = first_ragged(path, mark)
-        if found:
-            raise _ragged(found, mark)
-    return table
-
-
-def _ragged(found: str, mark: str) -> InvalidProblemError:
-    expected = (
-        f"as many cells in each row as in the first line, with {DELIMITERS[mark]} as the delimiter; choose another "
-        "delimiter above, or mend the row: close each quote, and double one within a cell"
-    )
-    return InvalidProblemError(_FILE, expected, found or "a row that cannot be divided into cells")
 
 
 def _check_shape(table: pl.DataFrame) -> None:
-    if not table.height:
-        raise InvalidProblemError(_FILE, "rows below the line of names", "none")
     if table.height > MOST_ROWS:
         raise InvalidProblemError(_FILE, _LARGE, "a larger one")
     if table.width > MOST_COLUMNS:

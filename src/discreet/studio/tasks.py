@@ -204,23 +204,16 @@ class Anonymize:
         made = replace(made, table=made.table.drop(mark), provenance=self._stated(made.provenance))
         save_anonymous(made, Path(self.folder, WRITTEN), self.attributes)
         tell({"text": "Attacking it with the rows that it was made of."})
-        found, shown = made.diagnostics, risk(made.table, names, sensitive=self.sensitive)
+        shown = risk(made.table, names, sensitive=self.sensitive)
         rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN]
         columns = [name for name in table.columns if name in (*names, *self.sensitive)]
         before, after = table.select(columns), made.table.select(columns)
         return {
+            **vars(made.diagnostics),
             "stopped": stopped,
             "guarantee": str(made.guarantee),
             "checks": [check.to_dict() for check in made.certificate.checks],
-            "mean_loss": found.mean_loss,
-            "loss": found.information_loss,
-            "lower": found.lower,
-            "gap": found.gap,
-            "optimal": found.optimal,
             "bound": made.bound_in_words(),
-            "method": found.method,
-            "suppressed": found.suppressed,
-            "seconds": found.seconds,
             "risk": shown,
             "was": risk(table, names, sensitive=self.sensitive),
             "sizes": sizes_of(classes_of(made.table, names).sizes),

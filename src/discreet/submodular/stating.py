@@ -12,6 +12,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.printed import estimate
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.methods.algorithm_3 import Algorithm3
 from discreet.submodular.methods.subsampled import Subsampled
@@ -109,7 +110,7 @@ def choose_method(
     draws = sampled.plan(statement, matroid, guarantee)
     kept = to_fraction(draws.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
     signal = -math.expm1(-float(kept)) * float(draws.coefficient or 0)
-    facts = f"{signal:.3g} a record on a secret subsample, {float(direct):.3g} on all records"
+    facts = f"{estimate(signal, 3)} a record on a secret subsample, {estimate(direct, 3)} on all records"
     if signal > float(direct):
         return sampled, f"Signal of a draw: {facts}; the subsample's does not shrink with the rank."
     return greedy, f"Signal of a draw: {facts}."

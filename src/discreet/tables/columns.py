@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -25,16 +25,23 @@ if TYPE_CHECKING:
 __all__ = [
     "columns_at",
     "columns_of",
-    "has_decimal_commas",
+    "has_commas_in_numbers",
     "holds_numbers",
     "is_prose",
     "labels_of",
     "no_column",
     "numbers_of",
+    "refuse_unclear",
     "refuse_unnamed",
+    "text_holds_numbers",
+    "unclear_columns",
 ]
 
-_NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+_NUMBER = (
+    r"^\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[iI]nf(?:inity)?|INF|NaN|nan|NAN)\s*$"
+)
+"""A number as programs write it; infinite ones are refused where numbers are read, and NaN is a missing value."""
+
 _CODE = r"^\s*[+-]?0\d"
 """A zero in front makes it a code such as a postal one, which is no number."""
 
@@ -153,17 +160,30 @@ def holds_numbers(column: pl.Series) -> bool:
     cells = cells.filter(cells.str.strip_chars() != "")
     if not len(cells):
         return False
-    return bool(cells.str.contains(_NUMBER).all() and not cells.str.contains(_CODE).any())
+    numbers = cells.str.contains(_NUMBER).all() and not cells.str.contains(_CODE).any()
+    return bool(numbers and cells.str.contains(r"\d").any())
 
 
-def has_decimal_commas(column: pl.Series) -> bool:
-    """Say whether a column is text of which each cell that is not empty is a number, some with a comma for a point.
+def text_holds_numbers(series: Any) -> bool:  # noqa: ANN401 - a series of Narwhals
+    """Test whether a column of text of any library holds numbers, as :func:`holds_numbers` does."""
+    import narwhals as nw
+
+    cells = series.drop_nulls() if series.dtype == nw.String else None
+    if cells is None:
+        return False
+    cells = cells.filter(cells.str.strip_chars() != "")
+    numbers = cells.str.contains(_NUMBER) & ~cells.str.contains(_CODE)
+    return bool(numbers.all() and cells.str.contains(r"\d").any())
+
+
+def has_commas_in_numbers(column: pl.Series) -> bool:
+    """Test whether a column is text of which each cell is a number, some with commas for decimals or thousands.
 
     Examples
     --------
     >>> import polars as pl
-    >>> has_decimal_commas(pl.Series(["1,85", "2", None])), has_decimal_commas(pl.Series(["1.85", "2"]))
-    (True, False)
+    >>> [has_commas_in_numbers(pl.Series(cells)) for cells in (["1,85", "2", None], ["1,000,000"], ["1.85", "2"])]
+    [True, True, False]
     """
     import polars as pl
 
@@ -171,12 +191,50 @@ def has_decimal_commas(column: pl.Series) -> bool:
         return False
     cells = column.drop_nulls().str.strip_chars()
     cells = cells.filter(cells != "")
-    commas = cells.str.count_matches(",", literal=True)
-    if not len(cells) or commas.max() != 1:
+    if not len(cells) or not cells.str.contains(",", literal=True).any():
         return False
-    return holds_numbers(cells.str.replace(",", ".", literal=True)) or bool(
-        cells.str.contains(r"^[+-]?\d+,\d+$").all()
-    )
+    number = r"^[+-]?(\d+(,\d+)?(\.\d*)?|\d*[.,]\d+|\d{1,3}(,\d{3})+(\.\d*)?)([eE][+-]?\d+)?$"
+    return bool(cells.str.contains(number).all())
+
+
+def unclear_columns(table: Any, names: Sequence[str]) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401 - a dataframe of any library
+    """Yield the columns of text that no attribute makes clear: name, what is expected, what came.
+
+    Prose makes nearly every row different, and a number with a comma would be a value of its own, near to no other.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"note": [f"came in at {hour} with a cough" for hour in range(9)], "cm": ["1,5"] * 9})
+    >>> [(name, got) for name, _, got in unclear_columns(table, ["note", "cm"])]
+    [('note', 'free text in note'), ('cm', 'numbers with commas in cm')]
+    """
+    import narwhals as nw
+    import polars as pl
+
+    frame = nw.from_native(table, eager_only=True)
+    for name in names:
+        if name not in frame.columns or frame[name].dtype != nw.String:
+            continue
+        cells = pl.Series(frame[name].to_polars())
+        if is_prose(cells):
+            expected = f"values that persons share; leave {name} out, or put its values into groups by a taxonomy"
+            yield name, f"{expected} (or into one set, as categorical)", f"free text in {name}"
+        elif has_commas_in_numbers(cells):
+            expected = f"numbers such as 1.5 or 1000; mend {name}, or state that it is categorical, without order"
+            yield name, expected, f"numbers with commas in {name}"
+
+
+def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noqa: ANN401 - as above
+    """Refuse free text and commas in numbers among quasi-identifiers of which nothing was stated.
+
+    Raises
+    ------
+    InvalidProblemError
+        With the name of the column, and `field` for what named it.
+    """
+    for _, expected, got in unclear_columns(table, names):
+        raise InvalidProblemError(field, expected, got)
 
 
 def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
@@ -195,7 +253,7 @@ def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.floa
     if not series.dtype.is_numeric():
         got = str(series.dtype)
         if series.dtype == pl.String:
-            got = "numbers with decimal commas" if has_decimal_commas(series) else "text"
+            got = "numbers with commas" if has_commas_in_numbers(series) else "text"
         raise InvalidProblemError(argument, f"numbers such as 1.5 in column {name}", got)
     values = np.array(series.cast(float).fill_null(float("nan")).to_list(), dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(values))

@@ -40,7 +40,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from discreet.tables.frames import Table
+    Table = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 __all__ = [
     "check_types",

@@ -27,7 +27,12 @@ PUBLIC_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 
 
 def read_rows(
-    path: str, argument: str, *, unknown: bool = False, show_columns: bool = False
+    path: str,
+    argument: str,
+    *,
+    mark: str | None = None,
+    unknown: bool = False,
+    show_columns: bool = False,
 ) -> pl.DataFrame:
     """Read microdata: a CSV file as text, cell by cell as it stands there, or a Parquet file.
 
@@ -37,6 +42,8 @@ def read_rows(
         The file. CSV may be separated by commas, semicolons, tabs or bars, and start with a byte-order mark.
     argument
         The argument that named it.
+    mark
+        What separates the cells of a CSV file; recognized by default.
     unknown
         Whether its origin is unknown, see :func:`~discreet.tables.sizes.refuse_killers`.
     show_columns
@@ -49,7 +56,8 @@ def read_rows(
         takes more than half of the memory, or with dates that are none. The message says what to do, and holds nothing
         of the rows.
     """
-    mark = look(path, argument)
+    recognized = look(path, argument)
+    mark = mark if mark and recognized else recognized
     most = allowed()
     fits = (
         f"a table of at most {in_words(most)} once it is read, half of the memory that there is; leave columns out, or "

@@ -94,17 +94,16 @@ _NOTES = (
         "windows of the paper's footnote need minutes at epsilon 1 and terabytes at 0.1 (item windows)."
     ),
     (
-        "M_H^r and M_c^r are solved properly here. The printed rows (40.7 thousand at level 1, flat in epsilon) "
-        "cannot come from rounding, which moves each of a thousand cells by at most a half; they have the marks "
-        "of a program that was not centered and a solver that stopped."
+        "The printed rows of M_H^r and M_c^r do not fall with epsilon at level 1 (E7), where rounding moves each of "
+        "a thousand cells by at most a half. Why is not known."
     ),
     (
         "M_c^ch runs with the published noise and has no guarantee: its real epsilon is the stated one times the "
         "number of regions over that of levels. With noise for what it does (m-c-ch-calibrated) it is of no use."
     ),
     (
-        "The taxi columns of the paper are impossible as described: with G = 13,282 groups no level can have an "
-        "error beyond 2 G = 26.6 thousand, and up to 9,157 thousand is printed."
+        "With G = 13,282 groups at each level no error can be beyond 2 G = 26.6 thousand, and up to 9,157 thousand "
+        "is printed: the paper's taxi columns are those of another unit (E8)."
     ),
     "Sizes run from 0 here, since units are public: one more cell a region, whose true count is 0.",
     "bottom-up-cumulative spends the whole budget on the lowest level.",

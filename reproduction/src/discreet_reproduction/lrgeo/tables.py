@@ -102,7 +102,7 @@ def table2(run: Run) -> Experiment:
             (
                 "epsilon x spacing 12 is the paper's regime: neighbors may differ by a factor of "
                 "160,000 and the true place "
-                "is reported nearly always. Costs of 0.3 to 0.8 km can't come from its formulas there (D1)."
+                "is reported nearly always. Costs of 0.3 to 0.8 km do not come out (D1)."
             ),
             (
                 "Cost of a published method is that of the rows that its users sample from. Violated pairs are among "

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import at_most
 from discreet.core.spaces.lengths import DENSE_LIMIT
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def read_features(
             f"distances of at most {_LARGEST_STRETCH} times those on the ground; type {_TO_METERS}, "
             "or leave plane=True out"
         )
-        raise InvalidProblemError("plane", expected, f"up to {at_most(stretch, 4)} times")
+        raise InvalidProblemError("plane", expected, f"up to {printed.at_most(stretch, 4)} times")
     return meters / (stretch * _FACTORS[unit]), metric or "euclidean"
 
 

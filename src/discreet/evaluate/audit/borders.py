@@ -158,7 +158,7 @@ def _log(ratio: Fraction) -> float:
 def _audit(claim: MetricDP, worst: float, violated: int, count: int, where: str) -> Audit:
     infinite = math.isinf(worst)
     lower = math.inf if infinite else float_floor(Fraction(worst) * claim.epsilon)
-    said = f"{violated:,} of {count:,} pairs of points break the promise" if violated else ""
+    said = f"{violated} of {count} pairs of points break the promise" if violated else ""
     return Audit(
         claim,
         "exact",

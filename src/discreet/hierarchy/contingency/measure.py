@@ -42,7 +42,14 @@ if TYPE_CHECKING:
     DPForPersons = PureDP | ZeroConcentratedDP
     Scales = Mapping[Marginal, tuple[Fraction | None, ...]]
 
-__all__ = ["MeasuredTables", "marginal_scales", "measure", "moved_by_person", "variance_of"]
+__all__ = [
+    "MeasuredTables",
+    "marginal_scales",
+    "measure",
+    "moved_by_person",
+    "noise_in_words",
+    "variance_of",
+]
 
 RELATIONS = ("add-remove-person", "replace-person")
 """The neighboring relations for which the sensitivities are proved."""
@@ -133,6 +140,32 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
             scales.append(moved / (norm * share * amount) if share and moved else None)
         found[marginal] = tuple(scales)
     return MappingProxyType(found)
+
+
+def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...]:
+    """State the noise of each level and marginal, the root first."""
+    domain = frame.domain
+    law = (
+        "Laplace noise of scale" if isinstance(guarantee, PureDP) else "Gaussian noise of variance"
+    )
+    scales = marginal_scales(frame, guarantee)
+    there = set(frame.strata.tolist())
+    found = []
+    for level in range(frame.tree.depth + 1):
+        for q in frame.marginals:
+            told = dict.fromkeys(
+                str(scales[q][stratum])
+                for stratum in (2 * level, 2 * level + 1)
+                if stratum in there and scales[q][stratum] is not None
+            )
+            entries = domain.size_of(q)
+            named = f"level {level + 1}, {domain.name(q)} ({entries} {'entry' if entries == 1 else 'entries'})"
+            if not told:
+                found.append(f"{named}: not measured")
+                continue
+            words = " (lowest regions: ".join(told) + ")" * (len(told) > 1)
+            found.append(f"{named}: {law} {words}, {frame.shares[q][level]} of the budget")
+    return tuple(found)
 
 
 @final

@@ -23,7 +23,7 @@ from discreet.core.release import public_parameters, run_release
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
-from discreet.hierarchy.contingency.measure import marginal_scales, measure
+from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
 from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
 from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
@@ -121,30 +121,7 @@ class TablesPlan:
     @property
     def noise(self) -> tuple[str, ...]:
         """The noise of each level and marginal in words, the root first."""
-        frame, domain = self.frame, self.frame.domain
-        law = (
-            "Laplace noise of scale"
-            if isinstance(self.guarantee, PureDP)
-            else "Gaussian noise of variance"
-        )
-        scales = marginal_scales(frame, self.guarantee)
-        there = set(frame.strata.tolist())
-        found = []
-        for level in range(frame.tree.depth + 1):
-            for q in frame.marginals:
-                told = dict.fromkeys(
-                    str(scales[q][stratum])
-                    for stratum in (2 * level, 2 * level + 1)
-                    if stratum in there and scales[q][stratum] is not None
-                )
-                entries = domain.size_of(q)
-                named = f"level {level + 1}, {domain.name(q)} ({entries} {'entry' if entries == 1 else 'entries'})"
-                if not told:
-                    found.append(f"{named}: not measured")
-                    continue
-                words = " (lowest regions: ".join(told) + ")" * (len(told) > 1)
-                found.append(f"{named}: {law} {words}, {frame.shares[q][level]} of the budget")
-        return tuple(found)
+        return noise_in_words(self.frame, self.guarantee)
 
     def expected_errors(self) -> tuple[ExpectedError, ...]:
         """Say how noisy each marginal of each level will be, alone and by all measurements together.

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import at_least, at_most
 from discreet.core.statements import state
+from discreet.hierarchy.contingency.measure import noise_in_words
 from discreet.hierarchy.result import BACKENDS, region_names
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.core.outcome import Release
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
     from discreet.hierarchy.result import Backend
@@ -129,6 +131,22 @@ class RegionTables:
                 )
             )
         return said
+
+    def described(self, outcome: Release[Any]) -> list[tuple[str, object]]:
+        """Return the facts that a text about a release states: tables, noise, distances, small cells."""
+        frame = self.frame
+        return [
+            (
+                "tables",
+                f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
+            ),
+            *(("noise", line) for line in noise_in_words(frame, outcome.guarantee)),
+            *(("whole tables", words) for words in self.distances_in_words()),
+            (
+                "small cells",
+                "are biased, as in any table that is never below zero: ask `discreet query` for intervals",
+            ),
+        ]
 
     def marginal(self, text: str) -> NDArray[np.int64]:
         """Add up a marginal, such as ``"total"`` or ``"sex:age_band"``: ``(n_nodes, entries)``."""

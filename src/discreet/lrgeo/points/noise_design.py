@@ -20,6 +20,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.outcome import Provenance, PublicInput
+from discreet.core.printed import estimate
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
@@ -157,7 +158,7 @@ def design_noise(
     certificate.raise_for_failure()
     upper = loss / 2**BITS * (1 + 2.0**-36)
     tell("names", upper=upper)
-    trace = [f"net of {float(rho):.4g} nats a cell, on a torus of {shape[0]} x {shape[1]} nodes."]
+    trace = [f"net of {estimate(rho, 4)} nats a cell, on a torus of {shape[0]} x {shape[1]} nodes."]
     facts: dict[str, int | float | str] = {
         "columns": net.points[0],
         "rows": net.points[1],

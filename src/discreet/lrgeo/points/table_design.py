@@ -24,7 +24,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverE
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.jit import clock
 from discreet.core.outcome import Provenance, PublicInput
-from discreet.core.printed import at_least, missed_gap
+from discreet.core.printed import at_least, estimate, missed_gap
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
@@ -203,7 +203,7 @@ class _Search:
         self.cost = _on_points(self.net, self.places, problem.prior[:, None] * problem.loss)
         self.best: tuple[NDArray[np.int64], Certificate] | None = None
         self.upper, self.lower = math.inf, 0.0
-        self.steps, self.trace = 0, [f"net of {float(self.rho):.4g} nats a cell."]
+        self.steps, self.trace = 0, [f"net of {estimate(self.rho, 4)} nats a cell."]
 
     def solve(self, gap: float, effort: float) -> None:
         """Take steps; look at the bound, and hand in an iterate, more and more rarely."""

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.printed import share as printed_share
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class ConstOPT:
         self, matrix: NDArray[np.float64], free: NDArray[np.bool_], rows: int, tries: int
     ) -> Candidate:
         share = float(free.mean())
-        note = f"ConstOPT with {share:.1%} of the entries free had {rows} rows (radius number {tries})."
+        note = f"ConstOPT with {printed_share(share)} of the entries free had {rows} rows (radius number {tries})."
         facts = {"rate": str(self.rate), "free entries": int(free.sum()), "rows": rows}
         return Candidate("constopt", matrix, None, note, facts)
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.jit import clock
+from discreet.core.printed import at_most
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.part import Candidate
 
@@ -135,9 +136,8 @@ class Direct:
             # Interior points without crossover may end as "unknown", and simplex in numerical trouble.
             found, used = self._run(program, second, limits, stop), second
         matrix = np.maximum(found.x, 0.0).reshape(part.cost.shape)
-        near = (
-            "" if self.steepest == LARGEST_EXPONENT else f", of {self.steepest:.3g} nats at most,"
-        )
+        steepest = at_most(self.steepest, 3)
+        near = "" if self.steepest == LARGEST_EXPONENT else f", of {steepest} nats at most,"
         note = f"The linear program of {rows} rows{near} was solved by {used} in {found.iterations} iterations."
         facts = {"solver": used, "rows": rows, "iterations": found.iterations}
         return Candidate("direct", matrix, _prices(part, edges, found), note, facts)

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil
 from discreet.core.guarantee import ApproxDP
+from discreet.core.printed import at_most
 from discreet.submodular.accounting import Draws, short_down, strongest
 from discreet.submodular.draws.fractional import marginals, swap_round
 from discreet.submodular.draws.whole_bases import (
@@ -223,9 +224,8 @@ def _walk_line(
     one = Fraction(exp_ceil(loss, 60), 1 << 60)
     delta = count * (1 + one) / (1 << TV_BITS)
     if guarantee.delta < delta:
-        raise InvalidProblemError(
-            "delta", f"at least {float(delta):.3g} for a walk", guarantee.delta
-        )
+        expected = f"at least {at_most(delta, 3)} for a walk"
+        raise InvalidProblemError("delta", expected, guarantee.delta)
     neighbors = guarantee.neighbors
     line = AccountLine("exchange walk", ApproxDP(count * loss, delta, neighbors), count, loss)
     return loss / (statement.width * rank), line

@@ -1,0 +1,174 @@
+"""Counts of persons or units for every region in one call: by size, or by categories of attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.options import whole_number
+from discreet.hierarchy.contingency.plan import plan as plan_tables
+from discreet.hierarchy.plan import plan as plan_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from discreet.core.budget import Budget
+    from discreet.core.exact import Exact
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+    from discreet.core.outcome import Release
+    from discreet.core.release import Outputs
+    from discreet.hierarchy.contingency.result import RegionTables
+    from discreet.hierarchy.methods import Method
+    from discreet.hierarchy.result import RegionCounts
+
+__all__ = ["counts"]
+
+
+def counts(
+    source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or records of counts
+    guarantee: PureDP | ZeroConcentratedDP,
+    *,
+    columns: Sequence[str] | None = None,
+    regions: Any = None,  # noqa: ANN401 - a tree, paths of labels, a path or any frame
+    root: Hashable = "all",
+    levels: Sequence[Exact] | None = None,
+    person: str | None = None,
+    refuse_rows: bool = False,
+    unit: str | None = None,
+    size: str | None = None,
+    quantity: str | None = None,
+    max_size: int | None = None,
+    max_quantity: int = 1,
+    public_units: Any = None,  # noqa: ANN401 - a path or any frame
+    method: Method | str | None = None,
+    leaves_inherit: bool = True,
+    by: Sequence[str] | None = None,
+    domain: Mapping[str, Any] | None = None,
+    marginals: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    shares: Any = None,  # noqa: ANN401 - parts of a budget, by marginal or by level
+    max_rows: int = 1,
+    exact_total: int | None = None,
+    budget: Budget | None = None,
+    dataset: str | None = None,
+    budget_delta: Exact | None = None,
+    keep_measurements: bool = False,
+    outputs: Outputs | None = None,
+) -> Release[RegionCounts] | Release[RegionTables]:
+    """Publish counts for every region, by size of units or with `by` by categories of persons, privately.
+
+    The right plan is made from the public arguments, and released once: :func:`discreet.hierarchy.plan` without `by`,
+    ``discreet.hierarchy.contingency.plan`` with it.
+
+    Parameters
+    ----------
+    source
+        Private data: a path, a dataframe of any library that Narwhals knows, or :class:`discreet.artefact.RecordFiles`
+        for a folder, a table larger than memory, or the workers of a scheduler.
+    guarantee
+        Guarantee of the release: :class:`~discreet.PureDP` (epsilon, Laplace noise) or
+        :class:`~discreet.ZeroConcentratedDP` (rho, Gaussian noise), with neighbors ``"add-remove-person"`` or
+        ``"replace-person"``.
+    columns
+        Columns of the region path, from the top down.
+    regions
+        Regions that exist, public; see :func:`discreet.hierarchy.plan`.
+    root
+        Name of the region that holds all.
+    levels
+        Part of the budget of each level, the root first, with the sum 1. Default: equal parts.
+    person
+        Column of the person.
+    refuse_rows
+        Whether rows that cannot be counted are refused instead of dropped, which is outside the guarantee.
+    unit, size, quantity, max_size, max_quantity, public_units, method, leaves_inherit
+        Units and sizes, without `by`; see :func:`discreet.hierarchy.plan`.
+    by
+        Attributes whose categories are counted.
+    domain
+        All categories of each attribute, public; needed with `by`.
+    marginals, shares, max_rows
+        Measured marginals, their parts of the budget, and the largest number of rows of a person, with `by`; see
+        ``discreet.hierarchy.contingency.plan``.
+    exact_total
+        Number of all records, where it is public, with `by` and ``"replace-person"``.
+    budget, dataset, budget_delta, keep_measurements, outputs
+        Ledger and files; see :meth:`discreet.hierarchy.Plan.release`.
+
+    Returns
+    -------
+    Release
+        Counts with guarantee, certificate and provenance; its text is what ``discreet counts`` prints.
+
+    Raises
+    ------
+    InvalidProblemError
+        For arguments of one kind of counts beside those of the other, and as the plans.
+    BudgetError
+        If the ledger refuses. Nothing was charged or read then.
+
+    Guarantee
+    ---------
+    `guarantee`, for the counts, for the measurements, and for both together.
+
+    Examples
+    --------
+    >>> from discreet import PureDP
+    >>> people = {"state": ["GA", "GA", "NY"], "sex": ["F", "M", "F"]}
+    >>> import polars as pl
+    >>> out = counts(
+    ...     pl.DataFrame(people),
+    ...     PureDP(200, neighbors="add-remove-person"),
+    ...     columns=["state"],
+    ...     regions=[("GA",), ("NY",)],
+    ...     by=["sex"],
+    ...     domain={"sex": ["F", "M"]},
+    ... )
+    >>> out.result.cells.tolist()
+    [[2, 1], [1, 1], [1, 0]]
+    """
+    of_units = {
+        "unit": unit,
+        "size": size,
+        "quantity": quantity,
+        "max_size": max_size,
+        "public_units": public_units,
+        "method": method,
+    }
+    of_attributes = {
+        "domain": domain,
+        "marginals": marginals,
+        "shares": shares,
+        "exact_total": exact_total,
+    }
+    whole_number(max_rows, "max_rows", "at least one row")
+    beside, why = (of_attributes, "without by") if by is None else (of_units, "with by")
+    for name, value in beside.items():
+        if value is not None:
+            raise InvalidProblemError(name, f"none {why}", type(value).__name__)
+    shared: dict[str, Any] = {
+        "columns": columns,
+        "root": root,
+        "levels": levels,
+        "person": person,
+        "refuse_rows": refuse_rows,
+    }
+    charge: dict[str, Any] = {
+        "budget": budget,
+        "dataset": dataset,
+        "budget_delta": budget_delta,
+        "keep_measurements": keep_measurements,
+        "outputs": outputs,
+    }
+    if by is None:
+        planned = plan_sizes(
+            regions,
+            guarantee,
+            max_quantity=max_quantity,
+            leaves_inherit=leaves_inherit,
+            **shared,
+            **of_units,
+        )
+        return planned.release(source, **charge)
+    of_attributes["total"] = of_attributes.pop("exact_total")
+    tables = plan_tables(regions, guarantee, by=by, max_rows=max_rows, **shared, **of_attributes)
+    return tables.release(source, **charge)

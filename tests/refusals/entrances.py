@@ -1,0 +1,258 @@
+"""The entrances, each with one case: Python with frames and a path, the command here and as a process, the studio."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import polars as pl
+
+from discreet import KAnonymity
+from discreet.core.errors import DiscreetError, InvalidProblemError
+from discreet.kanonymity import anonymize
+from discreet.kanonymity.problem import Categorical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from refusals.cases import Case
+
+__all__ = ["Studio", "Verdict", "by_command", "by_frame", "by_path", "stored", "studio_process"]
+
+Row = tuple[str, ...]
+REFUSED, PUBLISHED = True, False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an entrance made of a case: refused with a sentence, or published rows, in any order."""
+
+    refused: bool
+    named: str
+    sentence: str
+    rows: frozenset[Row] = frozenset()
+    invalid: bool = True
+
+
+NAMES = {
+    "TABLE": "table",
+    "The file": "table",
+    "quasi_identifiers": "quasi",
+    "-k": "k",
+    "guarantee": "k",
+    "k": "k",
+}
+
+
+def neutral(field: str, sentence: str, path: str, case: Case) -> tuple[str, str]:
+    """Take the names of options, files and labels out of a sentence."""
+    named = NAMES.get(field.removeprefix("--"), field.removeprefix("--"))
+    words = sentence.replace(path, "FILE").replace(Path(path).name, "FILE").replace("--", "")
+    words = re.sub(r"\b(TABLE|The file|table|quasi_identifiers)\b", "", words)
+    if named == "quasi" or (named in case.quasi and "free text" in words + "commas"):
+        words = words.replace(f"{named}: ", "", 1)
+    return named, re.sub(r"\s+", " ", words).strip(" :")
+
+
+def refusal(error: DiscreetError, path: str, case: Case) -> Verdict:
+    """Read an error of the library."""
+    if isinstance(error, InvalidProblemError):
+        named, words = neutral(
+            error.field, f"expected {error.expected}, got {error.got}", path, case
+        )
+        return Verdict(REFUSED, named, words)
+    return Verdict(REFUSED, "k", str(error), invalid=False)
+
+
+def stored(case: Case, folder: Path) -> Path:
+    """Write the table of a case as a file."""
+    if isinstance(case.table, bytes):
+        path = folder / "table.csv"
+        path.write_bytes(case.table)
+    else:
+        path = folder / "table.parquet"
+        case.table.write_parquet(path)
+    return path
+
+
+def texts(table: Any) -> frozenset[Row]:
+    """Write published rows as a file of CSV has them."""
+    frame = table if isinstance(table, pl.DataFrame) else pl.from_pandas(table)
+    read = csv.reader(io.StringIO(frame.write_csv()))
+    next(read)
+    return frozenset(tuple(row) for row in read)
+
+
+def by_frame(table: Any, case: Case) -> Verdict:
+    """Call the library with a frame or a path."""
+    path = str(table) if isinstance(table, Path) else "no file"
+    try:
+        made = anonymize(
+            table,
+            KAnonymity(2, case.quasi),
+            attributes=[Categorical(name) for name in case.categorical],
+            sensitive=case.sensitive,
+            drop=case.drop,
+        )
+    except DiscreetError as error:
+        return refusal(error, path, case)
+    return Verdict(PUBLISHED, "", "", texts(made.table))
+
+
+def by_path(path: Path, case: Case) -> Verdict:
+    """Call the library with a path."""
+    return by_frame(path, case)
+
+
+def arguments(path: Path, output: Path, case: Case) -> list[str]:
+    """Write the options of the command."""
+    line = ["anonymize", str(path), "-k", "2", "-q", "-o", str(output)]
+    for option, names in (
+        ("--quasi", case.quasi),
+        ("--sensitive", case.sensitive),
+        ("--drop", case.drop),
+        ("--categorical", case.categorical),
+    ):
+        line += [part for name in names for part in (option, name)]
+    return line
+
+
+def by_command(path: Path, output: Path, case: Case, capsys: Any) -> Verdict:
+    """Run the command, in this process, or as one of its own where nothing captures its output."""
+    from discreet.cli.app import run
+
+    line = arguments(path, output, case)
+    if capsys is None:
+        command = [sys.executable, "-m", "discreet.cli", *line]
+        made = subprocess.run(
+            command, capture_output=True, check=False, text=True, encoding="utf-8"
+        )
+        status, err = made.returncode, made.stderr
+    else:
+        capsys.readouterr()
+        status = run(line)
+        err = capsys.readouterr().err
+    if status == 0:
+        return Verdict(
+            PUBLISHED,
+            "",
+            "",
+            texts(pl.read_csv(output, infer_schema=False, missing_utf8_is_empty_string=True)),
+        )
+    assert not output.exists()
+    told = err.strip().splitlines()[-1].removeprefix("discreet: ")
+    field, _, sentence = told.partition(": ")
+    named, words = neutral(field, sentence, str(path), case)
+    return Verdict(REFUSED, named, words, invalid=status == 2)
+
+
+class Fields(HTMLParser):
+    """The fields of a form with the values that its page proposes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.values: dict[str, str] = {}
+        self.workspace = ""
+        self._select = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.workspace = given.get("data-workspace", self.workspace)
+        if tag == "select":
+            self._select = given.get("name", "")
+        elif tag == "option" and self._select:
+            if "selected" in given or self._select not in self.values:
+                self.values[self._select] = given.get("value", "")
+        elif tag in ("input", "textarea") and given.get("name"):
+            self.values[given["name"]] = given.get("value", "")
+
+
+@dataclass(frozen=True)
+class Studio:
+    """A studio of a process of its own, asked as its page does."""
+
+    client: httpx.Client
+    base: str
+
+    def __call__(self, path: Path, case: Case) -> Verdict:
+        """Load the table, fill in the form that the page shows, and publish."""
+        page = Fields(self.client.get(self.base).text)
+        at = f"{self.base}{page.workspace}/"
+        name = {"name": path.name}
+        loaded = self.client.post(f"{at}table", params=name, content=path.read_bytes())
+        if loaded.status_code != 200:
+            return self._refused(loaded, path, case)
+        form = Fields(loaded.text).values
+        columns = re.findall(r"<legend>(.*?)</legend>", loaded.text)
+        roles = {"quasi": case.quasi, "sensitive": case.sensitive, "drop": case.drop}
+        for number, column in enumerate(columns):
+            given = [role for role, names in roles.items() if column in names]
+            form[f"role-{number}"] = given[0] if given else form[f"role-{number}"]
+            if column in case.categorical:
+                form[f"kind-{number}"] = "taxonomy"
+                listed = {"column": str(number), "how": "values"}
+                form[f"outline-{number}"] = self._post(f"{at}outline", listed).text
+        form |= {"k": "2", "seconds": "20"}
+        for step in ("risk", "run"):
+            told = self._post(f"{at}{step}", form)
+            if told.status_code >= 400:
+                return self._refused(told, path, case)
+        lines = self.client.get(f"{at}events").text.splitlines()
+        events = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+        if failed := next((event for event in events if event.get("state") == "failed"), None):
+            field, _, words = str(failed["text"]).partition(": ")
+            named, words = neutral(field, words, str(path), case)
+            return Verdict(REFUSED, named, words)
+        page_of_result = self.client.get(f"{at}result").text
+        link = re.search(r'href="[^"]*(download/[^"]+\.csv)"', page_of_result)
+        assert link, events
+        data = self.client.get(f"{at}{link[1]}").content
+        read = pl.read_csv(data, infer_schema=False, missing_utf8_is_empty_string=True)
+        return Verdict(PUBLISHED, "", "", texts(read))
+
+    def _post(self, url: str, form: dict[str, str]) -> httpx.Response:
+        return self.client.post(url, content=json.dumps(form))
+
+    def _refused(self, told: httpx.Response, path: Path, case: Case) -> Verdict:
+        assert told.status_code == 400, told.text
+        field, _, words = told.text.partition(": ")
+        named, words = neutral(field, words, str(path), case)
+        return Verdict(REFUSED, named, words)
+
+
+@contextmanager
+def studio_process() -> Iterator[Studio]:
+    """Start a studio, and end it."""
+    command = [
+        sys.executable,
+        "-m",
+        "discreet.cli",
+        "studio",
+        "--no-browser",
+        "--json",
+        "--port",
+        "0",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            text = ""
+            while not text.rstrip().endswith("}"):
+                text += process.stdout.readline()
+            base = json.loads(text)["url"]
+            origin = base.rpartition("/")[0].rpartition("/")[0]
+            with httpx.Client(headers={"origin": origin}, timeout=120) as client:
+                yield Studio(client, base)
+        finally:
+            process.terminate()
