@@ -149,7 +149,7 @@ def ground_factor(latitudes: ArrayLike) -> float:
     """
     low, high = float(np.min(latitudes)), float(np.max(latitudes))
     nearest = math.sin(math.radians(max(low, -high, 0.0)))
-    meridian = _EQUATOR_KM * (1 - _ECCENTRICITY) / (1 - _ECCENTRICITY * nearest**2) ** 1.5
+    meridian: float = _EQUATOR_KM * (1 - _ECCENTRICITY) / (1 - _ECCENTRICITY * nearest**2) ** 1.5
     return min(1.0, meridian / EARTH_RADIUS_KM * (1 - 2.0**-40))
 
 
