@@ -917,7 +917,7 @@ def check_sphere(p):
         return "distances longer in the plane", int((p.east, p.north) != (whole, whole)), ""
     latitude, longitude = map(Fraction, p.origin)
     known = abs(latitude) <= 90 and -180 <= longitude <= 360
-    wrong = not known or p.north != PER_DEGREE or not 0 < p.east <= p.north
+    wrong = not known or not 0 < p.east <= p.north <= PER_DEGREE
     if not wrong:
         low, high = (end(y for _, y in p.vertices) for end in (min, max))
         left, right = (end(x for x, _ in p.vertices) for end in (min, max))

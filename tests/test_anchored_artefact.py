@@ -422,6 +422,7 @@ def test_distances_that_are_not_those_of_the_points_are_found(
 
 def meters(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
     meta["space"]["per_unit"] = 1000
+    _redigest(meta, arrays)
 
 
 def elsewhere(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:

@@ -38,7 +38,7 @@ OF_THE_COMMAND = {"report", "as_json", "quiet"}
 STATED_BY_THE_PROBLEM = {
     "places": "target",
     **dict.fromkeys(("grid", "cell", "x", "y", "columns", "metric", "unit"), "Problem.space"),
-    "embeddings": "Problem.space",
+    **dict.fromkeys(("embeddings", "plane"), "Problem.space"),
     "loss": "Problem.utility_loss",
     "prior": "Problem.prior",
     "reports": "Problem.reports",

@@ -31,6 +31,10 @@ WITHOUT_REPORT = {
     "budget check": "says one word",
     "budget create": "says what budget show says",
     "budget history": "is part of the page of budget show",
+    "budget list": "says what to do about releases that broke off",
+    "budget recover": "writes the page of the release itself",
+    "budget forget": "says one word",
+    "budget reconcile": "names files of the curator",
 }
 """Commands without ``--report``, and why."""
 
@@ -45,6 +49,10 @@ WITHOUT_QUIET = {
     "budget create",
     "budget show",
     "budget history",
+    "budget list",
+    "budget recover",
+    "budget forget",
+    "budget reconcile",
 }
 """Commands that say nothing on standard error but errors."""
 

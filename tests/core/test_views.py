@@ -101,3 +101,10 @@ def test_what_has_no_view_or_no_places_shows_none() -> None:
     assert frame_head([1, 2]) == ""
     assert row_on_map(None, "matrix", 0, [1.0]) == ""
     assert row_on_map(np.zeros((3, 2)), "euclidean", 0, [1.0]) == ""
+
+
+def test_a_picture_is_the_same_across_the_180th_meridian() -> None:
+    here = np.array([[-17.0, 12.0], [-16.5, 12.5], [-17.2, 12.8]])
+    there = here + np.array([0, 167.5])
+    there[:, 1] = (there[:, 1] + 180) % 360 - 180
+    assert dots(there, "haversine", "x") == dots(here, "haversine", "x")

@@ -43,7 +43,7 @@ class Injector:
         """Replace the functions of the modules; meant for a process that ends after it."""
         true_open, true_io = os.open, io.open
 
-        def opened(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        def opened(path: Any, flags: int, *more: Any, **named: Any) -> Any:
             if not flags & _WRITING:
                 return true_open(path, flags, *more, **named)
             return self._run(f"open {_name(path)}", true_open, path, flags, *more, **named)
@@ -63,7 +63,7 @@ class Injector:
             raw = self._run(f"open {_name(file)}", Raw, file, mode.replace("b", ""))
             return io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
 
-        os.open, io.open = opened, open_file  # type: ignore[assignment]
+        os.open, io.open = opened, open_file
         for name in ("fsync", "replace", "rename", "posix_fallocate"):
             true = getattr(os, name)
 

@@ -24,7 +24,7 @@ from discreet.core.errors import DiscreetError
 from discreet.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent))
-from injector import Injector
+from injector import Injector  # type: ignore[import-not-found]
 
 __all__ = ["COMMANDS"]
 
@@ -157,9 +157,7 @@ def _is_whole(name: str, file: str) -> bool:
 
 
 def _warm() -> None:
-    """Load what is loaded on first use; nothing here starts a thread."""
-    import polars as pl
-
+    """Load what is loaded on first use; nothing here starts a thread, as a table that is read would."""
     from discreet.cli.commands import command_named
     from discreet.core.tree import Tree
     from discreet.hierarchy import GroupSizes, contingency, plan
@@ -167,8 +165,6 @@ def _warm() -> None:
     from discreet.report.trying import audit_choice
     from discreet.submodular import Coverage, UniformMatroid, release
 
-    # Only imported: the threads of its reader start with the first table.
-    assert pl
     for command in ("counts", "select", "budget"):
         command_named(command)
     tree = Tree.from_paths([("GA",), ("NY",)])

@@ -244,7 +244,7 @@ def test_declared_regions_stand_in_plan_and_release() -> None:
         ({"method": "zzz"}, "method: expected one of bottom-up, "),
         ({"method": MCDP}, r"method: expected an instance or a name \(bottom-up, .* got the class MCDP"),
         ({"method": 3}, r"method: expected an instance or a name \(.* got int"),
-        ({"method": "m-c-ch"}, "a method with a guarantee .* got 'm-c-ch', which has none: the paper takes"),
+        ({"method": "m-c-ch"}, "a method with a guarantee .* got 'm-c-ch', which has none: Section 9.2.2 adds noise"),
         ({"guarantee": None}, "guarantee: expected PureDP or ZeroConcentratedDP, got NoneType"),
         ({"guarantee": PureDP(1, "replace-one")}, "neighbors"),
         ({"levels": [1]}, "levels"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.datasets.city import made_city
 from discreet.lrgeo import Region, design
 from discreet.lrgeo.points.verify import verify
+from earth import geodesic
 
 
 def city() -> Region:
@@ -65,3 +68,20 @@ def test_the_bound_is_never_above_what_a_design_for_places_reaches(
     assert everywhere.lower is not None
     assert places.upper is not None
     assert 0.9 * places.upper < everywhere.lower <= places.upper
+
+
+@pytest.mark.parametrize("latitude", [-33.0, -0.01, 1.3, 41.9, 69.6])
+def test_no_two_points_are_farther_apart_in_the_plane_than_on_the_ground(latitude: float) -> None:
+    """At the equator a degree of latitude is .56 % shorter than on a sphere of the mean radius."""
+    region = Region.from_grid(4, 3, cell="0.8", unit="km", origin=(latitude, 179.99))
+    made = design(region, MetricDP(2, "km"), scope="points", method="noise").published()
+    assert verify(made.claimed()).passed
+    rng = np.random.default_rng(4)
+    points = region.coordinates[:1] + rng.uniform(-0.005, 0.03, (30, 2))
+    plane = [[float(x) / 10_000 for x in made.frame.plane(p)] for p in points.tolist()]
+    ratios = [
+        math.dist(plane[i], plane[j]) / geodesic(*(tuple(p) for p in points[[i, j]].tolist()))
+        for i in range(30)
+        for j in range(i)
+    ]
+    assert 0.99 < max(ratios) <= 1

@@ -67,7 +67,9 @@ def test_what_the_claim_says_besides_is_compared() -> None:
         (("0", "0"), NORTH, False),
         (("60", "10"), NORTH // 2 - (1 << 28), True),
         (("60", "10"), NORTH // 2, False),
-        (("71", "10"), NORTH // 4, False),
+        (("71", "10"), NORTH // 4, True),
+        (("71", "10"), NORTH // 3, False),
+        (("88.1", "10"), NORTH // 99, False),
         (("0", "0"), 200, False),
     ],
 )

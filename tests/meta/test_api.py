@@ -63,7 +63,7 @@ def test_what_is_loaded_late_is_what_type_checkers_see() -> None:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet"):
             for alias in node.names:
                 submodule = node.module == "discreet"
-                seen[alias.name] = "" if submodule else node.module.removeprefix("discreet.")
+                seen[alias.name] = "" if submodule else str(node.module).removeprefix("discreet.")
     assert seen == discreet._WHERE
     assert sorted(discreet._WHERE) == discreet.__all__
 

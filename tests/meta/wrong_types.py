@@ -192,7 +192,7 @@ def _counts() -> dict[str, Call]:
                 "columns": ["st"],
                 "regions": paths,
                 "by": ["home"],
-                "domain": {"home": ["1", "2"]},
+                "domain": {"home": [1, 2]},
             },
         ),
         "hierarchy.from_units": Call(hierarchy.from_units, {"units": homes, "size": "n", **public}),

@@ -28,3 +28,11 @@ def test_it_says_what_is_promised_and_what_the_server_gets(mechanism: Mechanism)
 def test_a_place_that_is_none_is_refused(mechanism: Mechanism) -> None:
     with pytest.raises(InvalidProblemError, match="^place: "):
         make_chapter("lrgeo", mechanism, place=16)
+
+
+def test_it_states_the_factor_between_the_plane_and_the_ellipsoid() -> None:
+    """At the equator a degree of latitude is .56 % shorter than on the sphere of the plane."""
+    region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=(0.0, 103.8))
+    made = Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5, scope="places"))
+    body = make_chapter("lrgeo", made, place=4).body
+    assert "in the plane, at most 1.00562 times geodesics of WGS 84" in body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -14,7 +15,9 @@ import pytest
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp import Problem, design
 from discreet.plot import Curve
 from discreet.report import CHAPTERS, Chapter, Tab, make_chapter, render_report, write_report
 from discreet.report import page as page_module
@@ -280,6 +283,25 @@ def test_places_on_the_globe_are_laid_out_in_the_plane() -> None:
     assert cx > ax
     # One hundredth of a degree north is 1.112 km; two hundredths east at this latitude 1.656 km.
     assert (cx - ax) / (ay - by) == pytest.approx(1.656 / 1.112, rel=1e-3)
+
+
+def test_the_page_names_the_ellipsoid() -> None:
+    quito = [(-0.20, -78.48), (-0.21, -78.48), (-0.20, -78.50)]
+    space = MetricSpace.from_points(quito, metric="haversine", unit="km")
+    made = design(Problem(space, utility_loss="distance"), MetricDP(2, "km"))
+    page = render_report([make_chapter("metricdp", made)])
+    assert "great circles, not above geodesics of WGS 84" in Reader(page).words
+
+
+def test_places_across_the_180th_meridian_are_laid_out_side_by_side() -> None:
+    taveuni = [(-16.80, 179.99), (-16.81, 179.99), (-16.80, -179.99)]
+    space = MetricSpace.from_points(taveuni, metric="haversine", unit="km")
+    page = render_report([make_chapter("metricdp", design_on(space))])
+    data = json.loads(
+        html.unescape(re.findall(r'id="design-data">(.*?)</script>', page, re.DOTALL)[0])
+    )
+    (ax, ay), (_, by), (cx, _) = np.reshape(data["at"], (3, 2)).tolist()
+    assert (cx - ax) / (by - ay) == pytest.approx(2 * math.cos(math.radians(16.8)), rel=1e-3)
 
 
 def test_an_unknown_chapter_is_refused() -> None:

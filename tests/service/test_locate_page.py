@@ -242,7 +242,7 @@ def test_credentials_are_sent_and_not_kept() -> None:
     recorder._inner = httpx.MockTransport(answer)  # type: ignore[assignment] # the network
     secret = {"Cookie": "id=swordfish", "X-Api-Key": "swordfish", "discreet-protocol": "1"}
     with httpx.Client(transport=recorder, headers=secret) as client:
-        client.get("http://somebody:swordfish@127.0.0.1:9/v1/region")
+        client.get("http://127.0.0.1:9/v1/region", auth=("somebody", "swordfish"))
         client.get("http://127.0.0.1:9/", headers={"Proxy-Authorization": "Basic swordfish"})
     assert seen[0].headers["authorization"].startswith("Basic ")
     for kept in recorder.requests:

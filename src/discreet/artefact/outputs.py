@@ -53,7 +53,7 @@ class OutputFile:
 
 @final
 class ReleaseFiles:
-    """Output files of a release, and text for standard output; :class:`discreet.core.release.Outputs` for files.
+    """Output files of a release, and text for standard output; :class:`discreet.core.release.ReleaseOutputs` for files.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def recover_files(
     Parameters
     ----------
     packed
-        Outputs as :meth:`ReleaseFiles.pack` rendered them.
+        ReleaseOutputs as :meth:`ReleaseFiles.pack` rendered them.
     target
         Path of the main output, or a folder; other outputs go beside it under their names. By default all outputs go
         to the targets of the release.

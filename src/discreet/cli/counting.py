@@ -30,21 +30,23 @@ from discreet.tables.dialect import look
 from discreet.tables.reading import refuse_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from fractions import Fraction
 
     from discreet.artefact import ReleaseFiles
     from discreet.artefact.row_engine import RowEngine
+    from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
-    from discreet.hierarchy import Frame, RegionCounts
+    from discreet.hierarchy import RegionCounts
     from discreet.hierarchy.methods import Method
 
     Outcome = Release[RegionCounts] | Unproven[RegionCounts]
 
 __all__ = [
     "PAGE_BYTES",
+    "ROW_BYTES",
     "CountsClaim",
     "CountsFiles",
     "PrivateRows",
@@ -54,15 +56,19 @@ __all__ = [
     "guarantee_of",
     "publish_counts",
     "refuse_inside",
+    "release_outputs",
 ]
 
 PAGE_BYTES = 1 << 19
 """Bytes of a report, about."""
 
-_ROW_BYTES = 24
+ROW_BYTES = 24
 """Bytes of a row of counts in a file, about."""
 
-_TITLE = "Counts by region and size, with their proof"
+_TITLES = {
+    "hierarchy": "Counts by region and size, with their proof",
+    "tables": "Tables by region, with their proof",
+}
 
 _OPTIONS = {
     "columns": "--regions",
@@ -177,6 +183,7 @@ def publish_counts(
 ) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
     from discreet import hierarchy
+    from discreet.artefact.counts import counts_content, measurements_content
 
     guarantee = guarantee_of(claim)
     warn_of_weakness(guarantee, quiet=wanted.quiet)
@@ -224,7 +231,14 @@ def publish_counts(
                 dataset=claim.dataset,
                 budget_delta=claim.delta,
                 keep_measurements=wanted.measurements is not None,
-                outputs=_outputs(wanted, planned.frame),
+                outputs=release_outputs(
+                    wanted,
+                    "hierarchy",
+                    counts_content,
+                    measurements_content,
+                    planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES,
+                    lambda made, left: _rendered(made, wanted, left),
+                ),
             )
             diagnosed = planned.diagnose(source, made) if wanted.diagnostics else None
     if diagnosed is not None:
@@ -233,35 +247,32 @@ def publish_counts(
     return Status.DONE
 
 
-def _outputs(wanted: CountsFiles, frame: Frame) -> ReleaseFiles:
-    """Name the files of a release, each with its size, about."""
-    from discreet.artefact.counts import counts_content, measurements_content
+def release_outputs(  # noqa: PLR0917 - all that differs between the two kinds of counts
+    wanted: CountsFiles,
+    chapter: str,
+    table: Callable[[Release[Any], str], FileContent],
+    measurements: Callable[[Any, str, str], FileContent],
+    size: int,
+    text: Callable[[Release[Any], tuple[Fraction, ...] | None], str],
+) -> ReleaseFiles:
+    """Name the files of a release of counts, each with its size in bytes, about."""
+    endings = [Path(path or "").suffix for path in (wanted.output, wanted.measurements)]
 
-    table = frame.tree.n * frame.n_sizes * _ROW_BYTES
+    def kept(made: Release[Any]) -> FileContent:
+        return measurements(made.result.measurements, endings[1], made.provenance.charge)
+
     return release_files(
         "counts",
         {
-            "--output": (
-                wanted.output,
-                lambda made: counts_content(made, Path(wanted.output or "").suffix),
-                table,
-            ),
-            "--measurements": (
-                wanted.measurements,
-                lambda made: measurements_content(
-                    made.result.measurements,
-                    Path(wanted.measurements or "").suffix,
-                    made.provenance.charge,
-                ),
-                table,
-            ),
+            "--output": (wanted.output, lambda made: table(made, endings[0]), size),
+            "--measurements": (wanted.measurements, kept, size),
             "--report": (
                 wanted.report,
-                lambda made: page_content("hierarchy", made, title=_TITLE),
+                lambda made: page_content(chapter, made, title=_TITLES[chapter]),
                 PAGE_BYTES,
             ),
         },
-        lambda made, left: _rendered(made, wanted, left),
+        text,
     )
 
 

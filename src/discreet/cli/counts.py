@@ -43,7 +43,6 @@ from discreet.cli.tables import (
     MaxRows,
     Shares,
     TablesRequest,
-    Written,
     publish_tables,
     refuse_alone,
     refuse_beside,
@@ -241,6 +240,7 @@ def counts(
     rows are counted piece by piece, and the noise is drawn here, once. No value of a row of PEOPLE or
     --units is refused: rows outside of the public lists are left out, and standard error has their number.
     """
+    wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
     if by is not None:
         refuse_beside(
             {
@@ -281,7 +281,7 @@ def counts(
             return publish_tables(
                 request,
                 guarantee_of(claim),
-                Written(output, measurements, report, as_json, quiet, verbose),
+                wanted,
                 open_ledger(ledger, dataset),
                 dataset,
             )
@@ -306,7 +306,6 @@ def counts(
         regions.split(","), region_list, public_units, max_size, max_quantity, root
     )
     claim = CountsClaim(epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee)
-    wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
     with as_options():
         return publish_counts(
             rows,

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from discreet.cli.output import facts
 from discreet.core import printed
 from discreet.lrgeo.places.space import per_unit
+from discreet.lrgeo.points.published import PublishedPoints
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.lrgeo import Mechanism
-    from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
     "mechanism_facts",
@@ -22,28 +24,54 @@ __all__ = [
 
 def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
     """Give what a mechanism says of itself, as plain values."""
-    channel, guarantee = mechanism.channel, mechanism.guarantee
+    channel = mechanism.channel
+    sizes = {
+        "places": mechanism.region.K,
+        "reports": channel.n_reports,
+        "ball": len(channel.ball),
+    }
+    return _facts("mechanism", mechanism, sizes)
+
+
+def _facts(
+    kind: str,
+    mechanism: Mechanism | PublishedPoints,
+    sizes: Mapping[str, float],
+) -> dict[str, Any]:
+    """Collect the facts that mechanisms of all kinds state, as plain values."""
+    guarantee = mechanism.guarantee
+    mesh = {"mesh_lower": getattr(mechanism, "mesh_lower", None)}
     return {
-        "kind": "mechanism",
+        "kind": kind,
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "unit": guarantee.unit,
         "method": mechanism.provenance.method,
-        "sizes": {
-            "places": mechanism.region.K,
-            "reports": channel.n_reports,
-            "ball": len(channel.ball),
-        },
+        "sizes": dict(sizes),
         "loss": mechanism.upper,
         "lower": mechanism.lower,
+        **(mesh if isinstance(mechanism, PublishedPoints) else {}),
         "digest": mechanism.digest,
         "certificate": mechanism.certificate.to_dict(),
         "provenance": mechanism.provenance.to_dict(),
     }
 
 
+def _last_rows(
+    mechanism: Mechanism | PublishedPoints,
+) -> list[tuple[str, object]]:
+    """Describe how a mechanism of any kind was made."""
+    provenance = mechanism.provenance
+    return [
+        ("method", provenance.method),
+        ("sha256", mechanism.digest),
+        *(("tried", sentence) for sentence in provenance.method_trace),
+        ("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items())),
+    ]
+
+
 def mechanism_text(mechanism: Mechanism) -> str:
     """Describe a mechanism to people."""
-    channel, provenance = mechanism.channel, mechanism.provenance
+    channel = mechanism.channel
     unit = mechanism.guarantee.unit
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
@@ -53,12 +81,8 @@ def mechanism_text(mechanism: Mechanism) -> str:
         ("tails fall at", f"{printed.estimate(channel.rate)} nats per {unit}"),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms: {_bound(mechanism.lower, unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
     ]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
+    return facts([*rows, *_last_rows(mechanism)])
 
 
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
@@ -71,26 +95,13 @@ def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
         NoiseMechanism: NOISE_MECHANISM,
         LatticeMechanism: LATTICE_MECHANISM,
     }
-    guarantee = mechanism.guarantee
     sizes = {name.replace(" ", "_"): count for name, count in mechanism.sizes.items()}
-    return {
-        "kind": kinds[type(mechanism)],
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
-        "unit": guarantee.unit,
-        "method": mechanism.provenance.method,
-        "sizes": {**sizes, "bits": mechanism.bits},
-        "loss": mechanism.upper,
-        "lower": mechanism.lower,
-        "mesh_lower": getattr(mechanism, "mesh_lower", None),
-        "digest": mechanism.digest,
-        "certificate": mechanism.certificate.to_dict(),
-        "provenance": mechanism.provenance.to_dict(),
-    }
+    return _facts(kinds[type(mechanism)], mechanism, {**sizes, "bits": mechanism.bits})
 
 
 def points_text(mechanism: PublishedPoints) -> str:
     """Describe a mechanism for every point to people."""
-    provenance, unit = mechanism.provenance, mechanism.unit
+    unit = mechanism.unit
     sizes = [(name, count) for name, count in mechanism.sizes.items() if name != "reports"]
     rows: list[tuple[str, object]] = [
         ("guarantee", mechanism.guarantee),
@@ -103,15 +114,11 @@ def points_text(mechanism: PublishedPoints) -> str:
         ),
         ("expected loss", _loss(mechanism.upper, unit)),
         ("lower bound", f"for all mechanisms with these reports: {_bound(mechanism.lower, unit)}"),
-        ("method", provenance.method),
-        ("sha256", mechanism.digest),
     ]
     if hasattr(mechanism, "mesh_lower"):
         bound = f"for all tables on this lattice: {_bound(mechanism.mesh_lower, unit)}"
-        rows.insert(-2, ("lower bound", bound))
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    return facts(rows)
+        rows.append(("lower bound", bound))
+    return facts([*rows, *_last_rows(mechanism)])
 
 
 def _loss(upper: float | None, unit: str) -> str:

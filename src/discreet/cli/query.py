@@ -16,6 +16,8 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.core.tree import Tree
     from discreet.hierarchy.contingency import MeasuredTables
     from discreet.hierarchy.contingency.query import TableAnswers
@@ -109,7 +111,7 @@ def query(
             where or [],
             zeros,
             interval,
-            Written(output, report, as_json),
+            AnswerFiles(output, report, as_json),
         )
         return
     kept = _open(measurements)
@@ -126,10 +128,10 @@ def query(
         "sizes": wanted,
         "interval": str(interval),
     }
-    _write(answers, kept, data, Written(output, report, as_json), "query", people=people)
+    _write(answers, kept, data, AnswerFiles(output, report, as_json), "query", people=people)
 
 
-class Written(NamedTuple):
+class AnswerFiles(NamedTuple):
     """Where answers go."""
 
     output: str | None
@@ -145,7 +147,7 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
     where: list[str],
     zeros: str,
     interval: str,
-    written: Written,
+    written: AnswerFiles,
 ) -> None:
     """Answer from noisy marginals."""
     from discreet.artefact import load_table_measurements
@@ -182,7 +184,7 @@ def _write(
     answers: CountAnswers | TableAnswers,
     kept: Measured | MeasuredTables,
     data: dict[str, Any],
-    written: Written,
+    written: AnswerFiles,
     chapter: str,
     **options: bool,
 ) -> None:
@@ -207,6 +209,28 @@ def _write(
         "output": written.output,
     }
     emit(data, text, as_json=written.as_json, command="query")
+
+
+def _write(
+    answers: Any,  # noqa: ANN401 - by size, or by category
+    output: str | None,
+    report: str | None,
+    chapter: str,
+    stated: Mapping[str, object],
+) -> tuple[str, list[dict[str, Any]]]:
+    """Write answers and their page to files, where these are named; return the text to print, and the rows."""
+    table = answers.to_frame("polars")
+    text = bytes_of(table, ".csv").decode() if output is None else f"wrote {output}"
+    if output is not None:
+        from discreet.artefact.placing import replace_file
+
+        replace_file(Path(output), bytes_of(table, Path(output).suffix))
+    if report is not None:
+        from discreet.report import make_chapter
+
+        page = make_chapter(chapter, answers, **stated)
+        write_page([page], report, title="Answers, with intervals")
+    return text, table.to_dicts()
 
 
 def parse_where(texts: list[str]) -> dict[str, list[str]]:

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
-from discreet.cli.counting import PAGE_BYTES, folder_of, refuse_inside
-from discreet.cli.files import (
-    check_outputs,
-    check_table_names,
-    page_content,
-    release_files,
-)
+from discreet.cli.counting import ROW_BYTES, folder_of, refuse_inside, release_outputs
+from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.output import Status, facts, rendered, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import public_facts
@@ -28,8 +23,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet import ledger as ledgers
-    from discreet.artefact import ReleaseFiles
     from discreet.artefact.row_engine import RowEngine
+    from discreet.cli.counting import CountsFiles
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
@@ -42,16 +37,12 @@ __all__ = [
     "MaxRows",
     "Shares",
     "TablesRequest",
-    "Written",
     "publish_tables",
     "refuse_alone",
     "refuse_beside",
 ]
 
 _PANEL = "Tables of attributes"
-_TITLE = "Tables by region, with their proof"
-_ROW_BYTES = 24
-"""Bytes of a row in a file without its categories, about."""
 _LARGEST_LIST = 1 << 26
 """Bytes of a file that lists categories, at most."""
 
@@ -130,19 +121,6 @@ class TablesRequest:
     refuse_rows: bool
 
 
-@final
-@dataclass(frozen=True)
-class Written:
-    """Where results go."""
-
-    output: str | None
-    measurements: str | None
-    report: str | None
-    as_json: bool
-    quiet: bool
-    verbose: bool
-
-
 def refuse_beside(options: Mapping[str, object]) -> None:
     """Refuse options about units by size beside --by."""
     for name, given in options.items():
@@ -160,11 +138,12 @@ def refuse_alone(options: Mapping[str, object]) -> None:
 def publish_tables(
     request: TablesRequest,
     guarantee: PureDP | ZeroConcentratedDP,
-    written: Written,
+    written: CountsFiles,
     ledger: ledgers.Ledger | None,
     dataset: str | None,
 ) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
+    from discreet.artefact.tables import table_measurements_content, tables_content
     from discreet.hierarchy.contingency.estimates import check_room
 
     people = _check_files(request)
@@ -176,7 +155,9 @@ def publish_tables(
     refuse_inside(people, tables)
     planned = plan_tables(request, guarantee)
     warn_of_weakness(guarantee, quiet=written.quiet)
-    check_room(planned.frame, free_memory())
+    frame = planned.frame
+    check_room(frame, free_memory())
+    entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
     with request.engine.source(people, folder_of(written.output)) as source:
         planned.release(
             source,
@@ -184,43 +165,16 @@ def publish_tables(
             dataset=dataset,
             budget_delta=request.budget_delta,
             keep_measurements=written.measurements is not None,
-            outputs=_outputs(written, planned),
+            outputs=release_outputs(
+                written,
+                "tables",
+                tables_content,
+                table_measurements_content,
+                entries * (ROW_BYTES + 8 * len(frame.domain.attributes)),
+                lambda made, left: _rendered(made, written, left),
+            ),
         )
     return Status.DONE
-
-
-def _outputs(written: Written, planned: TablesPlan) -> ReleaseFiles:
-    """Name the files of a release, each with its size, about."""
-    from discreet.artefact.tables import table_measurements_content, tables_content
-
-    frame = planned.frame
-    entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
-    table = entries * (_ROW_BYTES + 8 * len(frame.domain.attributes))
-    return release_files(
-        "counts",
-        {
-            "--output": (
-                written.output,
-                lambda made: tables_content(made, Path(written.output or "").suffix),
-                table,
-            ),
-            "--measurements": (
-                written.measurements,
-                lambda made: table_measurements_content(
-                    made.result.measurements,
-                    Path(written.measurements or "").suffix,
-                    made.provenance.charge,
-                ),
-                table,
-            ),
-            "--report": (
-                written.report,
-                lambda made: page_content("tables", made, title=_TITLE),
-                PAGE_BYTES,
-            ),
-        },
-        lambda made, left: _rendered(made, written, left),
-    )
 
 
 def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) -> TablesPlan:
@@ -300,7 +254,7 @@ def _check_files(request: TablesRequest) -> str:
 
 def _rendered(
     outcome: Release[RegionTables],
-    written: Written,
+    written: CountsFiles,
     left: tuple[Fraction, ...] | None,
 ) -> str:
     """Render what may be published, and nothing else."""

@@ -12,16 +12,18 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from discreet.core.budget import charge_of
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.outcome import versions
 from discreet.core.verified import mark_verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from fractions import Fraction
 
     from discreet.core.budget import Budget
+    from discreet.core.exact import Exact
     from discreet.core.guarantee import Guarantee
     from discreet.core.outcome import PublicInput, Release
 
@@ -30,10 +32,9 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_LEDGER",
     "ChargedError",
-    "Outputs",
     "ReleaseLedger",
+    "ReleaseOutputs",
     "charge_note",
-    "public_parameters",
     "run_release",
 ]
 
@@ -49,7 +50,21 @@ class ChargedError(BudgetError):
     """A release was charged, and its outputs are not in place; the message states whether the result is safe."""
 
 
-class Outputs(Protocol):
+class Planned(Protocol):
+    """Release that is decided but for the private data."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of the release, which is what it charges."""
+        ...
+
+    @property
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """Inputs that are assumed public, with hashes."""
+        ...
+
+
+class ReleaseOutputs(Protocol):
     """Files and streams that receive one release."""
 
     @property
@@ -137,32 +152,30 @@ class _PlainBudget:
         return ""
 
 
-def public_parameters(method: str, public: Iterable[PublicInput]) -> dict[str, Any]:
-    """Return the public parameters that a ledger keeps: the method, and the hash of each input assumed public."""
-    return {"method": method, "assumed_public": {one.name: one.digest for one in public}}
-
-
 def run_release(
-    guarantee: Guarantee,
+    planned: Planned,
+    method: str,
     *,
     budget: Budget | None,
     dataset: str | None,
-    parameters: Mapping[str, Any],
+    budget_delta: Exact | None,
     prepare: Callable[[], object],
     draw: Callable[[], Release[ResultT]],
-    outputs: Outputs | None = None,
+    outputs: ReleaseOutputs | None = None,
 ) -> Release[ResultT]:
     """Check, charge, read, draw, verify, spool, write and record one release, in this order.
 
     Parameters
     ----------
-    guarantee
-        The charge.
+    planned
+        Plan of the release; the hashes of its public inputs are for the ledger.
+    method
+        Name of the method, for the ledger.
     budget, dataset
         Ledger and name of the dataset in it, or neither. A budget with a method ``open_release``, such as
         :class:`discreet.ledger.Ledger`, keeps a spool; any other is charged by its ``reserve``.
-    parameters
-        Public parameters of the release, for the ledger.
+    budget_delta
+        Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
     prepare
         Checks of the schema and of the options, and loading of all compiled code. It reads no private value.
     draw
@@ -188,6 +201,7 @@ def run_release(
         raise InvalidProblemError("dataset", "a budget with it", repr(dataset))
     if budget is not None and not dataset:
         raise InvalidProblemError("dataset", "its name in the ledger", repr(dataset))
+    guarantee = charge_of(planned.guarantee, budget, budget_delta)
     prepare()
     with nullcontext() if outputs is None else outputs.opened():
         release_id = secrets.token_hex(10)
@@ -196,7 +210,10 @@ def run_release(
         stated = {
             "command": "Python" if outputs is None else outputs.command,
             "version": versions()["discreet"],
-            "parameters": dict(parameters),
+            "parameters": {
+                "method": method,
+                "assumed_public": {one.name: one.digest for one in planned.assumed_public},
+            },
         }
         room = 0 if outputs is None else outputs.expected_bytes
         with _freed_on_failure(ledger, release_id):

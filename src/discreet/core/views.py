@@ -114,7 +114,9 @@ def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     plane = points
     if metric == "haversine":
         shrink = np.cos(np.radians(points[:, 0].mean()))
-        plane = np.stack([points[:, 1] * shrink, points[:, 0]], axis=1)
+        # Counted from the first place, so that the 180th meridian is no edge of the picture.
+        east = (points[:, 1] - points[0, 1] + 180) % 360 - 180
+        plane = np.stack([east * shrink, points[:, 0]], axis=1)
     low, extent = plane.min(axis=0), float(np.ptp(plane, axis=0).max()) or 1.0
     placed: NDArray[np.float64] = (plane - low) / extent * (_SIDE - 24) + 12
     placed[:, 1] = placed[:, 1].max() + 12 - placed[:, 1]

@@ -181,7 +181,9 @@ class MechanismComparison:
 
     def __str__(self) -> str:
         measure = self.points[0].measure
-        rows = [("method", self.parameter, measure.name, "without privacy", "without data")]
+        rows: list[tuple[str, ...]] = [
+            ("method", self.parameter, measure.name, "without privacy", "without data"),
+        ]
         for point in self.points:
             one = point.measure
             ends = (printed.estimate(end, 4) for end in (one.best, one.worst))

@@ -140,6 +140,9 @@ def counts(
         "shares": shares,
         "exact_total": exact_total,
     }
+    if outputs is not None and not hasattr(outputs, "opened"):
+        expected = "files of a release, such as discreet.artefact.ReleaseFiles"
+        raise InvalidProblemError("outputs", expected, type(outputs).__name__)
     whole_number(max_rows, "max_rows", "at least one row")
     beside, why = (of_attributes, "without by") if by is None else (of_units, "with by")
     for name, value in beside.items():

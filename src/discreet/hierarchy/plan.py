@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, final
 
-from discreet.core.budget import charge_of
 from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -16,7 +15,7 @@ from discreet.core.options import callback
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
-from discreet.core.release import public_parameters, run_release
+from discreet.core.release import run_release
 from discreet.core.tree import Tree
 from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
-    from discreet.core.release import Outputs
+    from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.diagnose import Diagnosis
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.methods import Method
@@ -226,7 +225,7 @@ class Plan:
         bits: UniformSource | None = None,
         keep_measurements: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
-        outputs: Outputs | None = None,
+        outputs: ReleaseOutputs | None = None,
     ) -> Release[RegionCounts]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -246,23 +245,22 @@ class Plan:
         on_progress
             Called after each stage, without times; what is told depends on the noisy counts alone.
         outputs
-            Files that receive the counts, such as :class:`discreet.artefact.ReleaseFiles`. A ledger then keeps the
-            result until they are in place. Without them the result is only returned, and nobody can recover it.
+            Files, such as :class:`discreet.artefact.ReleaseFiles`; a ledger keeps the result until they are in place.
+            Without them the result is only returned, and can't be recovered.
 
         Returns
         -------
         Release
-            A :class:`~discreet.hierarchy.RegionCounts` with its guarantee, certificate and provenance, which has the
-            release id.
+            A :class:`~discreet.hierarchy.RegionCounts`; its provenance has the release id.
 
         Raises
         ------
         InvalidProblemError
             Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
-        BudgetError
-            When the ledger refuses. Nothing was charged or read then.
+        BudgetError, ChargedError
+            As :func:`discreet.core.release.run_release`.
         CertificateError
-            When the counts fail a check that the method promises. Nothing is published then; the charge stays.
+            When the counts fail a check that the method promises; the charge stays.
 
         Guarantee
         ---------
@@ -282,7 +280,6 @@ class Plan:
         >>> out.result.counts.tolist(), str(ledger.account("census").left[0])
         ([[1, 1], [0, 1], [1, 0]], '100')
         """
-        charge = charge_of(self.guarantee, budget, budget_delta)
         callback(on_progress)
         as_bits(bits)
 
@@ -294,14 +291,14 @@ class Plan:
         def draw() -> Release[RegionCounts]:
             report = Reporter(on_progress, clock=None)
             report("reading the table")
-            counted = self._count(source)
-            return self.draw(counted, bits, report, keep_measurements=keep_measurements)
+            return self.draw(self._count(source), bits, report, keep=keep_measurements)
 
         return run_release(
-            charge,
+            self,
+            METHODS.name_of(self.method),
             budget=budget,
             dataset=dataset,
-            parameters=public_parameters(METHODS.name_of(self.method), self.assumed_public),
+            budget_delta=budget_delta,
             prepare=prepare,
             draw=draw,
             outputs=outputs,
@@ -313,7 +310,7 @@ class Plan:
         bits: UniformSource | None,
         report: Reporter,
         *,
-        keep_measurements: bool,
+        keep: bool,
     ) -> Release[RegionCounts]:
         """Draw the noise, make the counts consistent, and check them, without any charge: :meth:`release` charges."""
         measured = measure(
@@ -324,7 +321,7 @@ class Plan:
             leaves_inherit=self.leaves_inherit,
             bits=bits,
         )
-        result = solved(self.method, measured, keep_measurements, report)
+        result = solved(self.method, measured, keep, report)
         provenance = provenance_of(self.method, measured, self.declared)
         made = Release(result, self.guarantee, Certificate(()), provenance)
         return replace(made, certificate=verify(made))
@@ -334,15 +331,7 @@ class Plan:
         source: Any,  # noqa: ANN401 - as for release
         outcome: Release[RegionCounts] | RegionCounts,
     ) -> Diagnosis:
-        """Compare published counts with the true ones; private, for the curator only.
-
-        Parameters
-        ----------
-        source
-            As for :meth:`release`; it is read once more.
-        outcome
-            What was released.
-        """
+        """Compare published counts with the true ones; private, for the curator only. The source is read once more."""
         self.check(source)
         return diagnose(self._count(source), outcome)
 
@@ -603,7 +592,7 @@ def _load_kernels(method: Hashable, guarantee: DPForPersons, depth: int, units: 
     sizes = GroupSizes.from_counts(tree, [[1, 1]] * len(tree.leaves), units=units)
     with suppress(InvalidProblemError):
         rehearsed = plan(sizes.frame, guarantee, method=cast("Method", method))
-        rehearsed.draw(sizes, None, Reporter(None, clock=None), keep_measurements=False)
+        rehearsed.draw(sizes, None, Reporter(None, clock=None), keep=False)
 
 
 def provenance_of(

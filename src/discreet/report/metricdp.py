@@ -249,7 +249,7 @@ def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | No
     if space.metric == "haversine":
         from discreet.core.spaces.geography import to_plane
 
-        kilometers = to_plane(plane, plane.mean(axis=0))
+        kilometers = to_plane(plane, (plane[:, 0].mean(), plane[0, 1]))
         plane = kilometers * (1000 if space.unit == "m" else 1)
     cell = None
     if space.metric == "grid":
@@ -357,17 +357,10 @@ def _numbers(
         ("radius", "all pairs" if guarantee.radius is None else distance(guarantee.radius, unit)),
     ]
     if scope is not None:
-        rows.append(
-            (
-                "epsilon for all pairs",
-                _whole(guarantee) or "none",
-            )
-        )
+        rows.append(("epsilon for all pairs", _whole(guarantee) or "none"))
+    rows += [("distances", c.detail) for c in design.certificate.checks if "WGS 84" in c.detail]
     rows += [
-        (
-            "lower bound",
-            printed.at_least(design.lower, 10, loss_unit),
-        ),
+        ("lower bound", printed.at_least(design.lower, 10, loss_unit)),
         ("expected loss", printed.at_most(design.upper, 10, loss_unit)),
         ("gap", printed.gap(design.lower, design.upper)),
         ("method", design.provenance.method),

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _BITS = 40
-_LARGEST = 64
+_LARGEST = Fraction(64)
 """Nats beyond which a factor says no more than "far apart"."""
 
 _ROUND = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1, 2, 5))
@@ -75,7 +75,7 @@ def guesses(nats: Fraction) -> str:
 
 def _right(nats: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
     """Return an upper bound of ``(e^nats + delta) / (1 + e^nats)``."""
-    ratio = Fraction(exp_ceil(min(nats, Fraction(_LARGEST)), _BITS), 1 << _BITS)
+    ratio = Fraction(exp_ceil(min(nats, _LARGEST), _BITS), 1 << _BITS)
     return Fraction(1) if nats > _LARGEST else (ratio + delta) / (1 + ratio)
 
 
@@ -98,7 +98,7 @@ def guess_about_a_person(guarantee: DPGuarantee) -> str:
     """
     if isinstance(guarantee, ZeroConcentratedDP):
         # The total variation is at most the square root of rho / 2 and that of 1 - e^-rho.
-        rho = min(guarantee.rho, Fraction(_LARGEST))
+        rho = min(guarantee.rho, _LARGEST)
         least = min(rho / 2, 1 - Fraction(1 << _BITS, exp_ceil(rho, _BITS)))
         root = Fraction(math.isqrt(math.floor(least * 4**_BITS)) + 1, 2**_BITS)
         right = (1 + min(root, Fraction(1))) / 2

@@ -9,6 +9,7 @@ a name that was bound to 127.0.0.1 does not), and one that changes something mus
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,18 +45,9 @@ _FILES = {
     "client.js": ("client.js", "text/javascript; charset=utf-8"),
 }
 
-_SHOWN_HEADERS = {
-    "accept",
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "content-type",
-    "discreet-protocol",
-    "host",
-    "if-none-match",
-    "transfer-encoding",
-    "user-agent",
-}
+_SHOWN_HEADERS = re.compile(
+    "accept.*|connection|content-(length|type)|discreet-protocol|host|if-none-match|user-agent|transfer-encoding"
+)
 """Headers whose values are shown; none of them authenticates a user."""
 
 _MOST = 1000
@@ -86,7 +78,7 @@ class RequestLog(httpx.BaseTransport):
         """Send a request."""
         lines = [f"{request.method} {request.url.raw_path.decode('ascii')}"]
         for name, value in request.headers.items():
-            lines.append(f"{name}: {value if name in _SHOWN_HEADERS else '(not kept)'}")
+            lines.append(f"{name}: {value if _SHOWN_HEADERS.fullmatch(name) else '(not kept)'}")
         body = request.read()
         lines += [f"({len(body)} bytes of body)", *_dump(body)]
         self.requests.append("\n".join(lines))

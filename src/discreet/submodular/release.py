@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.budget import charge_of
 from discreet.core.calls import explained
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.options import callback, instance_of
 from discreet.core.outcome import Provenance, PublicInput, Release, Unproven
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
-from discreet.core.release import public_parameters, run_release
+from discreet.core.release import run_release
 from discreet.core.views import plan_view
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.progress import Progress
     from discreet.core.randomness.bits import UniformSource
-    from discreet.core.release import Outputs
+    from discreet.core.release import ReleaseOutputs
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.method import DrawPlan, Method
 
@@ -201,7 +200,7 @@ class Plan:
         bits: UniformSource | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         watch: Callable[[Objective], Objective] | None = None,
-        outputs: Outputs | None = None,
+        outputs: ReleaseOutputs | None = None,
     ) -> Release[Selection]:
         """Check the source, charge the budget, and only then read the records and choose.
 
@@ -252,7 +251,6 @@ class Plan:
         >>> ledger.account("trips").left
         (Fraction(0, 1),)
         """
-        charge = charge_of(self.guarantee, budget, budget_delta)
         callback(on_progress)
         as_bits(bits)
 
@@ -284,10 +282,11 @@ class Plan:
             return Release(selection, self.guarantee, certificate, provenance)
 
         return run_release(
-            charge,
+            self,
+            self.method.name,
             budget=budget,
             dataset=dataset,
-            parameters=public_parameters(self.method.name, self.assumed_public),
+            budget_delta=budget_delta,
             prepare=prepare,
             draw=draw,
             outputs=outputs,

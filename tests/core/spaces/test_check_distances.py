@@ -16,6 +16,7 @@ from discreet.core.exact import float_floor
 from discreet.core.spaces.check_distances import distance_checks
 from discreet.core.spaces.lengths import TableLengths
 from discreet.core.spaces.metric import MetricSpace
+from discreet.core.spaces.points import PointLengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,3 +199,18 @@ def test_any_points(points: list[tuple[float, float]], metric: str) -> None:
     except ValueError:
         return  # so near together that another unit is meant
     assert residuals(space) == [0, 0]
+
+
+def test_the_check_of_great_circles_names_the_ellipsoid_and_what_exceeds_it() -> None:
+    """Older files have great circles that were not shortened; at 60 degrees none is longer than a geodesic."""
+    for latitude, older in ((0.3, "up to .56 % above"), (60.0, "not above")):
+        points = [(latitude, 36.8), (latitude + 0.01, 36.8), (latitude, 36.83)]
+        for unit, per in (("km", 1), ("m", 1000)):
+            space = MetricSpace.from_points(points, metric="haversine", unit=unit)
+            before = dataclasses.replace(
+                space, source=PointLengths(space.points, "haversine", space.scale_bits, per)
+            )
+            for one, known in ((space, "not above"), (before, older)):
+                check = distance_checks(one)[1]
+                assert check.passed
+                assert f"great circles, {known} geodesics of WGS 84" in check.detail

@@ -19,7 +19,6 @@ known, so that an inversion could not be proved to end.
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.randomness.bernoulli import bernoulli_exps, coin_exp
 from discreet.core.randomness.bits import as_bits
-from discreet.core.randomness.noise import discrete_laplace, discrete_laplaces
+from discreet.core.randomness.noise import discrete_laplace, discrete_laplaces, read_size
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -138,12 +137,7 @@ def discrete_gaussians(
     exact, t = _check_variance(variance)
     if exact >= _LARGEST_VARIANCE:
         raise InvalidProblemError("variance", "below 2^98 for 64-bit noise", exact)
-    try:
-        count = operator.index(size)
-    except TypeError:
-        raise InvalidProblemError("size", "an integer", type(size).__name__) from None
-    if count < 0:
-        raise InvalidProblemError("size", "a non-negative integer", count)
+    count = read_size(size)
     source = as_bits(bits)
     noise = np.empty(count, dtype=np.int64)
     for start in range(0, count, _CHUNK):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits, UniformSource
 
-__all__ = ["discrete_laplace", "discrete_laplaces"]
+__all__ = ["discrete_laplace", "discrete_laplaces", "read_size"]
 
 _LARGEST_SCALE = 1 << 50
 """Beyond it, noise would leave 64 bits with a chance above e^-4096."""
@@ -151,12 +151,7 @@ def discrete_laplaces(
     exact = _check_scale(scale)
     if exact > _LARGEST_SCALE:
         raise InvalidProblemError("scale", "at most 2^50 for 64-bit noise", exact)
-    try:
-        count = operator.index(size)
-    except TypeError:
-        raise InvalidProblemError("size", "an integer", type(size).__name__) from None
-    if count < 0:
-        raise InvalidProblemError("size", "a non-negative integer", count)
+    count = read_size(size)
     ratio = exact.numerator // (exact.denominator * _BLOCKS // 2)
     block = 1 << max(0, ratio.bit_length() - 1)
     source = as_bits(bits)
@@ -165,6 +160,17 @@ def discrete_laplaces(
         stop = min(start + _CHUNK, count)
         noise[start:stop] = _draw(exact, block, stop - start, source)
     return noise
+
+
+def read_size(size: object) -> int:
+    """Read the number of draws."""
+    try:
+        count = operator.index(size)  # type: ignore[arg-type] # what has no index is refused
+    except TypeError:
+        raise InvalidProblemError("size", "an integer", type(size).__name__) from None
+    if count < 0:
+        raise InvalidProblemError("size", "a non-negative integer", count)
+    return count
 
 
 def _check_scale(scale: Exact) -> Fraction:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EARTH_RADIUS_KM",
-    "check_longitudes",
     "great_circle",
     "grid_centers",
     "ground_factor",
     "lat_lon",
     "longest_geodesics",
     "to_plane",
+    "unify_longitudes",
 ]
 
 EARTH_RADIUS_KM = 6371.0088
@@ -81,8 +81,8 @@ def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
     return array
 
 
-def check_longitudes(points: NDArray[np.float64], field: str = "points") -> None:
-    """Refuse a table in which some longitudes count from -180 and others to 360, where one of them is a mistake.
+def unify_longitudes(points: NDArray[np.float64], field: str = "points") -> NDArray[np.float64]:
+    """Count longitudes on both sides of the 180th meridian from 0 to 360, and refuse a table with two conventions.
 
     Parameters
     ----------
@@ -91,6 +91,11 @@ def check_longitudes(points: NDArray[np.float64], field: str = "points") -> None
     field
         The name of the argument, for the error message.
 
+    Returns
+    -------
+    ndarray
+        The same array, if longitudes differ by 180 degrees or less.
+
     Raises
     ------
     InvalidProblemError
@@ -98,8 +103,9 @@ def check_longitudes(points: NDArray[np.float64], field: str = "points") -> None
 
     Examples
     --------
-    >>> check_longitudes(np.array([[-17.8, 179.9], [-17.8, 180.1]]))
-    >>> check_longitudes(np.array([[-17.8, -179.9], [-17.8, 180.1]]))
+    >>> unify_longitudes(np.array([[-17.5, 179.5], [-17.5, -179.5]])).tolist()
+    [[-17.5, 179.5], [-17.5, 180.5]]
+    >>> unify_longitudes(np.array([[-17.5, -179.5], [-17.5, 180.5]]))
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: points: expected longitudes all in [-180, 180] or all in [0, 360]; ...
     """
@@ -108,6 +114,9 @@ def check_longitudes(points: NDArray[np.float64], field: str = "points") -> None
         expected = "longitudes all in [-180, 180] or all in [0, 360]; type longitude % 360"
         got = f"{points[west, 1]} in row {west} and {points[east, 1]} in row {east}"
         raise InvalidProblemError(field, expected, got)
+    if points[east, 1] - points[west, 1] <= 180:
+        return points
+    return np.stack([points[:, 0], points[:, 1] % 360], axis=1)
 
 
 def ground_factor(latitudes: ArrayLike) -> float:
@@ -140,7 +149,7 @@ def ground_factor(latitudes: ArrayLike) -> float:
     """
     low, high = float(np.min(latitudes)), float(np.max(latitudes))
     nearest = math.sin(math.radians(max(low, -high, 0.0)))
-    meridian = _EQUATOR_KM * (1 - _ECCENTRICITY) / (1 - _ECCENTRICITY * nearest**2) ** 1.5
+    meridian: float = _EQUATOR_KM * (1 - _ECCENTRICITY) / (1 - _ECCENTRICITY * nearest**2) ** 1.5
     return min(1.0, meridian / EARTH_RADIUS_KM * (1 - 2.0**-40))
 
 

@@ -23,7 +23,7 @@ from discreet.core.guarantee import read_unit
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.features import check_names, has_features, read_features
-from discreet.core.spaces.geography import check_longitudes, grid_centers, ground_factor
+from discreet.core.spaces.geography import grid_centers, ground_factor, unify_longitudes
 from discreet.core.spaces.inputs import (
     edge_table,
     integer_table,
@@ -161,7 +161,7 @@ class MetricSpace:
         array = point_table(points, metric)
         per_unit: float = _KILOMETERS.get(unit, 1)
         if metric == "haversine":
-            check_longitudes(array)
+            unify_longitudes(array)
             shortest = ground_factor(array[:, 0])
             per_unit = per_unit * shortest if shortest < 1 else per_unit
         bits = TOTAL_BITS - array.shape[1].bit_length()

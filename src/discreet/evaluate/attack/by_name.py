@@ -144,20 +144,22 @@ def attack(
         if not 0 < max(counts, default=0) <= _MAX_REPORTS:
             raise InvalidProblemError("reports", expected, list(counts))
     given = {"against": against, "others": others, "population": population, "again": again}
-    files = (None if one is None else path_of(one, name) for name, one in given.items())
+    files: dict[str, Any] = {
+        name: None if one is None else path_of(one, name) for name, one in given.items()
+    }
     request = AttackRequest(
         path,
         method,
         epsilon,
         k,
-        *files,
-        sensitive,
-        counts,
-        steps,
-        stride,
-        trials,
-        failure,
+        sensitive=sensitive,
+        reports=counts,
+        steps=steps,
+        stride=stride,
+        trials=trials,
+        failure=failure,
         mode=mode,
+        **files,
     )
     if path in ATTACKS:
         outcome: Attacked = registered(ATTACKS, path, "target")(request)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
-from discreet.core.budget import charge_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
@@ -19,7 +18,7 @@ from discreet.core.options import callback, items_of, whole_number
 from discreet.core.outcome import Provenance, Release
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
-from discreet.core.release import public_parameters, run_release
+from discreet.core.release import run_release
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import PublicInput
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
-    from discreet.core.release import Outputs
+    from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.contingency.exact import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
@@ -168,7 +167,7 @@ class TablesPlan:
         keep_measurements: bool = False,
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
-        outputs: Outputs | None = None,
+        outputs: ReleaseOutputs | None = None,
     ) -> Release[RegionTables]:
         """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
 
@@ -219,7 +218,6 @@ class TablesPlan:
         >>> planned.release(people).result.cells.tolist()
         [[2, 1], [1, 1], [1, 0]]
         """
-        charge = charge_of(self.guarantee, budget, budget_delta)
         callback(on_progress)
         as_bits(bits)
         whole_number(threads, "threads", "at least one thread")
@@ -239,10 +237,11 @@ class TablesPlan:
             return replace(made, certificate=verify(made))
 
         return run_release(
-            charge,
+            self,
+            method_name(self.method),
             budget=budget,
             dataset=dataset,
-            parameters=public_parameters(method_name(self.method), self.assumed_public),
+            budget_delta=budget_delta,
             prepare=prepare,
             draw=draw,
             outputs=outputs,

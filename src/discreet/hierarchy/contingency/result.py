@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
@@ -135,12 +136,13 @@ class RegionTables:
     def described(self, outcome: Release[Any]) -> list[tuple[str, object]]:
         """Return the facts that a text about a release states: tables, noise, distances, small cells."""
         frame = self.frame
+        guarantee = cast("PureDP | ZeroConcentratedDP", outcome.guarantee)
         return [
             (
                 "tables",
                 f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, {frame.domain.size} cells",
             ),
-            *(("noise", line) for line in noise_in_words(frame, outcome.guarantee)),
+            *(("noise", line) for line in noise_in_words(frame, guarantee)),
             *(("whole tables", words) for words in self.distances_in_words()),
             (
                 "small cells",

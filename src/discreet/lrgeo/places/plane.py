@@ -28,7 +28,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.geography import EARTH_RADIUS_KM
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["DEGREE", "PER_KM", "cosine_for", "plane_to_sphere", "sphere_to_plane"]
 
@@ -48,7 +48,7 @@ DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
 """Decimeters in a degree of latitude."""
 
 
-def cosine_for(latitudes: NDArray[np.float64], width: float, *, unrounded: bool = False) -> float:
+def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -> float:
     """Give the number c for places at some latitudes whose longitudes differ by `width` degrees at most.
 
     Places that are unrounded are still to be rounded to decimeters, which may widen the region.

@@ -158,8 +158,7 @@ class Region:
             raise InvalidProblemError("origin", "one latitude and longitude", type(origin).__name__)
         north = float(origin[0]) + np.array([0.0, rows * step / DEGREE])
         # The cosine decides how wide the grid is, which decides the cosine: wide enough at once.
-        around = cosine_for(north, 0.0)
-        width = columns * step / (DEGREE * around) * 1.01
+        width = columns * step / (DEGREE * cosine_for(north, 0.0)) * 1.01
         if origin[1] + width > 360:
             origin = (origin[0], origin[1] - 360)
         return cls(places, origin, unit, None, cosine_for(north, width, unrounded=True))

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
-from discreet.core.spaces.geography import check_longitudes, lat_lon
+from discreet.core.spaces.geography import lat_lon, unify_longitudes
 from discreet.lrgeo.places.network import Edges, read_edges, read_nodes
 from discreet.lrgeo.places.plane import cosine_for, sphere_to_plane
 from discreet.lrgeo.places.space import per_unit
@@ -201,11 +201,7 @@ def place_on_roads(
             raise InvalidProblemError("origin", "none in a plane that lies nowhere", "one")
         plane = np.concatenate(courses) * per_unit(unit)
     else:
-        sphere = lat_lon(np.concatenate(courses)[:, ::-1], "nodes")
-        check_longitudes(sphere, "nodes")
-        if np.ptp(sphere[:, 1]) > 180:
-            # Roads across the 180th meridian lie side by side from 0 to 360.
-            sphere = np.stack([sphere[:, 0], sphere[:, 1] % 360], axis=1)
+        sphere = unify_longitudes(lat_lon(np.concatenate(courses)[:, ::-1], "nodes"), "nodes")
         corner = sphere.min(axis=0)
         place = (float(corner[0]), float(corner[1])) if origin is None else origin
         cosine = cosine_for(sphere[:, 0], float(np.ptp(sphere[:, 1])), unrounded=True)

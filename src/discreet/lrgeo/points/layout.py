@@ -12,7 +12,7 @@ from discreet.core.exact import Exact, to_fraction
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.lrgeo.places.plane import DEGREE
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.frame import PER_DEGREE, SCALE, PointFrame
+from discreet.lrgeo.points.frame import SCALE, PointFrame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,10 +65,8 @@ def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64]]:
     origin = (repr(region.origin[0]), repr(region.origin[1]))
     frame = PointFrame.on_sphere(region.unit, origin, latitudes, float(wide) * 1.01)
     east = (sphere[:, 1] - region.origin[1] + 180) % 360 - 180
-    plane = np.stack(
-        [east * (frame.east / SCALE), (sphere[:, 0] - region.origin[0]) * (PER_DEGREE / SCALE)],
-        axis=1,
-    )
+    north = sphere[:, 0] - region.origin[0]
+    plane = np.stack([east * frame.east, north * frame.north], axis=1) / SCALE
     return frame, np.rint(plane).astype(np.int64)
 
 

@@ -109,7 +109,7 @@ def _is_flat(stated: Stated) -> bool:
     east, north = stated.factors
     if stated.origin is None:
         return east == north == DECIMETERS[stated.unit] * _SCALE
-    if north != _PER_DEGREE or not 0 < east <= north:
+    if not 0 < east <= north <= _PER_DEGREE:
         return False
     left, right = (end(x for x, _ in stated.corners) for end in (min, max))
     low, high = (end(y for _, y in stated.corners) for end in (min, max))

@@ -13,12 +13,12 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction, to_positive
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import read_bits
 from discreet.submodular.objectives.objective import (
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     kept_records,
     positive,
 )
@@ -421,14 +421,7 @@ class CountedObjective(Objective):
 
     def __init__(self, objective: Objective) -> None:
         self._inner = objective
-        self.n_elements = objective.n_elements
-        self.n_kinds = objective.n_kinds
-        self.n_records = objective.n_records
-        self.scale_bits = objective.scale_bits
-        self.decomposable = objective.decomposable
-        self.monotone = objective.monotone
-        self.submodular = objective.submodular
-        self.scale, self.clipped = objective.scale, objective.clipped
+        self.take_facts(objective)
         self.evaluations = 0
 
     @property

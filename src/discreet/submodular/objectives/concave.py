@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import clip_to_scale, read_edges
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     integers_of,
     kept_records,
     probabilities,

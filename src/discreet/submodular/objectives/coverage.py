@@ -14,12 +14,12 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import array_of
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     integers_of,
     kept_records,
     probabilities,
@@ -458,7 +458,7 @@ def clip_to_scale(
     parts : ndarray
         The shape of `values`, from 0 to 1.
     clipped : int
-        Number of values outside of [0, scale], with those that are NaN. Private.
+        Number of values outside of [0, scale], NaN included. Private.
 
     Examples
     --------

@@ -35,12 +35,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.concave import TABLE_BITS
 from discreet.submodular.objectives.objective import (
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     integers_of,
     positive,
 )

@@ -19,13 +19,13 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_measure
 from discreet.core.options import array_of, instance_of
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import quantized, read_bits
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     kept_records,
     probabilities,
 )

@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_measure
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.concave import (
     TABLE_BITS,
     ConcaveOverModular,
@@ -39,7 +40,6 @@ from discreet.submodular.objectives.objective import (
     GrowingChoice,
     Objective,
     ObjectiveSpec,
-    RecordArgument,
     integers_of,
     kept_records,
 )
@@ -73,14 +73,9 @@ class Tagged(Objective):
     def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
         self._pairs = pairs
         self._repeats = repeats
-        self.n_elements = pairs.n_elements // n_kinds
-        self.n_kinds = n_kinds
+        self.take_facts(pairs)
+        self.n_elements, self.n_kinds = pairs.n_elements // n_kinds, n_kinds
         self.n_records = pairs.n_records // repeats
-        self.scale_bits = pairs.scale_bits
-        self.decomposable = pairs.decomposable
-        self.monotone = pairs.monotone
-        self.submodular = pairs.submodular
-        self.clipped = pairs.clipped
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""

@@ -31,18 +31,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.submodular.objectives.arguments import RecordArgument
+
 __all__ = [
     "MARGINAL_BITS",
     "GrowingChoice",
     "Objective",
     "ObjectiveSpec",
-    "RecordArgument",
     "integers_of",
     "kept_records",
     "positions",
     "positive",
     "probabilities",
 ]
+
+_FACTS = ("scale_bits", "scale", "sensitivity", "decomposable", "monotone")
+"""Public facts of an objective that its spec states, too."""
 
 MARGINAL_BITS = 24
 """Multilinear marginals are multiples of :math:`2^{-24}`: below 2^29 records their sums are exact in floats."""
@@ -137,66 +141,6 @@ class GrowingChoice(ABC):
         """Copy what the subclass holds, without what this class holds."""
 
 
-@final
-@dataclass(frozen=True)
-class RecordArgument:
-    """An argument of an objective that holds records: its name and its shape are public, its values are not.
-
-    Parameters
-    ----------
-    name
-        The argument.
-    axes
-        What each of its dimensions counts: ``"record"``, ``"edge"``, ``"element"`` or ``"kind"``. Nothing for what has
-        no shape, such as a function.
-    types
-        Kinds of NumPy types that it may have, as in ``dtype.kind``; any where it is empty.
-    """
-
-    name: str
-    axes: tuple[str, ...] = ()
-    types: str = ""
-
-    def shape_of(self, value: object, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
-        """Give the shape of a value, where it can be seen without reading one, and refuse what does not fit.
-
-        Parameters
-        ----------
-        value
-            An array, an array on disk, or lists of lists, of which only lengths are looked at.
-        sizes
-            The public sizes: ``element`` and ``kind``.
-
-        Raises
-        ------
-        InvalidProblemError
-            For another number of dimensions, another type, or another public size. No length of a private axis is told.
-        """
-        if value is None:
-            raise InvalidProblemError(self.name, "the records", "None")
-        if not self.axes:
-            return None
-        dtype = getattr(value, "dtype", None)
-        kind = getattr(dtype, "kind", "")
-        if self.types and kind and kind not in self.types:
-            raise InvalidProblemError(self.name, "numbers", f"values of another type ({kind!r})")
-        shape = _lengths(value)
-        if shape is None and (isinstance(value, type) or not hasattr(value, "__array__")):
-            got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-            raise InvalidProblemError(self.name, "an array, or lists of numbers", got)
-        if shape is None or (0 in shape and len(shape) < len(self.axes)):
-            return None
-        wanted = " x ".join(f"{axis}s" for axis in self.axes)
-        if len(shape) != len(self.axes):
-            got = f"{len(shape)} dimension{'' if len(shape) == 1 else 's'}"
-            raise InvalidProblemError(self.name, f"a table of {wanted}", got)
-        for axis, length in zip(self.axes, shape, strict=True):
-            if axis in sizes and length != sizes[axis]:
-                expected = f"{sizes[axis]} {axis}s, as planned"
-                raise InvalidProblemError(self.name, expected, length)
-        return shape
-
-
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
     """Read integers entry by entry; -1 for an entry that is none, whatever type the others give to the array.
 
@@ -219,17 +163,6 @@ def _integer(entry: object) -> int:
     number = isinstance(entry, int | float | np.number | np.bool_)
     whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type,operator] # it is a number
     return int(entry) if whole else -1  # type: ignore[call-overload] # as above
-
-
-def _lengths(value: object) -> tuple[int, ...] | None:
-    """Lengths of nested lists along their first entries, or the shape of an array."""
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple):
-        return shape
-    if not isinstance(value, list | tuple):
-        return None
-    inner = _lengths(value[0]) if value else ()
-    return (len(value), *(inner or ()))
 
 
 @final
@@ -382,7 +315,7 @@ class ObjectiveSpec:
             expected = f"{n_elements} elements, as planned"
             raise InvalidProblemError("objective", expected, f"{objective.n_elements} elements")
         theirs = ObjectiveSpec.of(objective)
-        for name in ("n_kinds", "scale_bits", "scale", "sensitivity", "decomposable", "monotone"):
+        for name in ("n_kinds", *_FACTS):
             if getattr(self, name) != getattr(theirs, name):
                 expected = f"{name} = {getattr(self, name)}, as planned"
                 raise InvalidProblemError("objective", expected, getattr(theirs, name))
@@ -441,6 +374,12 @@ class Objective(ABC):
     def sensitivity(self) -> Fraction:
         """How much adding or removing one record can change F(S), in units of 1."""
         return Fraction(1)
+
+    def take_facts(self, other: Objective) -> None:
+        """Copy the attributes of another function of the same records."""
+        for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
+            if name != "sensitivity":
+                setattr(self, name, getattr(other, name))
 
     @abstractmethod
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
