@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from discreet.testing import Hole, Looked, Tally
+from forger.engine import Hole, Looked, Tally
 from forger.limits import MOST_OF_A_COMMAND, MOST_OF_A_MUTANT
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ import numpy as np
 import polars as pl
 
 from discreet.cli.app import run
-from discreet.testing import Looked
-from discreet.testing.forger import Hole
+from forger.engine import Hole, Looked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,8 +27,9 @@ from discreet.core.guarantee import MetricDP
 from discreet.ledger import Ledger
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, design, locate
 from discreet.service.keeping import StateFile
-from discreet.testing import Catalogue, Format, Ruling
 from forger import changes, lattice_changes, noise_changes, originals
+from forger.engine import Format, Ruling
+from forger.mutations import Catalogue
 from forger.oracles.channels import anchored_is_false, channel_is_false, mechanism_is_false
 from forger.oracles.choices import choice_is_false
 from forger.oracles.counting import counts_are_false, measurements_are_false

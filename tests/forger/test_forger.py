@@ -17,9 +17,10 @@ from unittest.mock import patch
 import pytest
 
 from discreet.artefact.judging import JUDGES
-from discreet.testing import Catalogue, Format, Hole, Looked, Ruling, Tally, forge, look
 from forger import campaign, originals
+from forger.engine import Format, Hole, Looked, Ruling, Tally, forge, look
 from forger.kinds import ASIDE, FORGED, NOT_YET, kind
+from forger.mutations import Catalogue
 from forger.noise_changes import NOISE
 from forger.planted import PLANTED
 from forger.worker import watched
@@ -266,8 +267,8 @@ def test_a_verifier_that_takes_too_long_is_a_hole(tmp_path: Path) -> None:
     made = Format("test", Catalogue(({"a": 1},)), write, {"slow": slow}, lambda *_: "")
     clock = SimpleNamespace(monotonic=lambda: now[0])
     with (
-        patch("discreet.testing.forger.MOST_SECONDS", 0.1),
-        patch("discreet.testing.forger.time", clock),
+        patch("forger.engine.MOST_SECONDS", 0.1),
+        patch("forger.engine.time", clock),
     ):
         waits[:] = [0.15, 0.15]
         hole = look(made, 3, tmp_path).hole

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from discreet.testing import Hole, Looked, look
+from forger.engine import Hole, Looked, look
 from forger.kinds import kind
 from forger.limits import MOST_OF_A_MUTANT, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.testing import Format
+    from forger.engine import Format
 
 
 def watched(seen_at: Callable[[int], Looked], number: int, most: int) -> Looked:

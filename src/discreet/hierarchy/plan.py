@@ -232,8 +232,7 @@ class Plan:
         Parameters
         ----------
         source
-            The private data: a path, a frame of any library that Narwhals knows, also a lazy one, or
-            :class:`GroupSizes`.
+            The private data: a path, a frame that Narwhals knows, also a lazy one, or :class:`GroupSizes`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
         budget_delta
@@ -245,8 +244,7 @@ class Plan:
         on_progress
             Called after each stage, without times; what is told depends on the noisy counts alone.
         outputs
-            Files, such as :class:`discreet.artefact.ReleaseFiles`; a ledger keeps the result until they are in place.
-            Without them the result is only returned, and can't be recovered.
+            Files, such as :class:`discreet.artefact.ReleaseFiles`. Without them the result can't be recovered.
 
         Returns
         -------
@@ -257,15 +255,12 @@ class Plan:
         ------
         InvalidProblemError
             Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
-        BudgetError, ChargedError
+        BudgetError, ChargedError, CertificateError
             As :func:`discreet.core.release.run_release`.
-        CertificateError
-            When the counts fail a check that the method promises; the charge stays.
 
         Guarantee
         ---------
-        That of the plan, for the counts, for the measurements, and for both together. See
-        :func:`discreet.hierarchy.measure.measure`.
+        That of the plan, for counts and measurements together; see :func:`discreet.hierarchy.measure.measure`.
 
         Examples
         --------
@@ -401,16 +396,14 @@ def plan(
     max_quantity
         Larger quantities of a person count as this one.
     public_units
-        The units that exist, with their regions: a table or file. How many there are in each region is then public.
-        ``None`` keeps units private.
+        Table or file of the units with their regions, whose numbers are then public. ``None`` keeps units private.
     declare_regions
         Declares that the regions named in a private table, and no others, are public knowledge. `regions` is then that
         table; only the columns of its region path are read, and each release records the declaration.
     root
         Name of the region that holds all.
     method
-        A method, or its name in :data:`discreet.hierarchy.methods.METHODS`. Default: ``"m-c-dp-weighted"``, whatever
-        the data.
+        A method, or its name in :data:`discreet.hierarchy.methods.METHODS`. Default: ``"m-c-dp-weighted"``.
     levels
         The part of the budget of each level, the root first, with the sum 1; not to be chosen by looking at the data.
         Default: equal parts, or all for the leaves where the method uses only those.
@@ -452,12 +445,8 @@ def plan(
     why = "the default, whatever the data" if method is None else "chosen by the caller"
     public, named, declared = None, None, False
     if isinstance(regions, Frame):
-        given: dict[str, object] = {
-            "columns": columns,
-            "unit": unit,
-            "size": size,
-            "quantity": quantity,
-        }
+        given: dict[str, object] = {"columns": columns, "unit": unit, "size": size}
+        given["quantity"] = quantity
         given |= {"person": person, "max_size": max_size, "public_units": public_units}
         for name, value in given.items():
             if value is not None:

@@ -137,7 +137,7 @@ def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
         told.append(("lower bound", printed.at_least(mechanism.lower, 3, unit)))
     if mechanism.region.origin is not None:
         most = printed.at_most(1 / ground_factor(mechanism.region.coordinates[:, 0]))
-        told.append(("distances", f"in the plane, at most {most} times geodesics of WGS 84"))
+        told.append(("distances", f"in the plane, up to {most} times geodesics of WGS 84"))
     checks = mechanism.certificate.checks
     passed = sum(check.passed for check in checks)
     return [

@@ -202,18 +202,14 @@ class Plan:
         watch: Callable[[Objective], Objective] | None = None,
         outputs: ReleaseOutputs | None = None,
     ) -> Release[Selection]:
-        """Check the source, charge the budget, and only then read the records and choose.
-
-        Each call is a release of its own: a plan that is released twice is charged twice.
+        """Check the source, charge the budget, and only then read the records and choose; each call charges anew.
 
         Parameters
         ----------
         source
-            The records: an objective, what it is made of (see its ``spec``), or a frame of edges. Lazy sources are read
-            after the charge.
+            The records: an objective, what it is made of (see its ``spec``), or a frame of edges.
         budget, dataset
-            A ledger, and the dataset to charge in it. What fails after the charge stays charged: the error says so in a
-            note, since a failure may depend on the records.
+            A ledger, and the dataset to charge in it.
         budget_delta
             Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
@@ -221,9 +217,8 @@ class Plan:
         on_progress
             Called after each draw with its number and the number of draws, both public; no time is told.
         watch
-            **Private**, for the curator: given the objective once its records are read, returns the one to use, which
-            has to be the same function. :class:`~discreet.submodular.objectives.combine.CountedObjective` counts its
-            evaluations.
+            **Private**, for the curator: replaces the objective, once its records are read, by an equal one, such as a
+            :class:`~discreet.submodular.objectives.combine.CountedObjective`.
         outputs
             Files that receive the choice, as for :meth:`discreet.hierarchy.Plan.release`.
 
@@ -381,17 +376,9 @@ def release(
     guarantee
         What must hold: ``PureDP``, ``ApproxDP`` or ``ZeroConcentratedDP``, for ``add-remove-one`` or ``replace-one``.
     method
-        A method, such as ``Subsampled()``, or its name. ``None`` chooses from public facts, never from the number of
-        records, and says why in the provenance.
-    bits
-        Source of chance; the operating system's by default. With another one the release says that it was seeded.
-    budget, dataset
-        A ledger, and the dataset to charge in it; charged before the records are read, and once for each call.
-    budget_delta
-        Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
-    on_progress
-        Called after each draw with its number and the number of draws, both public; no time is told. When it is
-        called depends on the records.
+        A method, such as ``Subsampled()``, or its name; ``None`` chooses from public facts.
+    bits, budget, dataset, budget_delta, on_progress
+        As for :meth:`Plan.release`.
 
     Returns
     -------

@@ -4,9 +4,7 @@ The strategies need Hypothesis; the rest does not.
 """
 
 from discreet.core.randomness.replay import Law, enumerate_law
-from discreet.testing.forger import Format, Hole, Looked, Ruling, Tally, forge, look
 from discreet.testing.matroids import assert_matroid
-from discreet.testing.mutations import Catalogue, Mutant, changes_of, places_in
 from discreet.testing.neighbors import (
     Moved,
     most_moved,
@@ -17,29 +15,18 @@ from discreet.testing.strategies import dp_guarantees, guarantees, metric_spaces
 from discreet.testing.verdicts import DPVerdict, assert_law, assert_pure_dp
 
 __all__ = [
-    "Catalogue",
     "DPVerdict",
-    "Format",
-    "Hole",
     "Law",
-    "Looked",
     "Moved",
-    "Mutant",
-    "Ruling",
-    "Tally",
     "assert_law",
     "assert_matroid",
     "assert_pure_dp",
-    "changes_of",
     "dp_guarantees",
     "enumerate_law",
-    "forge",
     "guarantees",
-    "look",
     "metric_spaces",
     "most_moved",
     "neighboring_pairs",
-    "places_in",
     "rationals",
     "small_data_sets",
 ]

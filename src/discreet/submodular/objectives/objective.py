@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
 from discreet.core.printed import decimal
@@ -280,7 +281,7 @@ class ObjectiveSpec:
     @property
     def scale(self) -> Fraction:
         """Value of a record that counts as 1."""
-        return Fraction(dict(self.public).get("scale", 1))
+        return to_fraction(dict(self.public).get("scale", 1), "scale")
 
     @property
     def wanted(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from discreet.testing.mutations import Catalogue
+    from forger.mutations import Catalogue
 
 __all__ = ["Format", "Hole", "Looked", "Ruling", "Tally", "forge", "look"]
 
@@ -177,7 +177,8 @@ def forge(
 
     >>> import json, tempfile
     >>> from pathlib import Path
-    >>> from discreet.testing import Catalogue, Format, Ruling, forge
+    >>> from forger.engine import Format, Ruling, forge
+    >>> from forger.mutations import Catalogue
     >>> def write(parts, path, number):
     ...     path.write_text(json.dumps(parts))
     >>> def trusting(path):

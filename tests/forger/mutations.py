@@ -4,7 +4,7 @@ A file is taken apart into *parts*: mappings, lists, numbers, texts, nothing, an
 catalogue of what is done to a part by its type, :func:`places_in` names all parts, and :class:`Catalogue` numbers the
 mutants. What a mutation means for a kind of file, a verifier and an oracle say.
 """
-# ruff: noqa: ANN401, S311 - parts of any file; chance that makes mutants, and no noise
+# ruff: noqa: S311 - parts of any file; chance that makes mutants, and no noise
 
 from __future__ import annotations
 
