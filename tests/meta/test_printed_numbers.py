@@ -92,7 +92,7 @@ def formats_of_script(source: str) -> set[str]:
 
 def everything() -> dict[tuple[str, str], str]:
     """Read all files that make what people see: the file and the place -> the kind of the file."""
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     for room in ROOMS:
         for path in sorted((SOURCE / room).rglob("*")):
             name = path.relative_to(SOURCE).as_posix()
