@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,14 @@ from injector import Injector  # type: ignore[import-not-found]
 
 __all__ = ["COMMANDS"]
 
-_PAID = "--neighbors {} --epsilon 1 --ledger l.db --dataset d --report out.html"
+_PAID = "--neighbors {} --epsilon 1 --ledger l.db --dataset d"
 _PERSON = _PAID.format("add-remove-person")
 
 COMMANDS = {
     "sizes": f"counts people.csv --unit home --regions state --region-list regions.csv --max-size 3 {_PERSON} "
     "-o out.csv --measurements nm.parquet",
     "categories": f"counts people.csv --by sex --domain domain.json --regions state --region-list regions.csv "
-    f"{_PERSON} -o out.csv",
+    f"{_PERSON} -o out.csv --report out.html",
     "select": f"select --coverage edges.csv --candidates candidates.csv --matroid uniform:1 "
     f"{_PAID.format('add-remove-one')} -o out.choice",
 }
@@ -156,28 +157,40 @@ def _is_whole(name: str, file: str) -> bool:
     return True
 
 
+_LOADED = (
+    "polars",
+    "discreet.artefact.outputs",
+    "discreet.hierarchy.records",
+    "discreet.hierarchy.refusals",
+    "discreet.submodular.kernels.gains",
+    "discreet.tables.frames",
+    "discreet.tables.parsing",
+    "discreet.tables.writing",
+)
+"""Modules that a command loads; importing them starts no thread, as a table that is read would."""
+
+
 def _warm() -> None:
     """Load what is loaded on first use; nothing here starts a thread, as a table that is read would."""
     from discreet.cli.commands import command_named
     from discreet.core.tree import Tree
     from discreet.hierarchy import GroupSizes, contingency, plan
     from discreet.report import make_chapter, render_report
-    from discreet.report.trying import audit_choice
     from discreet.submodular import Coverage, UniformMatroid, release
 
     for command in ("counts", "select", "budget"):
         command_named(command)
     tree = Tree.from_paths([("GA",), ("NY",)])
     data = GroupSizes.from_counts(tree, [[1, 0], [1, 1]], units="private")
-    made = plan(data.frame, PureDP(1, "add-remove-person")).release(data)
-    render_report([make_chapter("hierarchy", made)])
+    plan(data.frame, PureDP(1, "add-remove-person")).release(data)
     domain = contingency.Domain.from_dict({"sex": ["F", "M"]})
     cells = contingency.plan(tree, PureDP(1, "add-remove-person"), columns=["state"], domain=domain)
-    cells.release(contingency.CellCounts(cells.frame, np.array([[1, 1], [1, 0]])))
+    counted = contingency.CellCounts(cells.frame, np.array([[1, 1], [1, 0]]))
+    render_report([make_chapter("tables", cells.release(counted))])
     coverage = Coverage([[True, False], [False, True]])
-    chosen = release(coverage, UniformMatroid(2, 1), PureDP(1, "add-remove-one"))
-    audits = audit_choice(chosen, UniformMatroid(2, 1))
-    render_report([make_chapter("submodular", chosen, names=["n", "s"], audits=audits)])
+    release(coverage, UniformMatroid(2, 1), PureDP(1, "add-remove-one"))
+    for module in _LOADED:
+        import_module(module)
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Studio", "Verdict", "by_command", "by_frame", "by_path", "stored", "studio_process"]
 
 Row = tuple[str, ...]
+COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
 REFUSED, PUBLISHED = True, False
 
 
@@ -57,11 +58,17 @@ NAMES = {
 def neutral(field: str, sentence: str, path: str, case: Case) -> tuple[str, str]:
     """Take the names of options, files and labels out of a sentence."""
     named = NAMES.get(field.removeprefix("--"), field.removeprefix("--"))
+    if named.lower() in case.quasi:
+        # A sentence of the page begins with a capital.
+        named = named.lower()
+    if named in case.quasi and case.named == "quasi":
+        # The page has a field for each column.
+        named = "quasi"
     words = sentence.replace(path, "FILE").replace(Path(path).name, "FILE").replace("--", "")
     words = re.sub(r"\b(TABLE|The file|table|quasi_identifiers)\b", "", words)
-    if named == "quasi" or (named in case.quasi and "free text" in words + "commas"):
-        words = words.replace(f"{named}: ", "", 1)
-    return named, re.sub(r"\s+", " ", words).strip(" :")
+    # What the command alone can do besides.
+    words = re.sub(r" \(show-columns [^)]*\)", "", words).replace(" NAME,", ",")
+    return named, re.sub(r"\s+", " ", words).strip(" :.")
 
 
 def refusal(error: DiscreetError, path: str, case: Case) -> Verdict:
@@ -88,7 +95,12 @@ def stored(case: Case, folder: Path) -> Path:
 def texts(table: Any) -> frozenset[Row]:
     """Write published rows as a file of CSV has them."""
     frame = table if isinstance(table, pl.DataFrame) else pl.from_pandas(table)
-    read = csv.reader(io.StringIO(frame.write_csv()))
+    return rows_of(frame.write_csv())
+
+
+def rows_of(text: str) -> frozenset[Row]:
+    """Read the rows of a published CSV file."""
+    read = csv.reader(io.StringIO(text, newline=""))
     next(read)
     return frozenset(tuple(row) for row in read)
 
@@ -133,7 +145,7 @@ def by_command(path: Path, output: Path, case: Case, capsys: Any) -> Verdict:
 
     line = arguments(path, output, case)
     if capsys is None:
-        command = [sys.executable, "-m", "discreet.cli", *line]
+        command = [*COMMAND, *line]
         made = subprocess.run(
             command, capture_output=True, check=False, text=True, encoding="utf-8"
         )
@@ -143,14 +155,11 @@ def by_command(path: Path, output: Path, case: Case, capsys: Any) -> Verdict:
         status = run(line)
         err = capsys.readouterr().err
     if status == 0:
-        return Verdict(
-            PUBLISHED,
-            "",
-            "",
-            texts(pl.read_csv(output, infer_schema=False, missing_utf8_is_empty_string=True)),
-        )
+        return Verdict(PUBLISHED, "", "", rows_of(output.read_text(encoding="utf-8")))
     assert not output.exists()
     told = err.strip().splitlines()[-1].removeprefix("discreet: ")
+    if status == 3:
+        return Verdict(REFUSED, "k", told, invalid=False)
     field, _, sentence = told.partition(": ")
     named, words = neutral(field, sentence, str(path), case)
     return Verdict(REFUSED, named, words, invalid=status == 2)
@@ -189,6 +198,12 @@ class Studio:
         """Load the table, fill in the form that the page shows, and publish."""
         page = Fields(self.client.get(self.base).text)
         at = f"{self.base}{page.workspace}/"
+        try:
+            return self._published(at, path, case)
+        finally:
+            self.client.post(f"{at}leave")
+
+    def _published(self, at: str, path: Path, case: Case) -> Verdict:
         name = {"name": path.name}
         loaded = self.client.post(f"{at}table", params=name, content=path.read_bytes())
         if loaded.status_code != 200:
@@ -210,16 +225,14 @@ class Studio:
                 return self._refused(told, path, case)
         lines = self.client.get(f"{at}events").text.splitlines()
         events = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
-        if failed := next((event for event in events if event.get("state") == "failed"), None):
-            field, _, words = str(failed["text"]).partition(": ")
+        if failed := next((event for event in events if event["type"] == "failed"), None):
+            field, _, words = str(failed["message"]).partition(": ")
             named, words = neutral(field, words, str(path), case)
             return Verdict(REFUSED, named, words)
         page_of_result = self.client.get(f"{at}result").text
-        link = re.search(r'href="[^"]*(download/[^"]+\.csv)"', page_of_result)
+        link = re.search(r'href="(download/table)"', page_of_result)
         assert link, events
-        data = self.client.get(f"{at}{link[1]}").content
-        read = pl.read_csv(data, infer_schema=False, missing_utf8_is_empty_string=True)
-        return Verdict(PUBLISHED, "", "", texts(read))
+        return Verdict(PUBLISHED, "", "", rows_of(self.client.get(f"{at}{link[1]}").text))
 
     def _post(self, url: str, form: dict[str, str]) -> httpx.Response:
         return self.client.post(url, content=json.dumps(form))
@@ -235,9 +248,7 @@ class Studio:
 def studio_process() -> Iterator[Studio]:
     """Start a studio, and end it."""
     command = [
-        sys.executable,
-        "-m",
-        "discreet.cli",
+        *COMMAND,
         "studio",
         "--no-browser",
         "--json",
@@ -249,7 +260,9 @@ def studio_process() -> Iterator[Studio]:
             assert process.stdout
             text = ""
             while not text.rstrip().endswith("}"):
-                text += process.stdout.readline()
+                line = process.stdout.readline()
+                assert line, text
+                text += line
             base = json.loads(text)["url"]
             origin = base.rpartition("/")[0].rpartition("/")[0]
             with httpx.Client(headers={"origin": origin}, timeout=120) as client:

@@ -59,8 +59,14 @@ def test_the_command_as_a_process_agrees(tmp_path: Path, case: Case) -> None:
     assert by_command(path, tmp_path / "out.csv", case, None) == by_path(path, case)
 
 
+OF_FILES = ("frame without rows", "moment beyond the calendar")
+"""Cases that a frame is not refused for in the words of a file."""
+
 FRAMES = [
-    case for case in CASES if isinstance(case.table, pl.DataFrame) or case.verdict == "published"
+    case
+    for case in CASES
+    if case.id not in OF_FILES
+    and (isinstance(case.table, pl.DataFrame) or case.verdict == "published")
 ]
 
 

@@ -16,8 +16,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.core.tree import Tree
     from discreet.hierarchy.contingency import MeasuredTables
     from discreet.hierarchy.contingency.query import TableAnswers
@@ -209,28 +207,6 @@ def _write(
         "output": written.output,
     }
     emit(data, text, as_json=written.as_json, command="query")
-
-
-def _write(
-    answers: Any,  # noqa: ANN401 - by size, or by category
-    output: str | None,
-    report: str | None,
-    chapter: str,
-    stated: Mapping[str, object],
-) -> tuple[str, list[dict[str, Any]]]:
-    """Write answers and their page to files, where these are named; return the text to print, and the rows."""
-    table = answers.to_frame("polars")
-    text = bytes_of(table, ".csv").decode() if output is None else f"wrote {output}"
-    if output is not None:
-        from discreet.artefact.placing import replace_file
-
-        replace_file(Path(output), bytes_of(table, Path(output).suffix))
-    if report is not None:
-        from discreet.report import make_chapter
-
-        page = make_chapter(chapter, answers, **stated)
-        write_page([page], report, title="Answers, with intervals")
-    return text, table.to_dicts()
 
 
 def parse_where(texts: list[str]) -> dict[str, list[str]]:

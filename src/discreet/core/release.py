@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
-    from discreet.core.guarantee import Guarantee
+    from discreet.core.guarantee import DPGuarantee, Guarantee
     from discreet.core.outcome import PublicInput, Release
 
     Amounts = tuple[Fraction, ...]
@@ -54,7 +54,7 @@ class Planned(Protocol):
     """Release that is decided but for the private data."""
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> DPGuarantee:
         """Guarantee of the release, which is what it charges."""
         ...
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
-    from discreet.core.release import Outputs
+    from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.contingency.result import RegionTables
     from discreet.hierarchy.methods import Method
     from discreet.hierarchy.result import RegionCounts
@@ -52,7 +52,7 @@ def counts(
     dataset: str | None = None,
     budget_delta: Exact | None = None,
     keep_measurements: bool = False,
-    outputs: Outputs | None = None,
+    outputs: ReleaseOutputs | None = None,
 ) -> Release[RegionCounts] | Release[RegionTables]:
     """Publish counts for every region, by size of units or with `by` by categories of persons, privately.
 

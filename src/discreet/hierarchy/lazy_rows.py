@@ -55,7 +55,7 @@ def listed_keys(
         Reason by the other columns, 0 for none.
     """
     keys = {name: key_of(table, name) for name in labels}
-    for name in reversed(labels):
+    for name in reversed(list(labels)):
         listed = keys[name].is_in(list(dict.fromkeys(labels[name])))
         why = nw.when(listed).then(why).otherwise(nw.lit(reasons[name]))
     shown = [

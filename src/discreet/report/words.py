@@ -116,7 +116,7 @@ _QUESTIONS = {
 }
 
 
-def promise_about_a_person(guarantee: DPGuarantee) -> dict[str, Any]:
+def promise_about_a_person(guarantee: Any) -> dict[str, Any]:  # noqa: ANN401 - a DPGuarantee, of a release of any result
     """Lay out what a guarantee means for one person, for five, and what it is too weak for."""
     name, times = ("rho", 25) if isinstance(guarantee, ZeroConcentratedDP) else ("epsilon", 5)
     return {

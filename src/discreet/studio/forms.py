@@ -104,7 +104,7 @@ def _attribute(
 ) -> Attribute:
     name, kind = column.name, form.get(f"kind-{at}", "")
     weight = number_of(form, f"weight-{at}", f"Weight of {name}", default=1.0)
-    if kind not in ("taxonomy", "prefix"):
+    if kind != "taxonomy":
         refuse_unclear(table, [name], name)
     if kind == "numeric":
         return Numeric(name, weight)

@@ -13,7 +13,7 @@ from discreet.artefact.rooms import make_private
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import holds_numbers, is_prose
-from discreet.tables.dialect import UTF16, look
+from discreet.tables.dialect import UTF16, foreign, look
 from discreet.tables.looks import Look
 from discreet.tables.reading import read_rows
 from discreet.tables.roles import look_of
@@ -144,7 +144,10 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
     ('2 rows and 2 columns, in UTF-8, separated by semicolon.', (2, 2))
     """
     with path.open("rb") as file:
-        parquet = file.read(4) == b"PAR1" or name.lower().endswith(".parquet")
+        head = file.read(_PIECE)
+    parquet = head.startswith(b"PAR1") or name.lower().endswith(".parquet")
+    if not parquet and (what := foreign(head)):
+        raise InvalidProblemError(_FILE, "a CSV file, as its name says", f"{name}, {what}")
     if delimiter not in DELIMITERS:
         raise InvalidProblemError("Delimiter", "one of the list", "another")
     # The library goes by the ending of a name.

@@ -62,12 +62,13 @@ def make_place(root: Path, name: str) -> Path:
 
 @contextmanager
 def removed_if_empty(place: Path) -> Iterator[None]:
-    """Remove the folder of a release that put nothing there."""
+    """Remove the folder of a release that put nothing there, and that of all releases if it was the only one."""
     try:
         yield
     finally:
         with suppress(OSError):
             place.rmdir()
+            place.parent.rmdir()
 
 
 def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:

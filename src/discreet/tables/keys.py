@@ -113,9 +113,10 @@ def key_text(cell: object) -> str:
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
         return ""
     if isinstance(cell, float | np.floating):
-        if not np.isfinite(cell):
+        number = float(cell)
+        if not np.isfinite(number):
             return ""
-        return str(int(cell)) if cell % 1 == 0 and abs(cell) < _MAX_WHOLE else str(float(cell))
+        return str(int(number)) if number.is_integer() and abs(number) < _MAX_WHOLE else str(number)
     if isinstance(cell, dt.datetime):
         return cell.strftime("%Y-%m-%dT%H:%M:%S").removesuffix("T00:00:00")
     text = str(cell)

@@ -188,7 +188,7 @@ def _meridian_radius(space: MetricSpace) -> float:
     north = np.asarray(space.points)[:, 0]
     nearest = 0.0 if north.min() <= 0 <= north.max() else float(np.abs(north).min())
     curved: float = 1 - 0.00669437999014 * math.sin(math.radians(nearest)) ** 2
-    return 6335.43932729 / curved**1.5
+    return float(6335.43932729 / curved**1.5)
 
 
 def _above_sphere(space: MetricSpace, radius: float = 6371.0088) -> int:

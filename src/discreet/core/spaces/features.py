@@ -212,7 +212,7 @@ def read_features(
     if turned is source and in_degrees(crs) is not None:
         expected = f"longitude and latitude, or a GeoDataFrame; type {_TO_DEGREES}"
         raise InvalidProblemError("crs", expected, _name_of(crs))
-    degrees = stored if turned is source else _array(turned.__geo_interface__)
+    degrees = stored if turned is source else _array(getattr(turned, "__geo_interface__"))  # noqa: B009 - a frame of GeoPandas
     if turned is not source and not np.isfinite(degrees).all():
         row = int(np.argmin(np.isfinite(degrees).all(axis=1)))
         expected = f"points within the area of the coordinate system {_name_of(crs)}"

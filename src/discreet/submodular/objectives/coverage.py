@@ -255,7 +255,7 @@ def _matched(
         read = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
         if read.implementation.is_pyarrow():
             read = nw.from_native(read.to_polars(), eager_only=True)
-        read = with_plain_cells(read, edges)
+        read: Any = with_plain_cells(read, edges)
         keys = key_of(read, record).alias("record"), key_of(read, candidate).alias("candidate")
         read = read.select(*keys)
         numbers = nw.from_dict(

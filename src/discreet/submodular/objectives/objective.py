@@ -161,7 +161,7 @@ def integers_of(values: ArrayLike) -> NDArray[np.int64]:
 
 def _integer(entry: object) -> int:
     number = isinstance(entry, int | float | np.number | np.bool_)
-    whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type,operator] # it is a number
+    whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type] # it is a number
     return int(entry) if whole else -1  # type: ignore[call-overload] # as above
 
 
