@@ -41,7 +41,6 @@ NUMBERS = {
     "hierarchy/contingency/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
     "hierarchy/contingency/widths.py": {"found", "law", "part", "top"},
     # Up to sixty digits, no exponent; and numbers that an answer is made of.
-    "testing/mutations.py": {"value"},
     "testing/neighbors.py": {"x"},
     "evaluate/audit/sampled.py": {"least", "most"},
     "evaluate/audit/kanonymity.py": {"claim.k"},
