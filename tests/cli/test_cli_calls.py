@@ -6,7 +6,7 @@ import inspect
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 import pytest
@@ -243,13 +243,13 @@ TABLES = (
     "counts census.csv --regions state --region-list states.csv --by sex --domain domain.json --marginals total,cells "
     "--shares 1/10,9/10 --rho 1 --neighbors add-remove-person -o tables.csv"
 )
-CLAIM = {"neighbors": "add-remove-person"}
+PERSON: Literal["add-remove-person"] = "add-remove-person"
 SAME_COUNTS: dict[str, tuple[str, Callable[[], Any]]] = {
     "sizes": (
         SIZES,
         lambda: dc.counts(
             "census.csv",
-            dc.PureDP(1, **CLAIM),
+            dc.PureDP(1, PERSON),
             columns=["state"],
             regions="states.csv",
             unit="home",
@@ -262,7 +262,7 @@ SAME_COUNTS: dict[str, tuple[str, Callable[[], Any]]] = {
         TABLES,
         lambda: dc.counts(
             "census.csv",
-            dc.ZeroConcentratedDP(1, **CLAIM),
+            dc.ZeroConcentratedDP(1, PERSON),
             columns=["state"],
             regions="states.csv",
             by=["sex"],
@@ -297,7 +297,7 @@ def test_the_text_of_a_release_is_what_counts_prints(
 def test_arguments_of_one_kind_of_counts_are_refused_beside_the_other() -> None:
     for given, field in (({"by": ["sex"], "unit": "home"}, "unit"), ({"shares": ["1"]}, "shares")):
         with pytest.raises(dc.InvalidProblemError, match="by") as caught:
-            dc.counts({}, dc.PureDP(1, **CLAIM), columns=["state"], regions=[("GA",)], **given)
+            dc.counts({}, dc.PureDP(1, PERSON), columns=["state"], regions=[("GA",)], **given)
         assert caught.value.field == field
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from cli.commands import Said, say
 from discreet.artefact import FOR_EVERY_POINT, save_mechanism
-from discreet.cli import registry
+from discreet.artefact.judging import JUDGES
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP, PureDP
@@ -141,7 +141,7 @@ MAKERS = {
 
 
 def test_there_is_a_page_for_each_kind_that_is_judged() -> None:
-    assert set(MAKERS) == set(KINDS) == set(registry.JUDGES)
+    assert set(MAKERS) == set(KINDS) == set(JUDGES)
 
 
 def page(said: Said, path: str = "page.html") -> str:

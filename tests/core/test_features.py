@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -217,16 +216,12 @@ def test_columns_named_like_degrees_are_no_lengths_in_any_frame() -> None:
     expected = MetricSpace.from_points(
         list(zip(*data.values(), strict=True)), metric="haversine", unit="km"
     )
-    for frame in (pd.DataFrame(data), pl.DataFrame(data), pa.table(data)):
+    for frame in (pl.DataFrame(data), pa.table(data)):
         for metric in (None, "euclidean", "manhattan"):
             with pytest.raises(InvalidProblemError, match=r"metric='haversine'.*plane=True"):
                 MetricSpace.from_points(frame, metric=metric, unit="km")
         assert MetricSpace.from_points(frame, metric="haversine", unit="km") == expected
-        turned = (
-            frame.select(list(data)[::-1])
-            if not isinstance(frame, pd.DataFrame)
-            else frame[list(data)[::-1]]
-        )
+        turned = frame.select(list(data)[::-1])
         with pytest.raises(InvalidProblemError, match="the latitude before the longitude"):
             MetricSpace.from_points(turned, metric="haversine", unit="km")
         flat = MetricSpace.from_points(frame, unit="km", plane=True)

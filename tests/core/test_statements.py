@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -255,7 +255,7 @@ def _(rng: Random, *, false: bool) -> Found:
     from discreet.metricdp.design import _bind
 
     near, links = space.adjacency(2).join(space)
-    bound = _bind(guarantee, None or _Space(space), near, len(links))  # type: ignore[arg-type] # its space alone
+    bound = _bind(guarantee, _Space(space), near, len(links))  # type: ignore[arg-type] # its space alone
     text = str(bound)
     if "through chains" not in text:
         return None
@@ -337,11 +337,10 @@ def _(rng: Random, *, false: bool) -> Found:
     alone = [cell for cell in cells if len(values[cell]) == 1 or false]
     if not alone:
         return "; ".join(found) or None
-    if not found:
+    if len(found) == 0:
         return "nothing was said"
-    rows_, total, classes = numbers(found[0])[:3]
-    right = (len(alone), len(cells), len(set(alone)))
-    return f"{found[0]}, not {right}" if (rows_, total, classes) != right else None
+    right = [len(alone), len(cells), len(set(alone))]
+    return None if [int(one) for one in numbers(found[0])[:3]] == right else f"not {right}"
 
 
 # Guessers.
@@ -352,10 +351,10 @@ def _(rng: Random, *, false: bool) -> Found:
     laws = rows(rng, 2)
     guarantee = some_guarantee(rng, laws)
     limit = after(guess_about_a_person(guarantee), "is right at most")
-    p, q = [list(law) for law in laws]
+    p, q = ([Fraction(one) for one in law] for law in laws)
     if false:
         # Three people come together, and each of them is reported by such a mechanism.
-        p, q = ([math.prod(one) for one in product(law, repeat=3)] for law in laws)  # type: ignore[misc]
+        p, q = ([one * two * three for one, two, three in product(law, repeat=3)] for law in laws)
         right = sum(max(a, b) for a, b in zip(p, q, strict=True)) / 2
     else:
         right = best_guess(p, q)
@@ -430,7 +429,7 @@ def _(rng: Random, *, false: bool) -> Found:
         chosen: delta ** len(chosen) * (1 - delta) ** (people - len(chosen))
         for chosen in events(people)
     }
-    without: dict[tuple[int, ...], Fraction] = Counter()
+    without: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
     for chosen, chance in with_all.items():
         without[tuple(one for one in chosen if one)] += chance
     gone = sum(chance for chosen, chance in with_all.items() if 0 in chosen)

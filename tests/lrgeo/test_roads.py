@@ -47,7 +47,7 @@ def test_one_way_streets_make_ways_longer_and_dead_ends_fall_away() -> None:
 
 def test_tables_of_osmnx_have_ends_and_names_in_their_index() -> None:
     """As ``osmnx.graph_to_gdfs`` gives them, where ``osmid`` of an edge is that of its street."""
-    import pandas as pd
+    pd = pytest.importorskip("pandas")
 
     nodes = pd.DataFrame(NODES).set_index("osmid")
     streets = pd.DataFrame(EDGES | {"key": 0, "osmid": [[7, 8], 9, 9, 10, 11, 12]})

@@ -59,10 +59,9 @@ def check_once(table: Table, column: str, argument: str) -> None:
     """
     _refuse(table, nw.col(UNIT) == "", column, "a name in every row", "none", argument)
     repeated: Table = table.group_by(UNIT).agg(nw.len().alias(GROUPS)).filter(nw.col(GROUPS) > 1)
-    lazy = isinstance(table, nw.LazyFrame)
-    again: Table = table.join(  # type: ignore[arg-type] # both are lazy, or neither is
-        repeated if lazy else collect(repeated, argument), on=UNIT, how="inner"
-    )
+    # Both are lazy, or neither is.
+    other: Any = repeated if isinstance(table, nw.LazyFrame) else collect(repeated, argument)
+    again = table.join(other, on=UNIT, how="inner")
     _refuse(again, nw.col(GROUPS) > 1, column, "every name once", "one again", argument)
 
 

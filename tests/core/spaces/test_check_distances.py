@@ -207,6 +207,7 @@ def test_the_check_of_great_circles_names_the_ellipsoid_and_what_exceeds_it() ->
         points = [(latitude, 36.8), (latitude + 0.01, 36.8), (latitude, 36.83)]
         for unit, per in (("km", 1), ("m", 1000)):
             space = MetricSpace.from_points(points, metric="haversine", unit=unit)
+            assert space.points is not None
             before = dataclasses.replace(
                 space, source=PointLengths(space.points, "haversine", space.scale_bits, per)
             )

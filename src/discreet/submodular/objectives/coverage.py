@@ -252,10 +252,10 @@ def _matched(
     record, candidate = edges
     try:
         wanted = frame.select(*edges)
-        read = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
+        read: Any = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
         if read.implementation.is_pyarrow():
             read = nw.from_native(read.to_polars(), eager_only=True)
-        read: Any = with_plain_cells(read, edges)
+        read = with_plain_cells(read, edges)
         keys = key_of(read, record).alias("record"), key_of(read, candidate).alias("candidate")
         read = read.select(*keys)
         numbers = nw.from_dict(
