@@ -81,6 +81,8 @@ METRICS = [
     "matrix",
 ]
 UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}  # of metrics that have one of their own
+NAME = r"°?[^\W\d_]{1,16}[0-9]?"
+WORD = re.compile(rf"1|%|°|{NAME}(?:-{NAME})?")  # a unit: a sentence would be a claim
 MULTIPLIERS = [f"multipliers_{part}" for part in ("report", "source", "target", "value")]
 BALL = ["ball_secrets", "ball_reports", "ball_weights"]
 PLACED = {"distances": "<i8", "points": "<f8", "places": "<i8", "binding": "<i4"}
@@ -268,7 +270,8 @@ class Artefact:
         require(self.claim["kind"] == "metric-dp", "not a claim of metric privacy")
         require(self.claim["unit"] == unit, "epsilon per another unit than distances")
         require(metric in METRICS and 0 <= self.scale <= 400, "no metric space")
-        require(unit.strip() and unit in UNITS.get(metric, (unit,)), "a unit that it does not have")
+        word = WORD.fullmatch(unit) is not None
+        require(word and unit in UNITS.get(metric, (unit,)), "a unit that it does not have")
         self.epsilon = measured(self.claim["epsilon"], "epsilon")
         whole = self.scope["all_pairs_epsilon"]
         self.whole = None if whole is None else measured(whole, "the all-pairs epsilon")

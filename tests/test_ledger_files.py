@@ -43,7 +43,7 @@ def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:
 
     def look() -> str:
         said.append(names_in(tmp_path))
-        return "2020-04-01T00:00:00Z"
+        return "2099-04-01T00:00:00Z"
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledger_module, "_now", look)
@@ -138,7 +138,7 @@ def test_a_link_that_is_turned_while_the_ledger_is_charged_refuses_the_release(
     def turn() -> str:
         link.unlink()
         link.symlink_to(tmp_path / "b" / "ledger.db")
-        return "2020-04-01T00:00:00Z"
+        return "2099-04-01T00:00:00Z"
 
     monkeypatch.setattr(ledger_module, "_now", turn)
     with pytest.raises(InvalidProblemError, match="to keep its name; nothing may be released"):

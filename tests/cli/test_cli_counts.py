@@ -284,6 +284,7 @@ def test_neighboring_tables_have_one_status_one_output_and_one_set_of_files(
         )
         assert charged() == at + 1
         told = said.data
+        assert told.pop("charge").startswith("release ")
         for name in ("gaps", "left"):
             told.pop(name, None)
         told["parameters"].pop("gaps", None)

@@ -283,7 +283,7 @@ TOO_LARGE: dict[str, tuple[list[str], str]] = {
     "sample -n": (["sample", "c.channel", "--secret", "0", "-n", "99999999999"], "-n"),
     "attack --steps": (["attack", "c.channel", "--steps", "99999999999"], "--steps"),
     "attack --trials": (["attack", "c.channel", "--trials", "99999999999"], "--trials"),
-    "attack --reports": (["attack", "metricdp", "--reports", "9,99999"], "at most 10,000"),
+    "attack --reports": (["attack", "metricdp", "--reports", "9,99999"], "from 1 to 10,000"),
     "audit --samples": (["audit", "hierarchy", "--samples", "9" * 30], "--samples"),
     "audit -k": (["audit", "kanonymity", "-k", "9" * 30], "-k"),
     "anonymize --threads": (
@@ -314,7 +314,7 @@ def test_sizes_are_refused_before_they_are_paid_for(capsys: pytest.CaptureFixtur
     command = [
         *("counts", "people.csv", "--unit", "unit", "--regions", "sex", "--region-list"),
         *("regions.csv", "--epsilon", "1", "--neighbors", "add-remove-person"),
-        *("--ledger", "l.db", "--dataset", "d"),
+        *("--ledger", "l.db", "--dataset", "d", "-o", "counts.csv"),
     ]
     said = say(capsys, *command, "--max-size", 10**15)
     assert (said.status, said.out) == (2, "")

@@ -115,7 +115,7 @@ BAD_COLUMNS = {
     "text": ({"x": ["far"]}, "numbers such as 1.5 in column x, got text"),
     "commas": (
         {"x": ["1,5", "2"]},
-        "numbers such as 1.5 in column x, got numbers with decimal commas",
+        "numbers such as 1.5 in column x, got numbers with commas",
     ),
     "missing value": ({"x": [1.0, None]}, "finite numbers in column x, got nothing in row 2"),
     "not a number": ({"x": [1.0, float("nan")]}, "got nan in row 2"),

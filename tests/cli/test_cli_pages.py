@@ -104,7 +104,7 @@ def test_a_risk_has_a_page_without_cells(capsys: pytest.CaptureFixture[str]) -> 
     page = page_of("risk.html")
     row = re.search(r"prosecutor, worst case</td>(.*?)</tr>", page)
     assert row is not None
-    assert re.findall(r">([\d.]+)\N{NO-BREAK SPACE}%<", row[1]) == ["100", "50"]
+    assert re.findall(r">([\d.]+)\s%<", row[1]) == ["100", "50"]
     assert "for the curator alone" in page
     assert "30-39" not in page
 

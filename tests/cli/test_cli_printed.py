@@ -35,13 +35,12 @@ def is_harmless(text: str) -> bool:
 
 @pytest.fixture
 def channel(tmp_path: Path) -> Path:
-    """Make a channel of which the unit, and whatever else is printed, would forge a line."""
+    """Make a channel of which whatever is printed but its unit, which is one word, would forge a line."""
     space = MetricSpace.from_matrix([[0.0, 1.0], [1.0, 0.0]], unit="edit")
     path = tmp_path / "c.channel"
     save(exponential(Problem(space, utility_loss="distance")), path)
 
     def change(meta: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
-        meta["space"]["unit"] = meta["guarantee"]["unit"] = FORGED
         meta["status"] = FORGED
         meta["labels"] = [FORGED, "x" * 5000]
         meta["provenance"] |= {"method": FORGED, "parameters": {FORGED: {FORGED: FORGED}}}
@@ -65,9 +64,8 @@ def test_info_and_verify_and_sample_print_lines_of_their_own(
         assert is_harmless(said.err)
         assert max(map(len, said.out.split("\n"))) < 4100
     told = say(capsys, "info", channel).out
-    assert told.count(ESCAPED) >= 10
+    assert told.count(ESCAPED) >= 7
     assert "characters)" in told
-    assert say(capsys, "info", channel, "--json").data["unit"] == FORGED
     drawn = set(say(capsys, "sample", channel, "--secret", "0", "-n", "40").out.splitlines())
     assert drawn <= {ESCAPED, "x" * 1000 + "... (5000 characters)"}
 

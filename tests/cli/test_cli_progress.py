@@ -42,7 +42,7 @@ def test_without_a_terminal_there_are_lines_and_few(
         for second in (0.5, 2.5, 3.0, 4.75):
             now[0] = second
             on_progress(Progress(second, "Direct"))
-    assert capsys.readouterr().err == "discreet: 2.5 s, Direct\ndiscreet: 4.8 s, Direct\n"
+    assert capsys.readouterr().err == "discreet: 2.5 s, Direct\ndiscreet: 4.75 s, Direct\n"
 
 
 def test_a_command_that_takes_long_says_so_once_and_nothing_else(tmp_path: Path) -> None:

@@ -111,19 +111,24 @@ def test_a_plan_given_another_table_is_refused_before_the_charge() -> None:
     assert spent(budget) == [0]
 
 
-def test_a_table_with_the_same_names_and_other_regions_is_charged_and_named_by_row() -> None:
-    """That its regions are others is in the values."""
+def test_rows_of_other_regions_are_left_out_or_refused_after_the_charge_by_choice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """That its regions are others is in the values: by default no refusal tells so."""
     planned, budget = plan(LISTED, PERSON, **TABLE), ledger()
     other = PEOPLE.with_columns(county=pl.lit("Secret"))
+    planned.release(other, budget=budget, dataset="census")
+    assert "PRIVATE" in capsys.readouterr().err
+    assert spent(budget) == [1]
+    refusing = plan(LISTED, PERSON, **TABLE, refuse_rows=True)
     with pytest.raises(InvalidProblemError) as caught:
-        planned.release(other, budget=budget, dataset="census")
+        refusing.release(other, budget=budget, dataset="census")
     said = str(caught.value)
-    assert "in rows 1, 2, 3" in said
     assert said.endswith("may depend on the data")
     assert "Secret" not in said
-    assert spent(budget) == [1]
+    assert spent(budget) == [2]
     with pytest.raises(InvalidProblemError) as caught:
-        planned.release(other)
+        refusing.release(other)
     assert "charged" not in str(caught.value)
 
 

@@ -186,7 +186,7 @@ def test_parameters_without_a_meaning_are_refused(make: Any, said: str) -> None:
 def test_a_dataset_needs_a_budget_and_a_budget_a_dataset() -> None:
     with pytest.raises(InvalidProblemError, match="dataset: expected a budget with it"):
         release(REACH, PARTS, PURE, dataset="trips")
-    with pytest.raises(InvalidProblemError, match="dataset: expected the name of the dataset"):
+    with pytest.raises(InvalidProblemError, match="dataset: expected its name in the ledger"):
         release(REACH, PARTS, PURE, budget=MemoryBudget({"trips": PURE}))
 
 

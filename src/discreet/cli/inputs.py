@@ -127,10 +127,13 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
 def _normalize(weights: NDArray[np.float64]) -> Prior:
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
-        raise InvalidProblemError("--prior", "non-negative weights", f"{weights[row]} at {row}")
+        got = f"{printed.estimate(weights[row])} at {row}"
+        raise InvalidProblemError("--prior", "non-negative weights", got)
     total = float(weights.sum())
     if not 0 < total < np.inf:
-        raise InvalidProblemError("--prior", "weights with a positive finite sum", total)
+        raise InvalidProblemError(
+            "--prior", "a positive finite sum", f"a sum of {printed.estimate(total)}"
+        )
     return weights / total, total
 
 

@@ -577,7 +577,7 @@ def _declaration(frame: Frame) -> tuple[PublicInput, ...]:
 @cache
 def _load_kernels(method: Hashable, guarantee: DPForPersons, depth: int, units: Units) -> None:
     """Run a release of two made-up units, so that all compiled code is loaded before a budget is charged."""
-    tree = Tree.from_paths([("a",) * depth, ("b",) * depth][: max(1, 2 * depth)])
+    tree = Tree.from_paths([("a",) * max(depth, 1), ("b",) * max(depth, 1)])
     sizes = GroupSizes.from_counts(tree, [[1, 1]] * len(tree.leaves), units=units)
     with suppress(InvalidProblemError):
         rehearsed = plan(sizes.frame, guarantee, method=cast("Method", method))

@@ -364,7 +364,8 @@ def _public(people: Population | None) -> tuple[PublicInput, ...]:
 def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN401 - as it came
     """List the quasi-identifiers without an attribute; what is no attribute is refused where they are read."""
     given = attributes.values() if hasattr(attributes, "values") else attributes
-    stated = {getattr(one, "name", None) for one in given or ()}
+    listed = given if hasattr(given, "__iter__") else ()
+    stated = {getattr(one, "name", None) for one in listed}
     return [name for name in guarantee.quasi_identifiers if name not in stated]
 
 
