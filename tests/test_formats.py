@@ -211,7 +211,11 @@ def test_a_member_more_or_less_is_seen(records: list[tuple[str, Any]]) -> None:
             for name in _inside(stated, path):
                 less = copy.deepcopy(stated)
                 del _inside(less, path)[name]
-                assert faults(less, kind) != [] or name == "unfinished", (kind, path, name)
+                assert faults(less, kind) != [] or name in {"unfinished", "charge"}, (
+                    kind,
+                    path,
+                    name,
+                )
                 looked += 1
     assert looked > 200
 

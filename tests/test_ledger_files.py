@@ -40,10 +40,11 @@ def test_a_link_to_a_ledger_is_that_ledger(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "true" / "ledger.db")
     (tmp_path / "folder").symlink_to(tmp_path / "true")
     said: list[list[str]] = []
+    now = ledger_module._now
 
     def look() -> str:
         said.append(names_in(tmp_path))
-        return "2099-04-01T00:00:00Z"
+        return now()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledger_module, "_now", look)
