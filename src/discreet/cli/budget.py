@@ -324,8 +324,8 @@ def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) 
                 "left": [str(amount) for amount in account.left],
             }
         )
-        left = ", ".join(printed.decimal(amount) for amount in account.left)
-        spent = ", ".join(printed.decimal(amount) for amount in account.spent)
+        left = ", ".join(map(printed.decimal_down, account.left))
+        spent = ", ".join(map(printed.decimal_up, account.spent))
         rows += [("dataset", name), ("limit", account.limit), ("spent", spent), ("left", left)]
     emit({"datasets": listed}, facts(rows) if rows else "", as_json=as_json, command=command)
 

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import at_least, at_most, bounds, facts
+from discreet.core.printed import at_least, at_most, bounds, decimal_down, facts
 from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -384,7 +385,7 @@ class Unproven(Generic[ResultT]):
 
 
 def public_facts(
-    outcome: Release[Any] | Unproven[Any], budget_left: Sequence[object] | None = None
+    outcome: Release[Any] | Unproven[Any], budget_left: Sequence[Fraction] | None = None
 ) -> list[tuple[str, object]]:
     """Return what a text about a release states, names with values: nothing that depends on how long it took.
 
@@ -406,7 +407,7 @@ def public_facts(
     pairs = [("guarantee", outcome.guarantee or f"none: {getattr(outcome, 'reason', '')}"), *pairs]
     pairs += [("assumed public", f"{p.name}: {p.description}") for p in provenance.assumed_public]
     if budget_left is not None:
-        pairs.append(("budget left", ", ".join(map(str, budget_left))))
+        pairs.append(("budget left", ", ".join(map(decimal_down, budget_left))))
     if provenance.charge:
         pairs.append(("ledger", provenance.charge))
     return pairs
