@@ -259,7 +259,7 @@ def test_a_drawn_and_a_loaded_taxonomy_are_what_is_published(
     decades = browser.at("outline", {"column": "0", "how": "intervals", "width": "10, 50"}).text
     loaded = browser.at("outline", {"column": "1", "how": "file", "text": "F;all\nM;all\n"}).text
     kinds = {"kind-0": "taxonomy", "kind-1": "taxonomy", "outline-0": decades, "outline-1": loaded}
-    form = {**ROLES, **kinds, "k": "5", "seconds": "1"}
+    form = {**ROLES, **kinds, "k": "5", "seconds": "5"}
     assert browser.at("run", form).status_code == 202
     assert browser.events()[-1] == {"type": "done"}
     file = tmp_path / "anonymized.csv"
