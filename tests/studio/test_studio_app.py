@@ -148,10 +148,10 @@ def test_pages_are_bounded(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("data", "query", "words"),
     [
-        (b"", "", "an empty file"),
-        (b"  \n", "", "an empty file"),
-        (b"age,zip\n", "", "rows below the line of names"),
-        (b"age,zip\n1,2\n1,2,3\n", "", "choose another delimiter"),
+        (b"", "", "got a.csv, which is empty"),
+        (b"  \n", "", "got a.csv, which is empty"),
+        (b"age,zip\n", "", "a table with rows, got a.csv without any"),
+        (b"age,zip\n1,2\n1,2,3\n", "", "got a.csv with 3 of 2 cells in line 3"),
         (b"PAR1nothing", "", "a whole Parquet file"),
         ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "choose another one above"),
         (b"a,b\n\x81\x8d,1\n", "", "save the table as CSV in UTF-8"),
@@ -259,7 +259,7 @@ def test_a_drawn_and_a_loaded_taxonomy_are_what_is_published(
     decades = browser.at("outline", {"column": "0", "how": "intervals", "width": "10, 50"}).text
     loaded = browser.at("outline", {"column": "1", "how": "file", "text": "F;all\nM;all\n"}).text
     kinds = {"kind-0": "taxonomy", "kind-1": "taxonomy", "outline-0": decades, "outline-1": loaded}
-    form = {**ROLES, **kinds, "k": "5", "seconds": "1"}
+    form = {**ROLES, **kinds, "k": "5", "seconds": "5"}
     assert browser.at("run", form).status_code == 202
     assert browser.events()[-1] == {"type": "done"}
     file = tmp_path / "anonymized.csv"

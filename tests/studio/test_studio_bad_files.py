@@ -34,19 +34,23 @@ LATE = pl.Series([2**31 - 1], dtype=pl.Int32).cast(pl.Date)
 WHOLE = _parquet(pl.read_csv(io.StringIO(TEXT)))
 
 BAD: dict[str, tuple[bytes, str]] = {
-    "empty.csv": (b"", "an empty file"),
-    "blank.csv": (b"\xef\xbb\xbf \n\n", "an empty file"),
-    "names.csv": (b"age,zip\n", "rows below the line of names"),
-    "first-line-blank.csv": (f"\n{TEXT}".encode(), "the names of the columns in its first line"),
+    "empty.csv": (b"", "got empty.csv, which is empty"),
+    "blank.csv": (b"\xef\xbb\xbf \n\n", "got blank.csv, which is empty"),
+    "names.csv": (b"age,zip\n", "a table with rows, got names.csv without any"),
+    "first-line-blank.csv": (
+        f"\n{TEXT}".encode(),
+        "whose first line holds the names of its columns",
+    ),
     "names-twice.csv": (TEXT.replace("zip", "sex", 1).encode(), "columns 2 and 3 have the same"),
+    "names-twice.csv&delimiter=%3B": (b"a;a;b,c,d,e\n1;2;3\n", "columns 1 and 2 have the same"),
     "more-cells.csv": (f"{TEXT}1,F,1000,{NAME},x\n".encode(), "5 of 4 cells in line 32"),
     "fewer-cells.csv": (f"{TEXT}1,{NAME}\n".encode(), "2 of 4 cells in line 32"),
     "last-lines-blank.csv": (f"{TEXT}\n".encode(), "0 of 4 cells in line 32"),
     "open-quote.csv": (f'{TEXT}1,"F,1000,{NAME}\n'.encode(), "close each quote"),
     "last-quote.csv": (f'{TEXT}1,F,1000,"{NAME}\n'.encode(), "in line 32"),
     "long-cell.csv": (f"{TEXT}1,F,{'x' * 200_000},y,z\n".encode(), "in line 32"),
-    "zero.csv": (TEXT.replace(NAME, "a\0b", 1).encode(), "save the table as CSV in UTF-8"),
-    "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "choose another one above"),
+    "zero.csv": (TEXT.replace(NAME, "a\0b", 1).encode(), "zero.csv, which holds zero bytes"),
+    "utf-16-bare.csv": (TEXT.encode("utf-16-le"), "if it is text in UTF-16, save it as"),
     "returns.csv": (TEXT.replace("\n", "\r").encode(), "lines that end in a line feed"),
     "binary.csv": (b"a,b\n\x81\x8d,1\n", "save the table as CSV in UTF-8"),
     "sheet.csv": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
@@ -54,11 +58,14 @@ BAD: dict[str, tuple[bytes, str]] = {
     "packed.csv": (b"\x1f\x8b" + bytes(99), "unpack it first"),
     "document.csv": (b"%PDF-1.7", "take the table out"),
     "cut.parquet": (WHOLE[:-300], "a whole Parquet file"),
-    "text.parquet": (TEXT.encode(), "whose name ends in .csv"),
+    "text.parquet": (TEXT.encode(), "let the name of text end in .csv"),
     "zone.parquet": (on_mars(), "write it again with the program that made it"),
     "late.parquet": (_parquet(pl.DataFrame({"day": LATE, "a": [NAME]})), "the years 1 to 9999"),
     "rows.csv": (b"a\n" + b"1\n" * 1_000_002, "--memory 4GB"),
-    "columns.csv": (",".join(map(str, range(201))).encode() + b"\n1\n", "200 columns or fewer"),
+    "columns.csv": (
+        f"{','.join(map(str, range(201)))}\n1{',1' * 200}\n".encode(),
+        "200 columns or fewer",
+    ),
 }
 """What is dropped -> what is said."""
 
@@ -92,7 +99,7 @@ def test_a_file_that_kills_its_reader_leaves_the_studio_alive(
     said = browser.at("table?name=a.parquet", swollen())
     assert said.status_code == 400
     assert (
-        "leave out rows and columns that are not needed, got this one, which takes more"
+        "leave out rows and columns that are not needed, got a.parquet, which takes more"
         in said.text
     )
     assert browser.at("table?name=b.parquet", WHOLE).status_code == 200
@@ -109,6 +116,7 @@ def test_a_file_that_kills_its_reader_leaves_the_studio_alive(
         ("semicolons.csv", "", "separated by semicolon"),
         ("semicolons.csv", "&delimiter=%2C", "Only one column was found with comma"),
         ("bars.csv", "", "separated by bar"),
+        ("notes.csv", "&delimiter=%3B", "2 rows and 2 columns, in UTF-8, separated by semicolon"),
     ],
 )
 def test_what_can_be_read_is_read_and_said(
@@ -120,6 +128,8 @@ def test_what_can_be_read_is_read_and_said(
         "utf-16-bare.csv": TEXT.encode("utf-16-le"),
         "latin-1.csv": TEXT.replace(NAME, "Müller").encode("latin-1"),
         "semicolons.csv": TEXT.replace(",", ";").encode(),
+        # By commas, two of its names would be the same.
+        "notes.csv": b"id;x, x, x\n1;2\n2;3\n",
         "bars.csv": TEXT.replace(",", "|").encode("utf-8-sig"),
     }[name]
     assert words in browser.at(f"table?name={name}{query}", data).text

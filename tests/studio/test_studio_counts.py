@@ -101,6 +101,11 @@ def released(browser: Browser, ledger: Path, **form: str) -> dict[str, Any]:
     )
 
 
+def place(ledger: Path, shown: dict[str, Any]) -> Path:
+    """Find the folder of a release."""
+    return ledger.with_name("discreet-released") / str(shown["release"])
+
+
 def left(ledger: Path) -> list[str]:
     return [str(amount) for amount in Ledger(ledger).account("people").left]
 
@@ -252,7 +257,7 @@ def test_declared_regions_stand_in_the_record(browser: Browser, ledger: Path) ->
     assert "You declare" in said.text
     shown = released(browser, ledger, public="table")
     assert shown["declared"]
-    folder = browser.workspaces.get(browser.workspace).folder
+    folder = place(ledger, shown)
     stated = {
         entry.name: entry for entry in load_counts(folder / "counts.csv").provenance.assumed_public
     }
@@ -274,9 +279,9 @@ def test_declared_regions_say_nothing_of_the_order_and_number_of_rows(browser: B
 
 def test_a_list_needs_no_declaration(browser: Browser, ledger: Path) -> None:
     loaded(browser)
-    assert not released(browser, ledger)["declared"]
-    folder = browser.workspaces.get(browser.workspace).folder
-    stated = load_counts(folder / "counts.csv").provenance.assumed_public
+    shown = released(browser, ledger)
+    assert not shown["declared"]
+    stated = load_counts(place(ledger, shown) / "counts.csv").provenance.assumed_public
     assert [entry.name for entry in stated] == ["regions", "max_size, max_quantity"]
 
 
@@ -320,12 +325,12 @@ def test_a_register_of_units_makes_their_number_exact(browser: Browser, ledger: 
         in browser.at("counts/public", {**LAYOUT, **form}).text
     )
     shown = released(browser, ledger, **form, amount="900")
-    out = load_counts(browser.workspaces.get(browser.workspace).folder / "counts.csv").result
+    out = load_counts(place(ledger, shown) / "counts.csv").result
     assert out.counts.sum(axis=1).tolist() == [60, 20, 40, 20, 20]
     # Sizes above the largest count as the largest: 5, 6, 7 and 8 of 0 to 8.
     assert out.counts[0].tolist() == [7, 7, 7, 7, 7, 28 - 3]
     assert shown["public_units"]
-    assert shown["levels"][0]["rows"] == [("all", "53", "53 to 53")]
+    assert shown["levels"][0]["rows"] == [("all", 53, "53 to 53")]
 
 
 @pytest.mark.parametrize("method", ["hay-sorted", "m-c-ch-calibrated"])
@@ -385,12 +390,13 @@ def test_odd_rows_are_on_no_page_and_in_no_file_but_on_the_terminal(
     loaded(browser, table)
     asked = {**LAYOUT, **form, "max_quantity": "2"}
     assert browser.at("counts/public", asked).status_code == 200
-    shown = str(released(browser, ledger, **form, max_quantity="2"))
+    shown = released(browser, ledger, **form, max_quantity="2")
     assert "PRIVATE, not for publication" in capsys.readouterr().err
-    folder = browser.workspaces.get(browser.workspace).folder
-    written = (folder / "counts.csv.discreet.json").read_text(encoding="utf-8")
+    written = {path.name: path.read_bytes() for path in place(ledger, shown).iterdir()}
+    assert set(written) == set(DOWNLOADS)
     for value in ("secret-land", "PRIVATE", "left out or mapped"):
-        assert value not in shown + written
+        assert value not in str(shown)
+        assert not [name for name, data in written.items() if value.encode() in data]
     assert left(ledger) == ["999"]
 
 
@@ -457,7 +463,7 @@ def test_what_needs_no_records_is_refused_before_anything_is_charged(
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "an empty file"),
+        (b"", "got regions.csv, which is empty"),
         (
             b"land;place\nGA;Fulton\n",
             "expected the columns state, county, as in the table, got land, place",
@@ -480,8 +486,8 @@ def test_a_bad_list_of_regions_is_refused_in_words(
 @pytest.mark.parametrize(
     ("data", "query", "words"),
     [
-        (b"", "", "an empty file"),
-        (b"home,state\n1,GA\n1,GA,x\n", "", "choose another delimiter"),
+        (b"", "", "got a.csv, which is empty"),
+        (b"home,state\n1,GA\n1,GA,x\n", "", "got a.csv with 3 of 2 cells in line 3"),
         ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "choose another one above"),
         (b"a\n" + b"1\n" * 1_000_002, "", "`discreet counts`"),
         (b"a,b\n1,2\n", "&kind=dogs", "what one stands for"),

@@ -161,7 +161,7 @@ def test_sixteen_posts_are_one_charge_and_a_killed_studio_leaves_no_table(tmp_pa
         page, form = fresh()
         (name,) = set(posted(page, form))
         until = time.monotonic() + 120
-        while not (released / name).is_dir() and time.monotonic() < until:
+        while not (released / name / "counts.csv").is_file() and time.monotonic() < until:
             time.sleep(0.1)
         assert set(posted(page, form)) == {name}
         assert [one.name for one in released.iterdir()] == [name]

@@ -13,7 +13,6 @@ import pytest
 from discreet import PureDP, ZeroConcentratedDP
 from discreet.artefact import load_table_measurements, load_tables
 from discreet.cli.app import run
-from discreet.core.errors import InvalidProblemError
 from discreet.ledger import Ledger
 from discreet.studio.jobs import Job
 from discreet.studio.publishing import Publish
@@ -116,8 +115,10 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
 
 
 @pytest.mark.jit
-def test_private_refusals_are_charged_and_say_no_value(browser: Browser, ledger: Path) -> None:
-    loaded(browser, PEOPLE.with_columns(sex=pl.lit("secret")))
+def test_odd_rows_are_on_no_page_and_in_no_file_but_on_the_terminal(
+    browser: Browser, ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded(browser, PEOPLE.with_columns(sex=pl.lit("secret-sex")))
     Ledger.create(ledger, "people", PureDP(3, neighbors="replace-person"))
     columns = PEOPLE.columns
     form = read_tables_form({**FORM, "neighbors": "replace-person"}, columns)
@@ -125,12 +126,18 @@ def test_private_refusals_are_charged_and_say_no_value(browser: Browser, ledger:
     promise = PureDP(1, neighbors="replace-person")
     root = ledger.with_name("discreet-released")
     task = Publish(TABLES, str(folder), form, promise, str(ledger), "people", str(root))
-    with pytest.raises(InvalidProblemError) as caught:
-        task.run(lambda _: None)
-    assert "secret" not in str(caught.value)
+    told: list[dict[str, Any]] = []
+    shown = task.run(told.append)
+    noted = capsys.readouterr().err
+    assert "PRIVATE, not for publication" in noted
     assert left(ledger) == ["2"]
     assert not any((folder / name).exists() for name in DOWNLOADS)
-    assert not root.exists()
+    written = {path.name: path.read_bytes() for path in (root / shown["release"]).iterdir()}
+    assert set(written) == set(DOWNLOADS)
+    for value in ("secret-sex", "PRIVATE", "left out or mapped"):
+        assert value not in f"{shown}{told}"
+        assert not [name for name, data in written.items() if value.encode() in data]
+    assert "secret-sex" not in noted
 
 
 def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser) -> None:

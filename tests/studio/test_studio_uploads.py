@@ -132,7 +132,7 @@ def test_a_slow_file_is_refused(workspaces: OpenWorkspaces) -> None:
     sender = Sender(workspaces, body_seconds=0.05)
     status, text = sender.send(slow)
     assert status == 400
-    assert "within 0.05 seconds" in text
+    assert "within 0.05 s;" in text
     assert sender.left == []
 
 

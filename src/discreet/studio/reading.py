@@ -158,14 +158,16 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
             place.hardlink_to(path)
             _refuse_many_rows(place)
         try:
-            table = read_rows(str(place), _FILE, mark=delimiter, unknown=True)
+            table = read_rows(
+                str(place), _FILE, mark=delimiter, unknown=True, most=MOST_MEMORY, fits=_FITS
+            )
         except InvalidProblemError as error:
             got = str(error.got).replace(str(place), name)
             raise InvalidProblemError(error.field, error.expected, got) from None
         _check_shape(table)
         if parquet:
             return Upload(table, f"{_shape(table)}, Parquet.", ())
-        return _text(table, used, delimiter or look(str(place), _FILE), chosen=bool(encoding))
+        return _text(table, used, look(str(place), _FILE, mark=delimiter), chosen=bool(encoding))
     finally:
         place.unlink(missing_ok=True)
 
@@ -187,12 +189,10 @@ def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool) -> Upload:
 
 
 def _refuse_many_rows(path: Path) -> None:
-    """Refuse a Parquet file that says of itself that it has too many rows or takes too much memory."""
+    """Refuse a Parquet file that says of itself that it has too many rows."""
     size = parquet_size(path)
-    if size is not None:
-        if size.rows > MOST_ROWS:
-            raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-        size.refuse_beyond(MOST_MEMORY, _FILE, _FITS)
+    if size is not None and size.rows > MOST_ROWS:
+        raise InvalidProblemError(_FILE, _LARGE, "a larger one")
 
 
 def describe(table: pl.DataFrame) -> list[ColumnSummary]:

@@ -95,9 +95,14 @@ def stored_file(path: str | os.PathLike[str]) -> Path:
 
 
 def look(
-    path: str, argument: str, suffixes: Sequence[str] = SUFFIXES, *, whole: bool = True
+    path: str,
+    argument: str,
+    suffixes: Sequence[str] = SUFFIXES,
+    *,
+    whole: bool = True,
+    mark: str = "",
 ) -> str:
-    """See whether a file may hold a table, by its name, its first line and its bytes; give what separates its cells.
+    """Check by name, first line and bytes whether a file may hold a table; return what separates its cells.
 
     Parameters
     ----------
@@ -109,6 +114,8 @@ def look(
         How its name may end.
     whole
         Whether all of it is searched for zero bytes, or its first mebibyte alone.
+    mark
+        What separates the cells of text; recognized by default.
 
     Returns
     -------
@@ -141,7 +148,7 @@ def look(
         _check_parquet(head, path, argument)
         return ""
     _check_text(head, where, argument, whole=whole)
-    return _check_names(head, path, argument)
+    return _check_names(head, path, argument, mark)
 
 
 def _check_parquet(head: bytes, path: str, argument: str) -> None:
@@ -186,7 +193,7 @@ def _mapped(descriptor: int) -> mmap.mmap:
     return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
 
 
-def _check_names(head: bytes, path: str, argument: str) -> str:
+def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
     """Read the first line; its names must be different, and rows must follow a line feed."""
     first = head.partition(b"\n")[0]
     if b"\n" not in head and b"\r" in head.strip():
@@ -202,7 +209,7 @@ def _check_names(head: bytes, path: str, argument: str) -> str:
     if not line.strip():
         expected = "a table whose first line holds the names of its columns"
         raise InvalidProblemError(argument, expected, f"{path} with an empty first line")
-    mark = mark_of([line])
+    mark = mark or mark_of([line])
     again = repeated(_names(line, mark))
     if again:
         expected = "different names in the first line; rename one"
@@ -228,23 +235,31 @@ def repeated(names: Sequence[str]) -> str:
 def mark_of(lines: Sequence[str]) -> str:
     """Find what separates the cells of some lines: the mark that divides most of them into equally many, and into most.
 
-    Where lines may be private, give it the line of names alone. A comma where no mark divides any line.
+    A mark that divides none of the cells between quotes comes before one that does. Where lines may be private, give it
+    the line of names alone. A comma where no mark divides any line.
 
     Examples
     --------
     >>> mark_of(["age;note"]), mark_of(["30;a, b, c", "40;d"]), mark_of(['"a;b;c",d']), mark_of(["age"])
     (';', ';', ',', ',')
+    >>> mark_of(['age|"city, street, number"'])
+    '|'
     """
-    best, most = ",", (0.0, 1)
+    best, most = ",", (0.0, False, 1)
     for mark in MARKS:
         try:
-            widths = [len(row) for row in cells_of_lines(lines, mark) if row]
+            rows = [row for row in cells_of_lines(lines, mark) if row]
         except CellError:
             # A cell longer than a reader takes.
             continue
-        width, times = Counter(widths).most_common(1)[0] if widths else (0, 0)
-        if width > 1 and (times / len(widths), width) > most:
-            best, most = mark, (times / len(widths), width)
+        width, times = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+        merit = (
+            times / max(1, len(rows)),
+            not any('"' in cell for row in rows for cell in row),
+            width,
+        )
+        if width > 1 and merit > most:
+            best, most = mark, merit
     return best
 
 

@@ -30,9 +30,11 @@ def read_rows(
     path: str,
     argument: str,
     *,
-    mark: str | None = None,
+    mark: str = "",
     unknown: bool = False,
     show_columns: bool = False,
+    most: int | None = None,
+    fits: str = "",
 ) -> pl.DataFrame:
     """Read microdata: a CSV file as text, cell by cell as it stands there, or a Parquet file.
 
@@ -48,18 +50,19 @@ def read_rows(
         Whether its origin is unknown, see :func:`~discreet.tables.sizes.refuse_killers`.
     show_columns
         Whether a message may name columns that nobody typed.
+    most, fits
+        Bytes that the table may take, and the words that say so; half of the memory by default.
 
     Raises
     ------
     InvalidProblemError
         For a file that cannot be read, of another kind or encoding, without rows, with rows of other lengths, that
-        takes more than half of the memory, or with dates that are none. The message says what to do, and holds nothing
+        takes more memory than that, or with dates that are none. The message says what to do, and holds nothing
         of the rows.
     """
-    recognized = look(path, argument)
-    mark = mark if mark and recognized else recognized
-    most = allowed()
-    fits = (
+    mark = look(path, argument, mark=mark)
+    most = most or allowed()
+    fits = fits or (
         f"a table of at most {in_words(most)} once it is read, half of the memory that there is; leave columns out, or "
         "use a larger machine"
     )
