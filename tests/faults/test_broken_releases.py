@@ -6,10 +6,8 @@ The window is between the marker "reading" and the spool: a failure there may de
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,7 @@ import pytest
 from faults.injector import FAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
 
 ZYGOTE = Path(__file__).with_name("zygote.py")
 COMMANDS = ("sizes", "categories", "select")
@@ -27,27 +25,42 @@ POINTS = {"sizes": 168, "categories": 166, "select": 166}
 IN_EVERY_RUN, PARTS = 20, 8
 
 
-@cache
-def trace(name: str, root: Path) -> tuple[str, ...]:
-    """List the events of a run without a fault."""
-    (found,) = broken(name, root, [(-1, "none")])
-    assert found["status"] == 0, found
-    assert found["whole"] == found["there"]
-    assert len(found["whole"]) == FILES[name]
-    return tuple(found["events"])
+class Forks:
+    """A process that has loaded everything, and forks for each point."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._traces: dict[str, tuple[str, ...]] = {}
+
+    def trace(self, name: str) -> tuple[str, ...]:
+        """List the events of a run without a fault."""
+        if name not in self._traces:
+            (found,) = self.broken(name, [(-1, "none")])
+            assert found["status"] == 0, found
+            assert found["whole"] == found["there"]
+            assert len(found["whole"]) == FILES[name]
+            self._traces[name] = tuple(found["events"])
+        return self._traces[name]
+
+    def broken(self, name: str, points: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
+        """Break a command off at each point."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.writelines(f"{name} {number} {fault}\n" for number, fault in points)
+        self._process.stdin.flush()
+        answers = [self._process.stdout.readline() for _ in points]
+        assert all(answers), "the process ended; its error stands above"
+        return [json.loads(answer) for answer in answers]
 
 
-def broken(name: str, root: Path, points: Iterable[tuple[int, str]]) -> list[dict[str, Any]]:
-    """Break a command off at each point, in a process that forks for each."""
-    lines = "".join(f"{number} {fault}\n" for number, fault in points)
-    folder = root / f"{name}-{random.getrandbits(32):x}"
-    folder.mkdir()
-    made = subprocess.run(
-        [sys.executable, str(ZYGOTE), str(folder), name],
-        input=lines, capture_output=True, text=True, check=False, timeout=1700,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    return [json.loads(line) for line in made.stdout.splitlines()]
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    command = [sys.executable, str(ZYGOTE), str(tmp_path_factory.mktemp("faults"))]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        # Its end of input ends it.
+        yield Forks(process)
 
 
 def window_of(events: tuple[str, ...]) -> tuple[int, int]:
@@ -109,23 +122,23 @@ def judge(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_twenty_points_of_each_command_keep_the_laws(name: str, tmp_path: Path) -> None:
-    check(name, tmp_path, IN_EVERY_RUN)
+def test_twenty_points_of_each_command_keep_the_laws(name: str, forks: Forks) -> None:
+    check(name, forks, IN_EVERY_RUN)
 
 
 @pytest.mark.faults
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", COMMANDS)
-def test_five_hundred_points_keep_the_laws(name: str, part: int, tmp_path: Path) -> None:
-    check(name, tmp_path, POINTS[name], part)
+def test_five_hundred_points_keep_the_laws(name: str, part: int, forks: Forks) -> None:
+    check(name, forks, POINTS[name], part)
 
 
-def check(name: str, root: Path, count: int, part: int | None = None) -> None:
-    events = trace(name, root)
+def check(name: str, forks: Forks, count: int, part: int | None = None) -> None:
+    events = forks.trace(name)
     points = points_of(events, count)
     assert len(set(points)) == count
     points = points if part is None else points[part::PARTS]
-    found = broken(name, root, points)
+    found = forks.broken(name, points)
     assert len(found) == len(points)
     for point, one in zip(points, found, strict=True):
         judge(name, events, point, one)

@@ -1,6 +1,6 @@
 """A process that has loaded everything and forks a child for each fault point, and one for its judgement.
 
-Usage: ``python zygote.py FOLDER COMMAND``. A line of standard input is ``NUMBER FAULT``; a line of standard output is
+Usage: ``python zygote.py FOLDER``. A line of standard input is ``COMMAND NUMBER FAULT``; a line of standard output is
 what became of it, as JSON. Tables are only read in the children, since threads of their reader do not survive a fork.
 """
 
@@ -166,6 +166,15 @@ _LOADED = (
     "discreet.tables.frames",
     "discreet.tables.parsing",
     "discreet.tables.writing",
+    "discreet.submodular.objectives.facility",
+    "encodings.utf_8_sig",
+    "narwhals._polars.dataframe",
+    "narwhals._polars.expr",
+    "narwhals._polars.group_by",
+    "narwhals._polars.namespace",
+    "polars._utils.parquet",
+    "pyarrow.parquet",
+    "typer._adapters",
 )
 """Modules that a command loads; importing them starts no thread, as a table that is read would."""
 
@@ -195,10 +204,10 @@ def _warm() -> None:
 
 def main() -> None:
     """Answer the points of standard input."""
-    root, name = Path(sys.argv[1]), sys.argv[2]
+    root = Path(sys.argv[1])
     _warm()
     for count, line in enumerate(sys.stdin):
-        number, _, fault = line.strip().partition(" ")
+        name, number, fault = line.strip().split(" ", 2)
         folder = root / f"point-{count}"
         make(folder, name)
         found = broken(folder, COMMANDS[name], Injector(int(number), fault))

@@ -372,7 +372,7 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     >>> doubtful_distances(line, MetricDP("0.002", "m"))
     []
     >>> doubtful_distances(line, MetricDP(2, "m"))[0].partition(";")[0]
-    'reports may give secrets away: half are told from their nearest neighbor with odds of up to e^1000 to 1'
+    'reports may give secrets away: half are told from their nearest neighbor with odds of up to e^1,000 to 1'
     """
     if not space.has_matrix or space.n < 2:
         return []

@@ -165,13 +165,13 @@ def risk(
     class sizes           1 to 2, middle 2
     k                     1
     l of ill              1
-    t of ill              0.3333
-    alone in their class  33.33%
-    prosecutor, highest   100.00%
-    prosecutor, average   66.67%
-    journalist, highest   100.00%
-    journalist, average   66.67%
-    marketer              66.67%
+    t of ill              0.3334
+    alone in their class  33.33 %
+    prosecutor, highest   100 %
+    prosecutor, average   66.67 %
+    journalist, highest   100 %
+    journalist, average   66.67 %
+    marketer              66.67 %
     """
     names = items_of(quasi_identifiers, "quasi_identifiers", "names of columns")
     if not names:
