@@ -58,7 +58,7 @@ class Injector:
 
         def open_file(file: Any, mode: str = "r", *more: Any, **named: Any) -> Any:
             writes = "b" in mode and set(mode) & set("wax+")
-            if not writes or str(file) == os.devnull:
+            if not writes or "opener" in named or str(file) == os.devnull:
                 return true_io(file, mode, *more, **named)
             raw = self._run(f"open {_name(file)}", Raw, file, mode.replace("b", ""))
             return io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)

@@ -181,11 +181,12 @@ _LOADED = (
 
 def _warm() -> None:
     """Load what is loaded on first use; nothing here starts a thread, as a table that is read would."""
+    from discreet import submodular
     from discreet.cli.commands import command_named
     from discreet.core.tree import Tree
     from discreet.hierarchy import GroupSizes, contingency, plan
     from discreet.report import make_chapter, render_report
-    from discreet.submodular import Coverage, UniformMatroid, release
+    from discreet.submodular import Coverage, UniformMatroid
 
     for command in ("counts", "select", "budget"):
         command_named(command)
@@ -196,8 +197,8 @@ def _warm() -> None:
     cells = contingency.plan(tree, PureDP(1, "add-remove-person"), columns=["state"], domain=domain)
     counted = contingency.CellCounts(cells.frame, np.array([[1, 1], [1, 0]]))
     render_report([make_chapter("tables", cells.release(counted))])
-    coverage = Coverage([[True, False], [False, True]])
-    release(coverage, UniformMatroid(2, 1), PureDP(1, "add-remove-one"))
+    spec, one = Coverage.spec(), PureDP(1, "add-remove-one")
+    submodular.plan(2, UniformMatroid(2, 1), one, objective=spec).release([[True, False]])
     for module in _LOADED:
         import_module(module)
 
