@@ -17,8 +17,22 @@ if TYPE_CHECKING:
 
     from refusals.entrances import Studio, Verdict
 
+
+def third_of(cases: list[Case]) -> list[Any]:
+    """Parametrize with each third case in every run, and with the others in slow runs."""
+    marks = [() if at % 3 == 0 else pytest.mark.slow for at in range(len(cases))]
+    return [
+        pytest.param(case, id=case.id, marks=mark) for case, mark in zip(cases, marks, strict=True)
+    ]
+
+
 PROCESSES = CASES[::13]
 """Cases that run as processes, too; the others run in this one."""
+
+PAGES = [
+    case for case in CASES if case.studio and (case.verdict == "refused" or case in CASES[::6])
+]
+"""Cases for the studio: all refusals, and of the published ones a sixth, since each runs a search in a process."""
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -53,7 +67,7 @@ def test_the_library_and_the_command_agree(
     assert by_command(path, tmp_path / "out.csv", case, capsys) == python
 
 
-@pytest.mark.parametrize("case", PROCESSES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", third_of(PROCESSES))
 def test_the_command_as_a_process_agrees(tmp_path: Path, case: Case) -> None:
     path = stored(case, tmp_path)
     assert by_command(path, tmp_path / "out.csv", case, None) == by_path(path, case)
@@ -97,12 +111,7 @@ def studio() -> Iterator[Studio]:
         yield started
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for case in CASES if case.studio and (case.verdict == "refused" or case in CASES[::6])],
-    ids=lambda case: case.id,
-)
+@pytest.mark.parametrize("case", third_of(PAGES))
 def test_the_studio_agrees(tmp_path: Path, studio: Studio, case: Case) -> None:
-    """All refusals, and of the published cases a sixth, since each runs a search in a process of its own."""
     path = stored(case, tmp_path)
     assert studio(path, case) == by_path(path, case)
