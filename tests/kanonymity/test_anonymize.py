@@ -212,9 +212,9 @@ def test_a_method_that_leaves_a_small_class_is_never_believed() -> None:
 
 
 def test_what_has_no_guarantee_is_not_a_method_of_the_search() -> None:
-    with pytest.raises(InvalidProblemError, match="which has none: the printed carry rule"):
+    with pytest.raises(InvalidProblemError, match="which has none: "):
         search(fars(), 3, method=PublishedSplitCarry())  # type: ignore[arg-type]
-    with pytest.raises(InvalidProblemError, match="which has none: the printed carry rule"):
+    with pytest.raises(InvalidProblemError, match="which has none: "):
         search(fars(), 3, method="split-carry-as-published")
     with pytest.raises(InvalidProblemError, match="expected one of doka-greedy, .*'mondrian'"):
         reproduce(fars(), 3, "mondrian")

@@ -8,7 +8,7 @@ MUTANTS = (
     Mutant(
         "the table before its record",
         "artefact/sidecar.py",
-        find="        put_file(record, _encoded({**stated, _UNFINISHED: former}))\n        try:",
+        find="        put_file(record, encoded({**stated, _UNFINISHED: former}))\n        try:",
         replace="        try:",
         breaks="a run that is killed between two renames leaves a new table beside an old record",
         tests=(
@@ -113,8 +113,8 @@ MUTANTS = (
     ),
     Mutant(
         "the studio reads a Parquet file at once",
-        "studio/reading.py",
-        find='    refuse_killers(str(path), "", _FILE, unknown=True, shown=_THIS)\n',
+        "tables/reading.py",
+        find="    refuse_killers(path, mark, argument, unknown=unknown)\n",
         replace="",
         breaks="a file that kills its reader kills the studio",
         tests=(
