@@ -284,3 +284,8 @@ def test_a_unit_is_nothing_else_at_any_entrance(unit: str) -> None:
     ):
         with pytest.raises(InvalidProblemError, match="unit: expected"):
             make()
+
+
+def test_without_a_space_nothing_is_said_beyond_the_radius() -> None:
+    assert MetricDP(1, unit="km").beyond_in_words == ""
+    assert MetricDP(1, unit="km").links_in_words == ""

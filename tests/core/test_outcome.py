@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from discreet.core.outcome import (
     Release,
     Unproven,
     digest_array,
+    public_facts,
     versions,
 )
 from discreet.core.verified import mark_refused, mark_verified, was_verified
@@ -152,3 +155,32 @@ def test_what_nothing_refers_to_weakly_was_never_verified() -> None:
     made = _Slotted()
     mark_refused(made)
     assert not was_verified(made)
+
+
+def test_a_release_prints_its_guarantee_and_a_check_that_failed() -> None:
+    guarantee = PureDP(1, neighbors="replace-one")
+    passed = str(Release([3, 4], guarantee, FINE, WHERE))
+    assert str(guarantee) in passed
+    assert "3, 4" not in passed
+    refused = Certificate((Check("counts below zero", 1, 0, exact=True),))
+    failed = str(Release([3, 4], guarantee, refused, WHERE))
+    assert failed.endswith(f"{refused.sentence}\n\n{refused}")
+    assert "counts below zero" in failed
+
+
+def test_the_public_facts_of_a_release_are_those_of_its_result_and_its_charge() -> None:
+    class Result:
+        def described(self, outcome: Release[Result]) -> list[tuple[str, object]]:
+            return [("method", outcome.provenance.method), ("regions", 3)]
+
+    guarantee = PureDP(1, neighbors="replace-one")
+    where = replace(WHERE, charge="release 00")
+    facts = public_facts(Release(Result(), guarantee, FINE, where), [Fraction(1, 3), Fraction(1)])
+    assert facts == [
+        ("guarantee", guarantee),
+        ("method", "kernel"),
+        ("regions", 3),
+        ("assumed public", "prior: uniform"),
+        ("budget left", "1/3, 1"),
+        ("ledger", "release 00"),
+    ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.core import printed
 from discreet.core.printed import LONGEST, one_line
 
 
@@ -39,3 +43,34 @@ def test_what_is_long_is_cut_and_says_so() -> None:
     assert one_line("x" * LONGEST) == "x" * LONGEST
     assert one_line("x" * (LONGEST + 1)) == "x" * LONGEST + f"... ({LONGEST + 1} characters)"
     assert one_line(12345, 3) == "123... (5 characters)"
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (printed.facts([("k", 5), ("rows", "a\nb")]), "k     5\nrows  a\\nb"),
+        (printed.in_columns([("name", "n"), ("a", "10")], right=[1]), "name   n\na     10"),
+        (printed.interval(1234567.2, 1234567.8), ("1,234,567", "1,234,568")),
+        (printed.share_at_least(Fraction(2, 3)), "66.66 %"),
+        (printed.share_at_least(1e-9), "above 0 %"),
+        (printed.share_at_least(0.99999999), "above 99.99 %"),
+        (printed.share_at_most(1e-9), "below 0.01 %"),
+        (printed.share_at_most(0.99999999), "below 100 %"),
+        (printed.share_at_most(None), "none"),
+        (printed.gap(None, 1.0), "none"),
+        (printed.gap(0.75, 1.0), "25 %"),
+        (printed.bounds(None, 1.0), "1, lower bound none"),
+        (printed.missed_gap(0.01, 0.75, 1.0, "here"), "asked for a gap of 1 % here, reached 25 %"),
+        (printed.excess(None, 1.0), "none"),
+        (printed.excess(1.0, 1.25), "25 %"),
+        (printed.position(3.0), "3"),
+        (printed.seconds(12.345), "12.3 s"),
+        (printed.at_most(None), "none"),
+        (printed.at_most(math.inf), "infinite"),
+        (printed.decimal_down(Fraction(1, 2)), "0.5"),
+        (printed.decimal_down(Fraction(10**30 + 1, 3 * 10**30)), "0.3333333"),
+        (printed.decimal_up(Fraction(10**30 + 1, 3 * 10**30)), "0.3333334"),
+    ],
+)
+def test_each_number_is_rounded_to_its_own_side(shown: object, expected: object) -> None:
+    assert shown == expected

@@ -1114,9 +1114,7 @@ MUTANTS = (
         find="        if charged:\n            error.add_note(_STAYS)",
         replace="        if not charged:\n            error.add_note(_STAYS)",
         breaks="a user who tries again pays twice without knowing",
-        tests=(
-            "tests/submodular/test_choice_plan.py::test_a_source_that_fails_in_the_middle_stays_charged_and_says_so",
-        ),
+        tests=("tests/core/test_release.py::test_a_failure_after_the_charge_states_that_it_stays",),
     ),
     Mutant(
         "the ledger's limit is not asked",

@@ -165,7 +165,7 @@ def _kept(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
         _compilation.end()
     try:
         compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    except RuntimeError:
+    except RuntimeError:  # pragma: no cover - an account without a home
         # No folder can be written, as in an account without a home: kernels are compiled in each process.
         compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
     _separate(compiled)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
@@ -540,3 +541,13 @@ def test_integers_that_floats_are_not() -> None:
         MetricSpace.from_points(far, unit="km")
     near = np.array([[2**53], [2**53 - 1100]], dtype=np.int64)
     assert MetricSpace.from_points(near, unit="km").n == 2
+
+
+def test_beyond_the_matrix_the_digest_is_also_of_the_factor_of_great_circles() -> None:
+    places = np.stack([np.linspace(-20, 20, 5200), np.linspace(5, 25, 5200)], axis=1)
+    space = MetricSpace.from_points(places, metric="haversine", unit="km")
+    assert not space.has_matrix
+    assert isinstance(space.source, PointLengths)
+    assert space.source.per_unit == ground_factor(places[:, 0]) < 1
+    rounder = replace(space, source=replace(space.source, per_unit=1))
+    assert rounder.digest != space.digest
