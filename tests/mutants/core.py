@@ -1114,7 +1114,9 @@ MUTANTS = (
         find="        if charged:\n            error.add_note(_STAYS)",
         replace="        if not charged:\n            error.add_note(_STAYS)",
         breaks="a user who tries again pays twice without knowing",
-        tests=("tests/core/test_release.py::test_a_failure_after_the_charge_states_that_it_stays",),
+        tests=(
+            "tests/core/test_release_order.py::test_a_failure_after_the_charge_states_that_it_stays",
+        ),
     ),
     Mutant(
         "the ledger's limit is not asked",
