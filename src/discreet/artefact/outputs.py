@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["OutputFile", "ReleaseFiles", "recover_files", "recovered_paths"]
 
 _PAGE_BYTES = 1 << 20
-_MOST_RESERVED_BYTES = 1 << 30
+"""Bytes that are reserved for a file of unknown size; a page of a release has about half of it."""
+
+_MAX_RESERVED_BYTES = 1 << 30
+"""Bytes that are reserved at most for one file: an estimate that is too high must not refuse a release."""
 
 
 @final
@@ -58,7 +61,7 @@ class ReleaseFiles:
     Parameters
     ----------
     files
-        Output files.
+        Output files, the result first.
     command
         Name of the entrance, for the ledger.
     text
@@ -98,12 +101,13 @@ class ReleaseFiles:
         self._same = len(self._files) < len(files)
         self._text, self._show, self._text_has_result = text, show, text_has_result
         self._new: dict[Path, Path] = {}
+        self._failed: tuple[str, BaseException] | None = None
 
     @property
     def expected_bytes(self) -> int:
         """Estimated size of all files."""
         expected = sum(one.expected_bytes for one in self._files.values())
-        return min(expected, _MOST_RESERVED_BYTES)
+        return min(expected, _MAX_RESERVED_BYTES)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -129,7 +133,7 @@ class ReleaseFiles:
                     for target in (path, sidecar_of(path)):
                         _refuse_target(one.argument, target)
                     self._new[path] = stack.enter_context(beside(path))
-                    _reserve(self._new[path], min(one.expected_bytes, _MOST_RESERVED_BYTES))
+                    _reserve(self._new[path], min(one.expected_bytes, _MAX_RESERVED_BYTES))
                 except OSError as error:
                     expected = "a file that can be written, on a disk with room for it"
                     got = f"{one.path}: {error.strerror}"
@@ -137,10 +141,27 @@ class ReleaseFiles:
             yield
 
     def pack(self, made: Release[Any], left: tuple[Fraction, ...] | None) -> bytes:
-        """Render all files and the text as one sequence of bytes."""
-        contents = {path: one.render(made) for path, one in self._files.items()}
+        """Render all files and the text as one sequence of bytes.
+
+        The first file is the result. If a later one, or the text, can't be rendered, or the user interrupts that, the
+        others are kept, and :meth:`place` raises the error once they are in their places.
+        """
+        contents, text = {}, ""
+        for path, one in self._files.items():
+            try:
+                contents[path] = one.render(made)
+            except BaseException as error:
+                if not contents:
+                    raise
+                self._failed = (one.argument, error)
+        try:
+            text = "" if self._text is None else self._text(made, left)
+        except BaseException as error:
+            if not contents:
+                raise
+            self._failed = ("standard output", error)
         stated = {
-            "text": "" if self._text is None else self._text(made, left),
+            "text": text,
             "files": [
                 {"path": str(path), "bytes": len(one.data), "record": dict(one.record)}
                 for path, one in contents.items()
@@ -160,6 +181,12 @@ class ReleaseFiles:
                 raise unwritable(path, error) from None
         if text:
             self._show(text)
+        if self._failed is not None:
+            argument, error = self._failed
+            if not isinstance(error, Exception):
+                raise error
+            expected = "a text that can be rendered; all other outputs are in place"
+            raise InvalidProblemError(argument, expected, type(error).__name__) from error
         return _digests(contents)
 
 
@@ -176,7 +203,7 @@ def recover_files(
     Parameters
     ----------
     packed
-        ReleaseOutputs as :meth:`ReleaseFiles.pack` rendered them.
+        What :meth:`ReleaseFiles.pack` returned.
     target
         Path of the main output, or a folder; other outputs go beside it under their names. By default all outputs go
         to the targets of the release.

@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _LONGEST_LINE = 2_000
+"""Characters of a line of the history, which is cut there; with ``--json`` nothing is cut."""
 
 ReleaseId = Annotated[
     str, typer.Argument(metavar="ID", help="Release id, as `budget list` shows it.")

@@ -57,7 +57,9 @@ def write(ledger: Path, release_id: str, packed: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(final)
-    sync_folder(str(final.parent))
+    # The result can be recovered from here on, unless power fails before the system writes the folder itself.
+    with suppress(OSError):
+        sync_folder(str(final.parent))
 
 
 def read(ledger: Path, release_id: str) -> bytes | None:
