@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -89,4 +90,19 @@ def test_a_result_that_fails_is_lost_and_nothing_is_written(tmp_path: Path) -> N
         run(table, first=failing(KeyError("a cell")))
     assert "stays charged" in caught.value.__notes__[0]
     assert not (tmp_path / "counts.csv").exists()
-    assert ledger.account("people").left == (0,)
+    assert ledger.account("people").left == (Fraction(0),)
+
+
+def test_a_text_with_the_result_is_kept_if_the_only_page_fails(tmp_path: Path) -> None:
+    shown: list[str] = []
+    ledger = Ledger.create(tmp_path / "ledger.db", "people", PROMISE)
+    outputs = ReleaseFiles(
+        [OutputFile("--report", tmp_path / "page.html", failing(KeyboardInterrupt()))],
+        text=lambda made, _left: str(made.result.counts.sum()),
+        show=shown.append,
+        text_has_result=True,
+    )
+    with pytest.raises(KeyboardInterrupt):
+        plan(DATA.frame, PROMISE).release(DATA, budget=ledger, dataset="people", outputs=outputs)
+    assert shown
+    assert shown[0].isdigit()

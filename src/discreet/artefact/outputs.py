@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from discreet.core.outcome import Release
 
-__all__ = ["OutputFile", "ReleaseFiles", "recover_files", "recovered_paths"]
+__all__ = ["PAGE_BYTES", "OutputFile", "ReleaseFiles", "recover_files", "recovered_paths"]
 
-_PAGE_BYTES = 1 << 20
+PAGE_BYTES = 1 << 20
 """Bytes that are reserved for a file of unknown size; a page of a release has about half of it."""
 
 _MAX_RESERVED_BYTES = 1 << 30
@@ -51,7 +51,7 @@ class OutputFile:
     argument: str
     path: str | os.PathLike[str]
     render: Callable[[Release[Any]], FileContent]
-    expected_bytes: int = _PAGE_BYTES
+    expected_bytes: int = PAGE_BYTES
 
 
 @final
@@ -143,25 +143,31 @@ class ReleaseFiles:
     def pack(self, made: Release[Any], left: tuple[Fraction, ...] | None) -> bytes:
         """Render all files and the text as one sequence of bytes.
 
-        The first file is the result. If a later one, or the text, can't be rendered, or the user interrupts that, the
-        others are kept, and :meth:`place` raises the error once they are in their places.
+        The first file is the result, or the text if it has the result. If anything else can't be rendered, or the user
+        interrupts that, the rest is kept, and :meth:`place` raises the error once all is in place.
         """
-        contents, text = {}, ""
+        contents: dict[Path, FileContent] = {}
+        text: str | None = None
+
+        def kept(argument: str, error: BaseException) -> None:
+            if not contents and text is None:
+                raise error
+            self._failed = (argument, error)
+
+        if self._text is not None and self._text_has_result:
+            text = self._text(made, left)
         for path, one in self._files.items():
             try:
                 contents[path] = one.render(made)
-            except BaseException as error:
-                if not contents:
-                    raise
-                self._failed = (one.argument, error)
-        try:
-            text = "" if self._text is None else self._text(made, left)
-        except BaseException as error:
-            if not contents:
-                raise
-            self._failed = ("standard output", error)
+            except BaseException as error:  # noqa: BLE001 - an interrupt is raised later, too
+                kept(one.argument, error)
+        if self._text is not None and text is None:
+            try:
+                text = self._text(made, left)
+            except BaseException as error:  # noqa: BLE001 - as above
+                kept("standard output", error)
         stated = {
-            "text": text,
+            "text": text or "",
             "files": [
                 {"path": str(path), "bytes": len(one.data), "record": dict(one.record)}
                 for path, one in contents.items()
@@ -182,11 +188,11 @@ class ReleaseFiles:
         if text:
             self._show(text)
         if self._failed is not None:
-            argument, error = self._failed
-            if not isinstance(error, Exception):
-                raise error
+            argument, failure = self._failed
+            if not isinstance(failure, Exception):
+                raise failure
             expected = "a text that can be rendered; all other outputs are in place"
-            raise InvalidProblemError(argument, expected, type(error).__name__) from error
+            raise InvalidProblemError(argument, expected, type(failure).__name__) from failure
         return _digests(contents)
 
 

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     Outcome = Release[RegionCounts] | Unproven[RegionCounts]
 
 __all__ = [
-    "PAGE_BYTES",
     "ROW_BYTES",
     "CountsClaim",
     "CountsFiles",
@@ -58,9 +57,6 @@ __all__ = [
     "refuse_inside",
     "release_outputs",
 ]
-
-PAGE_BYTES = 1 << 19
-"""Bytes of a report, about."""
 
 ROW_BYTES = 24
 """Bytes of a row of counts in a file, about."""
@@ -269,7 +265,7 @@ def release_outputs(  # noqa: PLR0917 - all that differs between the two kinds o
             "--report": (
                 wanted.report,
                 lambda made: page_content(chapter, made, title=_TITLES[chapter]),
-                PAGE_BYTES,
+                None,
             ),
         },
         text,

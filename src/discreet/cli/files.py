@@ -164,16 +164,17 @@ def page_content(kind: str, made: Release[Any], *, title: str, **given: object) 
 
 def release_files(
     command: str,
-    written: Mapping[str, tuple[str | None, Callable[[Release[Any]], FileContent], int]],
+    written: Mapping[str, tuple[str | None, Callable[[Release[Any]], FileContent], int | None]],
     text: Callable[[Release[Any], tuple[Fraction, ...] | None], str],
     *,
     text_has_result: bool = False,
 ) -> ReleaseFiles:
-    """Name the outputs of a release: for each option its path, what renders it, and its size in bytes, about."""
+    """Name the outputs of a release: for each option its path, what renders it, and its size in bytes if that grows."""
     from discreet.artefact import OutputFile, ReleaseFiles
+    from discreet.artefact.outputs import PAGE_BYTES
 
     files = [
-        OutputFile(option, path, render, size)
+        OutputFile(option, path, render, size or PAGE_BYTES)
         for option, (path, render, size) in written.items()
         if path is not None
     ]

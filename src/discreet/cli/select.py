@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
-from discreet.cli.counting import PAGE_BYTES
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
 from discreet.cli.ground import EDGES, ground_set, read_matroid, records
 from discreet.cli.options import (
@@ -52,8 +51,6 @@ __all__ = ["register", "select"]
 _DATA = "The data"
 _PUBLIC = "What is public"
 
-_CHOICE_BYTES = 1 << 16
-"""Bytes of the file of a choice, about."""
 
 _EXAMPLES = """Examples:
 
@@ -322,8 +319,8 @@ def _outputs(
     return release_files(
         "select",
         {
-            "--output": (output, choice_content, _CHOICE_BYTES),
-            "--report": (report, page, PAGE_BYTES),
+            "--output": (output, choice_content, None),
+            "--report": (report, page, None),
         },
         lambda made, _left: _rendered(made, named, as_json=as_json),
         text_has_result=True,

@@ -63,7 +63,8 @@ def counts(
     ----------
     source
         Private data: a path, a dataframe of any library that Narwhals knows, or :class:`discreet.artefact.RecordFiles`
-        for a folder, a table larger than memory, or the workers of a scheduler.
+        for a folder, a table larger than memory, or the workers of a scheduler. Pass the path, or a dataframe whose
+        columns were read as text: see :meth:`discreet.hierarchy.Plan.release`.
     guarantee
         Guarantee of the release: :class:`~discreet.PureDP` (epsilon, Laplace noise) or
         :class:`~discreet.ZeroConcentratedDP` (rho, Gaussian noise), with neighbors ``"add-remove-person"`` or

@@ -232,7 +232,9 @@ class Plan:
         Parameters
         ----------
         source
-            The private data: a path, a frame that Narwhals knows, also a lazy one, or :class:`GroupSizes`.
+            The private data: a path, a frame that Narwhals knows, also a lazy one, or :class:`GroupSizes`. Types that a
+            reader of files inferred from private values depend on all rows, outside of the guarantee: pass the path,
+            or read the columns as text (``infer_schema=False`` in Polars, ``dtype=str`` in pandas).
         budget, dataset
             A ledger, and the name under which the data stand in it.
         budget_delta

@@ -207,7 +207,8 @@ class Plan:
         Parameters
         ----------
         source
-            The records: an objective, what it is made of (see its ``spec``), or a frame of edges.
+            The records: an objective, what it is made of (see its ``spec``), or a frame of edges, whose columns were
+            read as text: see :meth:`discreet.hierarchy.Plan.release`.
         budget, dataset
             A ledger, and the dataset to charge in it.
         budget_delta

@@ -4,7 +4,7 @@ A mechanism that spends budget refuses nothing because of a value. What options,
 (Parquet, Arrow, Polars) show is refused before the charge, by :func:`check_types`. All else is read row by row:
 
 1. A cell is a key, its text by :func:`key_of`. The key depends on the value in the cell alone: 1, 1.0 and the text
-   "1.0" are one key, whatever type a reader inferred for the column; a missing value is the empty key.
+   "1.0" are one key; a missing value is the empty key. Our own readers take the cells of a CSV file as text.
 2. A row counts if its keys are in the public lists and its number is whole and not negative. Other rows are left out.
    Rows of one unit in two regions are two units, one in each region.
 3. Of a person, of whom at most m rows may count, the first m in the order of region and cell count (:func:`nth_rows`).
@@ -15,7 +15,9 @@ rows. Let T and T' be neighbors by adding all rows of a person p. The sets of al
 tables, and that of p is empty in T: the counted tables differ in at most m rows of p, which is what the sensitivity of
 each mechanism is computed for. To replace p is to remove and to add. An order of the rows over all persons ("the first
 rows of the file"), a limit for the whole table, or a type that is inferred from a column would break this, because one
-person then decides about rows of others. A record without a name for the person never counts.
+person then decides about rows of others. A record without a name for the person never counts. The last holds for a
+frame that its owner has read with inferred types, too: beside one row with a letter "01" stays text, and without it
+becomes 1. No one can see that in the frame, so that pages and docstrings say to read such columns as text.
 
 Neither rule can fail for a value, so that the status, the output and the set of files of neighboring tables have the
 laws of the mechanism. How many rows were left out or mapped is written to standard error alone, marked as private, by
