@@ -149,7 +149,7 @@ class ReleaseFiles:
         contents: dict[Path, FileContent] = {}
         text: str | None = None
 
-        def kept(argument: str, error: BaseException) -> None:
+        def postpone(argument: str, error: BaseException) -> None:
             if not contents and text is None:
                 raise error
             self._failed = (argument, error)
@@ -160,12 +160,12 @@ class ReleaseFiles:
             try:
                 contents[path] = one.render(made)
             except BaseException as error:  # noqa: BLE001 - an interrupt is raised later, too
-                kept(one.argument, error)
+                postpone(one.argument, error)
         if self._text is not None and text is None:
             try:
                 text = self._text(made, left)
             except BaseException as error:  # noqa: BLE001 - as above
-                kept("standard output", error)
+                postpone("standard output", error)
         stated = {
             "text": text or "",
             "files": [

@@ -283,7 +283,7 @@ def warn(message: str, *, quiet: bool = False) -> None:
 
 
 def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
-    """Warn of a guarantee that protects nobody, or allows to publish some records."""
+    """Warn about an epsilon or rho that gives no protection, or a delta that lets some records be published."""
     from discreet.report.words import cautions
 
     for caution in () if guarantee is None else cautions(guarantee):

@@ -284,7 +284,7 @@ def seconds(value: Number) -> str:
 
 
 def position(value: float | Fraction, decimals: int = 1) -> str:
-    """Format a coordinate of a drawing, which nobody reads.
+    """Format a coordinate of a drawing, which no reader sees as a number.
 
     Examples
     --------

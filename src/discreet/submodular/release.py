@@ -207,8 +207,7 @@ class Plan:
         Parameters
         ----------
         source
-            The records: an objective, what it is made of (see its ``spec``), or a frame of edges, whose columns were
-            read as text: see :meth:`discreet.hierarchy.Plan.release`.
+            The records: an objective, its parts (see its ``spec``), or a frame of edges, read as text as for ``outputs``.
         budget, dataset
             A ledger, and the dataset to charge in it.
         budget_delta
