@@ -207,7 +207,7 @@ class Plan:
         Parameters
         ----------
         source
-            The records: an objective, its parts (see its ``spec``), or a frame of edges, read as text as for ``outputs``.
+            The records: an objective, its parts (see its ``spec``), or a frame of edges whose columns are text.
         budget, dataset
             A ledger, and the dataset to charge in it.
         budget_delta
