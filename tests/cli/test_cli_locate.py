@@ -18,8 +18,8 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import save_mechanism
-from discreet.cli import serve
 from discreet.cli.locate import read_place
+from discreet.core import extras
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP
 from discreet.service import create_app
@@ -327,14 +327,18 @@ def test_without_the_extra_one_line_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = importlib.util.find_spec
-    monkeypatch.setattr(serve, "find_spec", lambda name: None if name == "fastapi" else found(name))
+    monkeypatch.setattr(
+        extras, "find_spec", lambda name: None if name == "fastapi" else found(name)
+    )
     for command in (
         ["serve", *GRID],
         ["locate", "-", "--places-only", "--server", "http://127.0.0.1:1"],
     ):
         said = say(capsys, *command)
         assert (said.status, said.out) == (2, "")
-        assert 'pip install "discreet[service]", got no fastapi' in said.err
+        assert all(
+            part in said.err for part in ('pip install "polars', '"fastapi>=', "got no fastapi")
+        )
 
 
 def run_until(future_of: list[Future[object]]) -> object:

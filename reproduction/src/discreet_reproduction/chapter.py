@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import drawn
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
@@ -63,6 +63,4 @@ def chapter(
 
 
 def _drawing(panel: Panel, caption: str, salt: str) -> str:
-    figure = new_figure(5.6, 3.8)
-    panel(figure.add_subplot())
-    return inline_svg(figure, label=caption, salt=salt)
+    return drawn(lambda figure: panel(figure.add_subplot()), 5.6, 3.8, label=caption, salt=salt)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from discreet.artefact.large_steps import look_around, perform
 from discreet.core.errors import InvalidProblemError, SolverError
+from discreet.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -289,11 +290,9 @@ def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - 
     if parts.scheme == "tcp" and not local:
         expected = "tls:// beyond this machine, since private rows and counts follow from tasks"
         raise InvalidProblemError(field, expected, repr(address))
-    try:
-        from distributed import Client
-    except ImportError:
-        expected = 'the extra dask: pip install "discreet[dask]"'
-        raise InvalidProblemError(field, expected, "none") from None
+    require("dask", field)
+    from distributed import Client
+
     make: Callable[..., Any] = Client
     _quiet()
     try:

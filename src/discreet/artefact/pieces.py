@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.artefact.folders import READABLE, SAME, parts_of
 from discreet.core.errors import InvalidProblemError
+from discreet.core.extras import require
 from discreet.tables.dialect import first_ragged, look, why_unreadable
 from discreet.tables.parsing import reader_errors, scan
 
@@ -50,8 +51,9 @@ def pieces_of(source: str | os.PathLike[str], argument: str) -> tuple[Piece, ...
     Raises
     ------
     InvalidProblemError
-        For files that cannot be read, or of different columns or types.
+        For files that cannot be read, or of different columns or types; and without PyArrow.
     """
+    require("streaming", argument)
     where = Path(source)
     files = parts_of(where, argument) if where.is_dir() else (where,)
     found: list[Piece] = []

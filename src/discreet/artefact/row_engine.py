@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.extras import require
 
 if TYPE_CHECKING:
     import os
@@ -87,6 +88,7 @@ class RowEngine:
                 raise InvalidProblemError("threads", "1 for one file in memory", self.threads)
             yield path
             return
+        require("streaming", "memory" if self.memory else "source")
         from discreet.artefact.large_engines import connected
         from discreet.artefact.record_files import RecordFiles
 

@@ -15,8 +15,6 @@ __all__ = ["main"]
 
 _STDERR = 2
 
-_EXTRA = frozenset({"typer", "rich", "polars", "jinja2", "matplotlib"})
-
 
 def main() -> None:
     """Run ``discreet`` with the arguments of the process, and exit with its status."""
@@ -33,12 +31,13 @@ def main() -> None:
         except KeyboardInterrupt:
             sys.exit(130)
         except ModuleNotFoundError as error:
+            from discreet.core.extras import install_command, packages_of
+
             missing = (error.name or "").partition(".")[0]
-            if missing not in _EXTRA:
+            if missing not in packages_of("cli"):
                 raise
-            sys.stderr.write(
-                f'discreet: {missing} is not installed; the command line needs: pip install "discreet[cli]"\n'
-            )
+            needs = f"the command line needs: {install_command('cli')}"
+            sys.stderr.write(f"discreet: {missing} is not installed; {needs}\n")
             sys.exit(2)
         with said_while_running(sys.argv[1:]):
             status = run(sys.argv[1:])

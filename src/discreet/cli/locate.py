@@ -14,10 +14,10 @@ import typer
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, facts, warn
-from discreet.cli.serve import need_service
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import float_ceil
+from discreet.core.extras import require
 from discreet.core.guarantee import MetricDP
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def locate(
     fresh report in each epoch; it is repeated until the next one, wherever one is by then. The guarantee is about any
     two points of the region, and with --places-only as the server publishes it; what was kept is told.
     """
-    need_service("locate")
+    require("service", "locate")
     from discreet.lrgeo import Epochs
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import Client

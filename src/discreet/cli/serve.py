@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, TypeVar, final
 
 import typer
@@ -23,6 +22,7 @@ from discreet.cli.options import Json, NoGuarantee, Quiet  # noqa: TC001 - Typer
 from discreet.cli.output import emit, warn
 from discreet.cli.published import Plan, RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
+from discreet.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Published = Mechanism | PublishedPoints
 
-__all__ = ["need_service", "register", "serve"]
+__all__ = ["register", "serve"]
 
 W = TypeVar("W", bound=str)
 
@@ -262,7 +262,7 @@ def serve(
     if published and mechanism is None and every_point is not False:
         expected = "--places-only beside it, for the paper's protocol is about places"
         raise InvalidProblemError("--published", expected, "--every-point")
-    need_service("serve")
+    require("service", "serve")
     from discreet.service import create_app
     from discreet.service.operations import Metrics
     from discreet.web import bind
@@ -317,24 +317,6 @@ def serve(
     if failure is not None:
         raise failure
     return 0
-
-
-def need_service(command: str) -> None:
-    """Refuse in words where the extra is not installed.
-
-    Raises
-    ------
-    InvalidProblemError
-        Naming what is missing.
-    """
-    missing = [
-        name
-        for name in ("fastapi", "pydantic", "uvicorn", "msgpack", "httpx", "prometheus_client")
-        if find_spec(name) is None
-    ]
-    if missing:
-        expected = 'the extra that it needs: pip install "discreet[service]"'
-        raise InvalidProblemError(command, expected, f"no {missing[0]}")
 
 
 def _paper(plan: Plan) -> PaperServer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import sys
 import webbrowser
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ import typer
 
 from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit
-from discreet.core.errors import InvalidProblemError
+from discreet.core.extras import require
 
 __all__ = ["register", "studio"]
 
@@ -40,12 +39,7 @@ def studio(
     sits at this machine sees the pages. What was loaded is deleted when its page is closed, and when this ends, on
     Ctrl-C; a ledger stays.
     """
-    missing = [
-        name for name in ("fastapi", "uvicorn", "httpx", "msgpack") if find_spec(name) is None
-    ]
-    if missing:
-        expected = 'the extra that it needs: pip install "discreet[studio]"'
-        raise InvalidProblemError("studio", expected, f"no {missing[0]}")
+    require("studio", "studio")
     from discreet.studio import OpenWorkspaces, create_studio
     from discreet.web import bind
     from discreet.web import serve as run

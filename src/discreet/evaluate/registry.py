@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.extras import require
 from discreet.core.lazy import registered
 from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.kanonymity.methods import METHODS as TABLE_METHODS
@@ -70,12 +71,8 @@ _POINTWISE = ("every-point", "places-only")
 
 def _recorder() -> Record:
     """Load the recorder of the location service, whose packages are an extra."""
-    try:
-        record: Record = cast("Record", registered(_RECORDERS, "service", "target"))
-    except ModuleNotFoundError as error:
-        expected = 'the extra that it needs: pip install "discreet[service]"'
-        raise InvalidProblemError("lrgeo", expected, f"no {error.name}") from None
-    return record
+    require("service", "lrgeo")
+    return cast("Record", registered(_RECORDERS, "service", "target"))
 
 
 def attack_service(request: AttackRequest) -> Attacked:

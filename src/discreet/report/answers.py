@@ -8,7 +8,7 @@ from discreet.core import printed
 from discreet.core.statements import state
 from discreet.hierarchy.result import region_names
 from discreet.plot.counts import plot_answers
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import drawn
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
@@ -49,8 +49,13 @@ def chapter(
         Figure and table; all of it follows from what the guarantee covers.
     """
     shown = min(len(answers.nodes), _ROWS)
-    drawn = new_figure(5.6, 1.0 + 0.24 * shown)
-    plot_answers(answers, ax=drawn.add_subplot())
+    figure = drawn(
+        lambda figure: plot_answers(answers, ax=figure.add_subplot()),
+        5.6,
+        1.0 + 0.24 * shown,
+        label="Answers by region, with intervals",
+        salt=anchor,
+    )
     names = region_names(answers.frame.tree)
     interval = state("interval", probability=printed.share_at_least(answers.interval))
     lead = _LEAD.format(counted="people" if people else "units", interval=interval)
@@ -63,7 +68,7 @@ def chapter(
         anchor=anchor,
         lead=lead,
         warning="",
-        figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
+        figure=figure,
         head=["region", "answer", "from", "to"],
         rows=[
             [names[node], printed.estimate(value), *printed.interval(value - half, value + half)]

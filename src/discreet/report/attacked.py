@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.core import printed
 from discreet.plot.judges import plot_findings
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import drawn
 from discreet.report.judged import Judged, audit_row, panel
 from discreet.report.page import Chapter
 
@@ -129,10 +129,13 @@ def section(
     for kind in (False, True):
         shown = [one for one in findings if one.error is kind]
         if shown:
-            figure = new_figure(5.4, 0.9 + 0.32 * len(shown))
-            plot_findings(shown, ax=figure.add_subplot())
-            label = f"{title}: {', '.join(one.attack for one in shown)}"
-            svg = inline_svg(figure, label=label, salt=f"{anchor}-{'errors' if kind else 'shares'}")
+            svg = drawn(
+                lambda figure, shown=shown: plot_findings(shown, ax=figure.add_subplot()),  # type: ignore[misc]
+                5.4,
+                0.9 + 0.32 * len(shown),
+                label=f"{title}: {', '.join(one.attack for one in shown)}",
+                salt=f"{anchor}-{'errors' if kind else 'shares'}",
+            )
             figures.append(svg)
     summary = _summary(rows) if level > 2 else ""
     return panel(

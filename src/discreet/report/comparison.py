@@ -11,7 +11,7 @@ from discreet.core.statements import state
 from discreet.evaluate.comparison import best_lower
 from discreet.plot import Curve
 from discreet.plot.measures import plot_points
-from discreet.report.figures import frontier_svg, inline_svg, new_figure
+from discreet.report.figures import drawn, frontier_svg
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
@@ -113,9 +113,14 @@ def frontier_chapter(
     """
     if not points:
         raise InvalidProblemError("points", "one point or more", "none")
-    drawn = new_figure(5.2, 3.4)
-    plot_points(points, parameter=parameter, ax=drawn.add_subplot())
     measure = points[0].measure.name
+    figure = drawn(
+        lambda figure: plot_points(points, parameter=parameter, ax=figure.add_subplot()),
+        5.2,
+        3.4,
+        label=f"{measure} against {parameter}",
+        salt=anchor,
+    )
     notes = dict.fromkeys([*(point.measure.note for point in points), note])
     body = render_template(
         "listed.html",
@@ -123,7 +128,7 @@ def frontier_chapter(
         anchor=anchor,
         lead=_FRONTIER_LEAD,
         warning="",
-        figure=inline_svg(drawn, label=f"{measure} against {parameter}", salt=anchor),
+        figure=figure,
         head=["method", parameter, measure, "from", "to", "without privacy", "without data"],
         rows=[_point_row(point) for point in points],
         notes=[text for text in notes if text],

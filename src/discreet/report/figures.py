@@ -7,14 +7,16 @@ import io
 import re
 from typing import TYPE_CHECKING
 
+from discreet.core.extras import install_command, missing_packages
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
 
     from discreet.plot import Curve
 
-__all__ = ["frontier_svg", "inline_svg", "new_figure"]
+__all__ = ["drawn", "frontier_svg", "inline_svg", "new_figure"]
 
 
 _NAMES = {
@@ -33,8 +35,36 @@ _NAMES = {
 _COLORS = re.compile("|".join(_NAMES), re.IGNORECASE)
 
 
+def drawn(
+    draw: Callable[[Figure], object], width: float, height: float, *, label: str, salt: str
+) -> str:
+    """Draw a figure for the page; without Matplotlib, a sentence that says how to get it.
+
+    Parameters
+    ----------
+    draw
+        Draws on an empty figure.
+    width, height
+        Inches.
+    label, salt
+        As for :func:`inline_svg`.
+
+    Examples
+    --------
+    >>> svg = drawn(lambda figure: figure.add_subplot(), 2, 1, label="an <empty> figure", salt="a")
+    >>> svg.startswith("<svg"), "an &lt;empty&gt; figure" in svg
+    (True, True)
+    """
+    if missing_packages("plot"):
+        what = html.escape(f"No figure ({label}): Matplotlib is not installed. To have it: ")
+        return f'<p class="note">{what}<code>{html.escape(install_command("plot"))}</code></p>'
+    figure = new_figure(width, height)
+    draw(figure)
+    return inline_svg(figure, label=label, salt=salt)
+
+
 def new_figure(width: float = 4.9, height: float = 3.3) -> Figure:
-    """Make a figure for the page, inches by inches; no window and no global state belongs to it."""
+    """Make an empty figure, inches by inches; no window and no global state belongs to it."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -58,10 +88,14 @@ def frontier_svg(curves: Sequence[Curve], about: str, salt: str, **axes: str) ->
 
     if not curves:
         return ""
-    figure = new_figure(5.2, 3.9)
-    plot_frontier(curves, ax=figure.add_subplot(), **axes)
     names = ", ".join(curve.label for curve in curves)
-    return inline_svg(figure, label=f"{about}: {names}", salt=salt)
+    return drawn(
+        lambda figure: plot_frontier(curves, ax=figure.add_subplot(), **axes),
+        5.2,
+        3.9,
+        label=f"{about}: {names}",
+        salt=salt,
+    )
 
 
 def inline_svg(figure: Figure, *, label: str, salt: str) -> str:

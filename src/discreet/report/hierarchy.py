@@ -17,7 +17,7 @@ from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import drawn
 from discreet.report.hierarchy_figures import (
     MethodError,
     draw_biases,
@@ -159,15 +159,19 @@ def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) ->
     largest = second[np.argsort(-totals, kind="stable")[:8]]
     nodes = [0, *largest.tolist()]
     names = region_names(tree)
-    figure = new_figure(7.4, 1.7 * -(-len(nodes) // 3) + 0.3)
-    draw_multiples(
-        figure,
-        [names[node] for node in nodes],
-        np.asarray(result.frame.sizes),
-        result.counts[nodes],
-        None if truth is None else truth.counts[nodes],
+    return drawn(
+        lambda figure: draw_multiples(
+            figure,
+            [names[node] for node in nodes],
+            np.asarray(result.frame.sizes),
+            result.counts[nodes],
+            None if truth is None else truth.counts[nodes],
+        ),
+        7.4,
+        1.7 * -(-len(nodes) // 3) + 0.3,
+        label="Published groups by size and region",
+        salt=f"{anchor}-sizes",
     )
-    return inline_svg(figure, label="Published groups by size and region", salt=f"{anchor}-sizes")
 
 
 def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
@@ -177,20 +181,17 @@ def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
         for level in range(tree.depth + 1)
         for nodes in (tree.levels == level,)
     ]
-    figure = new_figure(7.4, 2.7)
-    draw_scatter(figure, parts)
-    return inline_svg(figure, label="Published against true counts", salt=f"{anchor}-cells")
+    label = "Published against true counts"
+    return drawn(
+        lambda figure: draw_scatter(figure, parts), 7.4, 2.7, label=label, salt=f"{anchor}-cells"
+    )
 
 
 def _comparison(errors: Sequence[MethodError], shown: float, anchor: str) -> dict[str, Any] | None:
     """Draw errors against budgets and biases at one of them, and lay out the table."""
     if not errors:
         return None
-    figure = new_figure(7.4, 3.1)
-    draw_errors(figure, errors)
     at = [error for error in errors if error.epsilon == shown]
-    biases = new_figure(7.4, 0.25 * len(at) + 0.9)
-    draw_biases(biases, at)
     rows = [
         (
             error.method,
@@ -200,8 +201,20 @@ def _comparison(errors: Sequence[MethodError], shown: float, anchor: str) -> dic
         for error in sorted(at, key=lambda error: error.l1[-1])
     ]
     return {
-        "errors": inline_svg(figure, label="Error against budget", salt=f"{anchor}-errors"),
-        "biases": inline_svg(biases, label="Signed bias on zero cells", salt=f"{anchor}-biases"),
+        "errors": drawn(
+            lambda figure: draw_errors(figure, errors),
+            7.4,
+            3.1,
+            label="Error against budget",
+            salt=f"{anchor}-errors",
+        ),
+        "biases": drawn(
+            lambda figure: draw_biases(figure, at),
+            7.4,
+            0.25 * len(at) + 0.9,
+            label="Signed bias on zero cells",
+            salt=f"{anchor}-biases",
+        ),
         "rows": rows,
         "levels": list(range(1, len(errors[0].l1) + 1)),
         "epsilon": printed.estimate(shown),

@@ -15,12 +15,14 @@ from discreet.core.spaces.geography import ground_factor
 from discreet.plot import plot_channel_row
 from discreet.plot.style import FAINT
 from discreet.report.attacked import section
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import drawn
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.words import cautions, distance, example_distance, guesses, strength
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
 
     from discreet.evaluate.attack.finding import Attacked
     from discreet.lrgeo import Mechanism, Region
@@ -109,23 +111,24 @@ def chapter(
 
 
 def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
-    from matplotlib.collections import LineCollection
+    def draw(figure: Figure) -> None:
+        from matplotlib.collections import LineCollection
 
-    figure = new_figure(5.0, 4.4)
-    ax = figure.add_subplot()
-    roads = region.roads
-    if roads is not None:
-        lines = roads.vertices[roads.segments] * (region.points[0] / region.places[0])[0]
-        ax.add_collection(LineCollection(list(lines), colors=FAINT, linewidths=0.8, zorder=1))
-    plot_channel_row(
-        mechanism.channel,
-        region.points,
-        place,
-        reports=mechanism.channel.names,
-        unit=region.unit,
-        ax=ax,
-    )
-    return inline_svg(figure, label="Map of where one place is reported", salt=anchor)
+        ax = figure.add_subplot()
+        roads = region.roads
+        if roads is not None:
+            lines = roads.vertices[roads.segments] * (region.points[0] / region.places[0])[0]
+            ax.add_collection(LineCollection(list(lines), colors=FAINT, linewidths=0.8, zorder=1))
+        plot_channel_row(
+            mechanism.channel,
+            region.points,
+            place,
+            reports=mechanism.channel.names,
+            unit=region.unit,
+            ax=ax,
+        )
+
+    return drawn(draw, 5.0, 4.4, label="Map of where one place is reported", salt=anchor)
 
 
 def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from discreet.hierarchy.contingency.exact import expected_errors
 from discreet.hierarchy.result import region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, log_scale, plain
 from discreet.report.check_words import proof_of
-from discreet.report.figures import inline_svg, new_figure
+from discreet.report.figures import drawn
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person, sentence
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
@@ -74,12 +75,20 @@ def chapter(
     result, frame = release.result, release.result.frame
     guarantee: PureDP | ZeroConcentratedDP = release.guarantee  # type: ignore[assignment] # the verifier saw to it
     errors, promise = expected_errors(frame, guarantee), promise_about_a_person(guarantee)
-    tiles = new_figure(5.6, 3.6)
-    draw_regions(result, tiles.add_subplot())
-    drawn = new_figure(5.6, 1.4 + 0.24 * len(errors))
-    draw_expected(errors, drawn.add_subplot())
-    figure = inline_svg(tiles, label="Regions by their published totals", salt=f"{anchor}-map")
-    figure += inline_svg(drawn, label="Errors by level and marginal", salt=anchor)
+    figure = drawn(
+        lambda figure: draw_regions(result, figure.add_subplot()),
+        5.6,
+        3.6,
+        label="Regions by their published totals",
+        salt=f"{anchor}-map",
+    )
+    figure += drawn(
+        lambda figure: draw_expected(errors, figure.add_subplot()),
+        5.6,
+        1.4 + 0.24 * len(errors),
+        label="Errors by level and marginal",
+        salt=anchor,
+    )
     body = render_template(
         "listed.html",
         title=title,
@@ -250,15 +259,17 @@ def answers_chapter(
         for at, region in enumerate(table["region"])
     ]
     shown = min(len(labels), _MOST_ROWS)
-    drawn = new_figure(5.6, 1.0 + 0.24 * shown)
-    ax = drawn.add_subplot()
-    places = np.arange(shown)
-    ax.hlines(places, table["low"][:shown], table["high"][:shown], color=FAINT, linewidth=3)
-    ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
-    ax.set_yticks(places, labels[:shown])
-    ax.invert_yaxis()
-    ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
-    plain(ax)
+
+    def draw(figure: Figure) -> None:
+        ax = figure.add_subplot()
+        places = np.arange(shown)
+        ax.hlines(places, table["low"][:shown], table["high"][:shown], color=FAINT, linewidth=3)
+        ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
+        ax.set_yticks(places, labels[:shown])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
+        plain(ax)
+
     interval = state("interval", probability=printed.share_at_least(answers.interval))
     lead = _ANSWERS.format(interval)
     notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
@@ -270,7 +281,13 @@ def answers_chapter(
         anchor=anchor,
         lead=lead,
         warning="Not private: this was measured with seeded randomness." if measured.seeded else "",
-        figure=inline_svg(drawn, label="Answers by region, with intervals", salt=anchor),
+        figure=drawn(
+            draw,
+            5.6,
+            1.0 + 0.24 * shown,
+            label="Answers by region, with intervals",
+            salt=anchor,
+        ),
         head=["region", "answer", "from", "to"],
         rows=[
             [label, printed.estimate(value), *printed.interval(low, high)]

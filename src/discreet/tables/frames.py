@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.extras import install_command
 from discreet.tables.columns import columns_at
 from discreet.tables.dialect import look
 from discreet.tables.keys import check_types, with_plain_cells
@@ -226,9 +227,8 @@ def group_sizes(
 
 def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
     if isinstance(error, ModuleNotFoundError):
-        return InvalidProblemError(
-            argument, 'an installed polars: pip install "discreet[tables]"', "none"
-        )
+        expected = f"the packages that tables need: {install_command('tables')}"
+        return InvalidProblemError(argument, expected, f"no {error.name or 'polars'}")
     return InvalidProblemError(argument, "a table that can be read", type(error).__name__)
 
 

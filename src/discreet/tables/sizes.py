@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.tables import parsing
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import io
 
     import polars as pl
+
+    from discreet.tables.parquet_footer import ColumnChunk
 
 __all__ = [
     "Decoded",
@@ -129,30 +131,22 @@ def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
     >>> found.rows, found.columns, found.size
     (2, 1, 16)
     """
-    import pyarrow as pa
-    from pyarrow import parquet
+    from discreet.tables.parquet_footer import read_footer
 
-    try:
-        meta = parquet.read_metadata(file)
-    except (pa.ArrowException, OSError):
+    footer = read_footer(file)
+    if footer is None:
         return None
-    lengths = [meta.schema.column(at).length for at in range(meta.num_columns)]
-    size = 0
-    for number in range(meta.num_row_groups):
-        group = meta.row_group(number)
-        for at, length in enumerate(lengths):
-            size += _chunk(group.column(at), group.num_rows, length)
-    return Decoded(meta.num_rows, meta.num_columns, size)
+    size = sum(_chunk(column) for column in footer.chunks)
+    return Decoded(footer.rows, footer.columns, size)
 
 
-def _chunk(column: Any, rows: int, length: int) -> int:  # noqa: ANN401 - pyarrow has no types
-    """Bound what one column of one group of rows takes."""
-    cells = max(rows, column.num_values)
-    if column.physical_type == "BYTE_ARRAY":
-        return int(cells * _CELL + column.total_uncompressed_size)
-    if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
-        return int(cells * length)
-    return int(cells * _WIDTHS[column.physical_type])
+def _chunk(chunk: ColumnChunk) -> int:
+    """Bound the bytes of one column of one group of rows."""
+    if chunk.kind == "BYTE_ARRAY":
+        return chunk.cells * _CELL + chunk.uncompressed
+    if chunk.kind == "FIXED_LEN_BYTE_ARRAY":
+        return chunk.cells * chunk.width
+    return chunk.cells * _WIDTHS[chunk.kind]
 
 
 def csv_size(path: Path, columns: int) -> Decoded:

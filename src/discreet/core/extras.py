@@ -1,0 +1,95 @@
+"""Packages that a part of the library needs and a plain installation lacks, and the command that installs them.
+
+A message names the packages themselves. ``pip install "discreet[cli]"`` would ask an index for the name ``discreet``,
+which fails in a clone and, should somebody take the name, installs code of a stranger.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.metadata import requires
+from importlib.util import find_spec
+
+from discreet.core.errors import InvalidProblemError
+
+__all__ = ["install_command", "missing_packages", "packages_of", "require"]
+
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^]]*)\])?(?P<version>[^;]*)")
+_EXTRA = re.compile(r"""extra == ['"](?P<extra>[^'"]+)['"]""")
+
+
+@cache
+def packages_of(extra: str) -> dict[str, str]:
+    """List the packages of an extra, as the metadata of the installation state them.
+
+    Parameters
+    ----------
+    extra
+        A key of ``[project.optional-dependencies]`` in ``pyproject.toml``.
+
+    Returns
+    -------
+    dict
+        Package -> the versions that will do, such as ``">=13"``.
+
+    Examples
+    --------
+    >>> "polars" in packages_of("tables"), "polars" in packages_of("studio")
+    (True, True)
+    """
+    packages: dict[str, str] = {}
+    for line in requires("discreet") or ():
+        wanted, requirement = _EXTRA.search(line), _REQUIREMENT.match(line)
+        if wanted is None or requirement is None or wanted["extra"] != extra:
+            continue
+        if requirement["name"] == "discreet":
+            for other in requirement["extras"].split(","):
+                packages |= packages_of(other.strip())
+        else:
+            packages[requirement["name"]] = requirement["version"].strip()
+    return packages
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs what is missing of an extra, or all of it when nothing is missing.
+
+    Examples
+    --------
+    >>> install_command("tables").startswith('pip install "polars>=')
+    True
+    """
+    packages, missing = packages_of(extra), missing_packages(extra)
+    names = (f'"{name}{packages[name]}"' for name in missing or packages)
+    return f"pip install {' '.join(names)}"
+
+
+def missing_packages(extra: str) -> list[str]:
+    """List the packages of an extra that cannot be imported.
+
+    Examples
+    --------
+    >>> missing_packages("tables")
+    []
+    """
+    return [name for name in packages_of(extra) if find_spec(name.replace("-", "_")) is None]
+
+
+def require(extra: str, argument: str) -> None:
+    """Refuse a request whose packages are not installed.
+
+    Parameters
+    ----------
+    extra
+        The extra that has them.
+    argument
+        The command, option or argument that needs them.
+
+    Raises
+    ------
+    InvalidProblemError
+        With the first package that is missing, and the command that installs all of them.
+    """
+    if missing := missing_packages(extra):
+        expected = f"the packages that it needs: {install_command(extra)}"
+        raise InvalidProblemError(argument, expected, f"no {missing[0]}")
