@@ -336,9 +336,7 @@ def test_without_the_extra_one_line_says_what_to_install(
     ):
         said = say(capsys, *command)
         assert (said.status, said.out) == (2, "")
-        assert all(
-            part in said.err for part in ('pip install "polars', '"fastapi>=', "got no fastapi")
-        )
+        assert re.search(r'pip install "fastapi>=\S+", got no fastapi', said.err)
 
 
 def run_until(future_of: list[Future[object]]) -> object:

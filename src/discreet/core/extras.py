@@ -1,7 +1,7 @@
 """Packages that a part of the library needs and a plain installation lacks, and the command that installs them.
 
 A message names the packages themselves. ``pip install "discreet[cli]"`` would ask an index for the name ``discreet``,
-which fails in a clone and, should somebody take the name, installs code of a stranger.
+which no index has: it fails in a clone, and would install whatever somebody else publishes under that name.
 """
 
 from __future__ import annotations

@@ -385,7 +385,9 @@ def rebuilt(
             packed.append(name)
             column = column.cast(nw.String)
         made[name] = column[rows.tolist()]
-    out = nw.maybe_reset_index(nw.from_dict(made, backend=backend))
+    # A column of Narwhals would go through PyArrow, which need not be there.
+    native = {name: column.to_native() for name, column in made.items()}
+    out = nw.maybe_reset_index(nw.from_dict(native, backend=backend))
     return out.with_columns(*(nw.col(name).cast(nw.Categorical) for name in packed)).to_native()
 
 
