@@ -52,6 +52,8 @@ def root(tmp_path: Path) -> Path:
 def test_a_good_page_has_no_faults(root: Path) -> None:
     assert faults(GOOD, root) == []
     assert faults(GOOD.replace("## Proof", "## Why it holds"), root) == []
+    before, _, after = GOOD.partition("## An example")
+    assert faults(before + after[after.index("## Where") :], root) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a page of an algorithm must hold: fixed headings, an example that runs, names of code and tests that exist."""
+"""What a page of an algorithm must hold: fixed headings, names of code and tests that exist, examples that run."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ HEADINGS = (
     ("Code and tests",),
 )
 """The sections of a page in their order, each with the titles that it may have."""
+
+OPTIONAL = frozenset({"An example"})
+"""Sections that a page has where its example shows more than that of the code's docstring."""
 
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 EXAMPLE = re.compile(r"^```python\n>>> .*?^```$", re.MULTILINE | re.DOTALL)
@@ -92,17 +95,18 @@ def faults(text: str, root: Path = ROOT) -> list[str]:
     held = sections(text)
     found = [] if text.startswith("# ") else ["no title"]
     titles = list(held)
-    for place, allowed in enumerate(HEADINGS):
+    required = [allowed for allowed in HEADINGS if OPTIONAL.isdisjoint(allowed) or allowed[0] in held]
+    for place, allowed in enumerate(required):
         title = titles[place] if place < len(titles) else ""
         if title not in allowed:
             found.append(f"section {place + 1} is {title!r}, not {' or '.join(allowed)!r}")
         elif len(held[title].split()) < LEAST_WORDS:
             found.append(f"{title!r} says nothing")
-    found += [f"{title!r} is one too many" for title in titles[len(HEADINGS) :]]
+    found += [f"{title!r} is one too many" for title in titles[len(required) :]]
     example = EXAMPLE.search(held.get("An example", ""))
-    if example is None:
+    if "An example" in held and example is None:
         found.append("'An example' has no example that runs")
-    elif not SHOWN.search(example.group()):
+    elif example is not None and not SHOWN.search(example.group()):
         found.append("the example shows nothing")
     last = held.get("Code and tests", "")
     names = QUOTED.findall(last)
