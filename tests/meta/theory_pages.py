@@ -95,7 +95,9 @@ def faults(text: str, root: Path = ROOT) -> list[str]:
     held = sections(text)
     found = [] if text.startswith("# ") else ["no title"]
     titles = list(held)
-    required = [allowed for allowed in HEADINGS if OPTIONAL.isdisjoint(allowed) or allowed[0] in held]
+    required = [
+        allowed for allowed in HEADINGS if OPTIONAL.isdisjoint(allowed) or allowed[0] in held
+    ]
     for place, allowed in enumerate(required):
         title = titles[place] if place < len(titles) else ""
         if title not in allowed:
