@@ -25,14 +25,14 @@ from scipy.sparse.csgraph import dijkstra
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import versions
-from discreet.lrgeo.as_published.lr_geo import LRGeo
-from discreet.lrgeo.as_published.protocol import reproduce
-from discreet.lrgeo.as_published.released import AsReleased
-from discreet.lrgeo.local.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
+from discreet_reproduction.lrgeo.as_published.released import AsReleased
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.as_published.protocol import PublishedRows
-    from discreet.lrgeo.local.composite import RowMethod
+    from discreet_reproduction.lrgeo.as_published.composite import RowMethod
+    from discreet_reproduction.lrgeo.as_published.protocol import PublishedRows
 
 USERS = 4
 CLAIM = MetricDP(1, "km", radius=1)

@@ -21,11 +21,11 @@ from discreet import CertificateError, InfeasibleError, PureDP, Tree
 from discreet.core.randomness import discrete_laplaces
 from discreet.hierarchy import GroupSizes, release
 from discreet.hierarchy import measure as measuring
-from discreet.hierarchy.as_published.m_c_ch import ChainAsPublished
 from discreet.hierarchy.measure import level_shares, measure, node_scales, truth
 from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.sensitivity import sensitivity
 from discreet.testing import Law, assert_pure_dp, enumerate_law
+from discreet_reproduction.hierarchy.as_published.m_c_ch import ChainAsPublished
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import Neighbors

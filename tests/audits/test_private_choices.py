@@ -14,7 +14,6 @@ import pytest
 from discreet.core.guarantee import ApproxDP, DPGuarantee, PureDP
 from discreet.core.randomness import RandomBits, exponential_mechanism
 from discreet.submodular import Coverage, GraphicMatroid, PartitionMatroid, UniformMatroid
-from discreet.submodular.as_published.algorithm_4 import Algorithm4
 from discreet.submodular.draws.fractional import sampled_marginals
 from discreet.submodular.draws.growing import LazyThinning
 from discreet.submodular.matroids.base import Matroid
@@ -29,6 +28,7 @@ from discreet.submodular.methods.permute_and_flip import PermuteAndFlip, permute
 from discreet.submodular.methods.subsampled import Subsampled
 from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
 from discreet.testing import DPVerdict, Law, assert_law, assert_pure_dp, enumerate_law
+from discreet_reproduction.submodular.as_published.algorithm_4 import Algorithm4
 from submodular.tiny import Declared, Reach, Whole, law_of
 
 RECORDS = [{0}, {0, 1}, {2}]

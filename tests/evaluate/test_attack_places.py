@@ -17,9 +17,9 @@ from discreet.evaluate.attack.location_messages import (
     distinct_sessions,
 )
 from discreet.evaluate.attack.location_reports import attack_repeats, score_tiles
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph, lr_set
-from discreet.lrgeo.local.instance import Instance
 from discreet.lrgeo.places.region import Region
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph, lr_set
+from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 REGION = Region.from_grid(5, 5, cell=1, unit="km")
 TARGETS = np.array([2, 11, 23])

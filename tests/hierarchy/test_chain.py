@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from discreet import InvalidProblemError, PureDP, Tree, Unproven, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy import GroupSizes, Measured, diagnose, plan, release, reproduce
-from discreet.hierarchy.as_published.m_c_ch import ChainAsPublished
 from discreet.hierarchy.measure import measure, truth
 from discreet.hierarchy.methods.m_c_ch import Chain, _recurrence
+from discreet_reproduction.hierarchy.as_published.m_c_ch import ChainAsPublished
 
 EXAMPLE = Tree.from_paths([("GA",), ("NY",)], root="US")
 TREES = [

@@ -18,7 +18,6 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.progress import Progress
 from discreet.core.randomness import SeededBits
 from discreet.kanonymity import Categorical, Numeric, Taxonomy, reproduce
-from discreet.kanonymity.as_published.split_carry import PublishedSplitCarry
 from discreet.kanonymity.candidate import CandidateClasses, SearchInterrupted, SearchLimits
 from discreet.kanonymity.cells import shuffled
 from discreet.kanonymity.methods.full_domain import FullDomain
@@ -26,6 +25,7 @@ from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search.search import SearchStep, search
+from discreet_reproduction.kanonymity.as_published.split_carry import PublishedSplitCarry
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
 from kanonymity.tables import anonymize_kept as anonymize
 

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity import bound
-from discreet.kanonymity.as_published.doka import DokaGreedy, DokaHungarian, DokaSortGreedy
-from discreet.kanonymity.as_published.split_carry import reproduce
 from discreet.kanonymity.bound import embed, nearest_bound
 from discreet.kanonymity.candidate import SearchLimits, audit
 from discreet.kanonymity.methods import METHODS, UNPROVEN, full_domain
@@ -21,6 +19,12 @@ from discreet.kanonymity.methods.full_domain import FullDomain, levels_of
 from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.methods.subsets import SubsetProgram
 from discreet.kanonymity.problem import Categorical, Numeric, Problem, Taxonomy
+from discreet_reproduction.kanonymity.as_published.doka import (
+    DokaGreedy,
+    DokaHungarian,
+    DokaSortGreedy,
+)
+from discreet_reproduction.kanonymity.as_published.split_carry import reproduce
 from kanonymity.tables import COUNTRIES, fars, mixed, numeric
 
 

@@ -11,12 +11,6 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.outcome import Unproven
-from discreet.kanonymity.as_published.split_carry import (
-    PublishedSplitCarry,
-    carried_rows,
-    links,
-    reproduce,
-)
 from discreet.kanonymity.candidate import SearchLimits, audit
 from discreet.kanonymity.methods import split_carry
 from discreet.kanonymity.methods.initial import Initial, variance_order
@@ -24,6 +18,12 @@ from discreet.kanonymity.methods.local_search import LocalSearch
 from discreet.kanonymity.methods.split_carry import BubbleCarry, SplitCarry, solve_rows
 from discreet.kanonymity.methods.subsets import SubsetProgram
 from discreet.kanonymity.problem import Problem
+from discreet_reproduction.kanonymity.as_published.split_carry import (
+    PublishedSplitCarry,
+    carried_rows,
+    links,
+    reproduce,
+)
 from kanonymity.tables import fars, mixed, numeric
 
 

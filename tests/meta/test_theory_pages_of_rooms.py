@@ -11,10 +11,10 @@ from discreet import MetricDP, lrgeo
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import METHODS as COUNTS
 from discreet.kanonymity.methods import METHODS as TABLES
-from discreet.lrgeo.as_published.baselines import BASELINES
 from discreet.lrgeo.methods import METHODS as DESIGNS
 from discreet.metricdp.methods import METHODS as CHANNELS
 from discreet.submodular.methods import METHODS as CHOICES
+from discreet_reproduction.lrgeo.as_published.baselines import BASELINES
 from meta.theory_pages import faults, pages_of, without_page
 
 

@@ -22,14 +22,14 @@ from discreet.lrgeo import Mechanism, Region
 from discreet.lrgeo.messages import PROTOCOL, read_mechanism, read_message
 from discreet.service import PaperServer, create_app
 from discreet.service.messages import ReportMessage
-from discreet.service.published import (
+from discreet.service.wire import JSON, MSGPACK, decode, encode
+from discreet.web import Limits
+from discreet_reproduction.lrgeo.service.published import (
     AcceptedMessage,
     CostTableMessage,
     DiscMessage,
     JobMessage,
 )
-from discreet.service.wire import JSON, MSGPACK, decode, encode
-from discreet.web import Limits
 from meta.canary import SENTINEL
 from service.running import PARAMETERS, ask, closed, mechanism, paper_app, region, sound_app
 
@@ -316,10 +316,10 @@ def test_the_published_protocol_is_loaded_only_where_it_is_switched_on(tmp_path:
         "made = Mechanism.from_design(design(region, MetricDP(1, unit='km'), scope='places'), region)\n"
         "create_app(made, region)\n"
         "paper = [name for name in sys.modules if name in "
-        "('discreet.service.published', 'discreet.service.jobs') or 'as_published' in name]\n"
+        "('discreet_reproduction.lrgeo.service.published', 'discreet_reproduction.lrgeo.service.jobs') or 'as_published' in name]\n"
         "assert not paper, paper\n"
         "import discreet.service as service\nservice.PaperServer\n"
-        "assert 'discreet.service.published' in sys.modules\n"
+        "assert 'discreet_reproduction.lrgeo.service.published' in sys.modules\n"
         "assert not [name for name in sys.modules if 'as_published' in name]\n"
     )
     path = [str(Path(sys.modules["discreet"].__file__ or "").parents[1])]

@@ -21,7 +21,7 @@ from discreet.service.messages import (
     RegionMessage,
     ReportMessage,
 )
-from discreet.service.published import (
+from discreet_reproduction.lrgeo.service.published import (
     AcceptedMessage,
     CostTableMessage,
     DiscMessage,

@@ -33,8 +33,6 @@ from discreet.submodular import (
     release,
     reproduce,
 )
-from discreet.submodular.as_published.algorithm_2 import Algorithm2
-from discreet.submodular.as_published.algorithm_4 import Algorithm4
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.methods.algorithm_1 import Algorithm1
 from discreet.submodular.methods.baselines import (
@@ -52,6 +50,8 @@ from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
 from discreet.submodular.objectives.combine import CountedObjective
 from discreet.submodular.objectives.kinds import ResourceLocation
 from discreet.submodular.objectives.objective import Objective
+from discreet_reproduction.submodular.as_published.algorithm_2 import Algorithm2
+from discreet_reproduction.submodular.as_published.algorithm_4 import Algorithm4
 from submodular.tiny import Reach, Whole, best_value
 
 RNG = np.random.default_rng(6)

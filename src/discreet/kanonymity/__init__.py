@@ -17,7 +17,6 @@ from discreet.kanonymity.anonymize import anonymize
 from discreet.kanonymity.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.kanonymity.as_published.split_carry import reproduce
     from discreet.kanonymity.problem import (
         Categorical,
         Dates,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         Rounded,
         Taxonomy,
     )
+    from discreet_reproduction.kanonymity.as_published.split_carry import reproduce
 
 __all__ = [
     "Categorical",

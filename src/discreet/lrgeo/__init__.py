@@ -16,16 +16,10 @@ from discreet.lrgeo.design import design
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.as_published.lr_geo import LRGeo
-    from discreet.lrgeo.as_published.protocol import reproduce
     from discreet.lrgeo.client import Client
     from discreet.lrgeo.design import RegionDesign
     from discreet.lrgeo.epochs import Epochs, locate, pin
-    from discreet.lrgeo.local.composite import composite_check
-    from discreet.lrgeo.local.instance import Instance
     from discreet.lrgeo.mechanism import Mechanism
-    from discreet.lrgeo.methods.audited import audited_design
-    from discreet.lrgeo.methods.frozen_scales import FrozenScales
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.places.roads import Roads
     from discreet.lrgeo.points.client import PointClient
@@ -35,6 +29,12 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.table_design import LatticeDesign
     from discreet.lrgeo.problem import travel_loss
     from discreet.lrgeo.state import State
+    from discreet_reproduction.lrgeo.as_published.composite import composite_check
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+    from discreet_reproduction.lrgeo.as_published.protocol import reproduce
+    from discreet_reproduction.lrgeo.audited import audited_design
+    from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
 
 __all__ = [
     "Client",

@@ -13,7 +13,11 @@ from discreet.core.lazy import on_first_use
 if TYPE_CHECKING:
     from discreet.service.app import PaperMode, create_app
     from discreet.service.client import Client, Located
-    from discreet.service.published import PaperClient, PaperServer, ParametersMessage
+    from discreet_reproduction.lrgeo.service.published import (
+        PaperClient,
+        PaperServer,
+        ParametersMessage,
+    )
 
 __all__ = [
     "Client",

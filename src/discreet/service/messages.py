@@ -3,7 +3,7 @@
 :meth:`Message.read` is the only way in from the wire. What it refuses it names by the field and by what is allowed; no
 refusal repeats a value or a key that came. The client without I/O reads the messages of the sound mode without
 pydantic, by :mod:`discreet.lrgeo.messages`; a test holds the two readers to one catalogue. The messages of the
-published protocol are in :mod:`discreet.service.published`.
+published protocol are in :mod:`discreet_reproduction.lrgeo.service.published`.
 """
 
 from __future__ import annotations

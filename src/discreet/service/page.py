@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.service.client import Client, Reserved
-    from discreet.service.published import PaperClient
+    from discreet_reproduction.lrgeo.service.published import PaperClient
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]

@@ -15,12 +15,14 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.location import CostPart, Request, Session
 from discreet.lrgeo import Epochs, State, locate
-from discreet.lrgeo.local.coefficients import Coefficients
 from discreet.lrgeo.messages import PROTOCOL
 from discreet.service.app import create_app
 from discreet.service.asking import Server
 from discreet.service.client import Client
-from discreet.service.published import (
+from discreet.service.wire import decode
+from discreet.web import Limits
+from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
+from discreet_reproduction.lrgeo.service.published import (
     CostTableMessage,
     DiscMessage,
     JobMessage,
@@ -29,8 +31,6 @@ from discreet.service.published import (
     ParametersMessage,
     UploadMessage,
 )
-from discreet.service.wire import decode
-from discreet.web import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,16 +19,16 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, clopper_pearson
-from discreet.lrgeo.local.coefficients import prepare
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Coefficients
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["CostPart", "Request", "Session", "World", "count_guesses"]
 

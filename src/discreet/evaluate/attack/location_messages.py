@@ -31,7 +31,7 @@ import numpy as np
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.attack.location import count_guesses
 from discreet.evaluate.intervals import Estimate, bounded_mean, clopper_pearson
-from discreet.lrgeo.local.geo_ind_graph import lr_set
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import lr_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -12,10 +12,10 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.randomness import SystemBits
 from discreet.evaluate.audit.audit import Audit
 from discreet.kanonymity.anonymize import anonymize
-from discreet.kanonymity.as_published.split_carry import reproduce
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Numeric, Problem
 from discreet.kanonymity.verify import classes_of, verify
+from discreet_reproduction.kanonymity.as_published.split_carry import reproduce
 
 if TYPE_CHECKING:
     from discreet.core.certificate import Certificate

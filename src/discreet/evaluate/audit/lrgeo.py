@@ -22,13 +22,13 @@ from discreet.core.randomness import categoricals
 from discreet.core.randomness.replay import Law
 from discreet.evaluate.audit.audit import Pair, audit, audit_laws, certified
 from discreet.evaluate.audit.claims import least_chance, most_chance, rough_strength
-from discreet.lrgeo.as_published.lr_geo import LRGeo
-from discreet.lrgeo.as_published.protocol import reproduce
 from discreet.lrgeo.design import design
-from discreet.lrgeo.local.instance import Instance, trip_cost
-from discreet.lrgeo.methods.frozen_scales import FrozenScales
 from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.verify import verify
+from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
+from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

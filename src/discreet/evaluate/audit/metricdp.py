@@ -22,9 +22,9 @@ from discreet.core.randomness.replay import Law
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.audit.audit import Pair, audit, audit_laws, certified
 from discreet.metricdp import Problem, design
-from discreet.metricdp.as_published.decomposition import as_published, as_released
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.verify import verify
+from discreet_reproduction.metricdp.as_published.decomposition import as_published, as_released
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

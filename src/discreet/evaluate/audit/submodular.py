@@ -16,11 +16,11 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import PureDP
 from discreet.evaluate.audit.audit import Audit, Pair, audit
-from discreet.submodular.as_published.algorithm_2 import Algorithm2
 from discreet.submodular.matroids.capacities import UniformMatroid
 from discreet.submodular.methods import METHODS
 from discreet.submodular.objectives.coverage import Coverage
 from discreet.submodular.stating import state_choice
+from discreet_reproduction.submodular.as_published.algorithm_2 import Algorithm2
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee

@@ -31,7 +31,7 @@ from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.audit.audit import Pair, audit
 from discreet.evaluate.audit.implicit import telling_pairs
 from discreet.lrgeo import Client, Epochs, Instance, Mechanism, Region, State, design, locate
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -274,7 +274,7 @@ class _Bench:
 
     def _sampled(self, session: Session) -> list[int]:
         """Give the row that a client sampled from, from the answer to its upload."""
-        from discreet.lrgeo.local.geo_ind_graph import lr_set
+        from discreet_reproduction.lrgeo.as_published.geo_ind_graph import lr_set
 
         rows = lr_set(self._world.graph, session.place, _REACH)
         matrix = session.matrices[0]

@@ -7,7 +7,7 @@ from discreet.core.method import MethodRecord, Methods
 __all__ = ["METHODS", "WITHOUT_GUARANTEE"]
 
 _HERE = "discreet.submodular.methods"
-_PUBLISHED = "discreet.submodular.as_published"
+_PUBLISHED = "discreet_reproduction.submodular.as_published"
 _CLAIM = "differential privacy"
 _NO_NOISE = "no noise is added: the chosen set is a function of the records."
 _LAYERS = (

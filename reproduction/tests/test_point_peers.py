@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness import SeededBits
-from discreet.lrgeo.as_published.aipo import AnchorInterpolation, aipo, corner_weights
-from discreet.lrgeo.as_published.remapped_laplace import remapped_laplace
+from discreet_reproduction.lrgeo.as_published.aipo import AnchorInterpolation, aipo, corner_weights
+from discreet_reproduction.lrgeo.as_published.remapped_laplace import remapped_laplace
 
 BITS = SeededBits(5)
 USERS = np.array([(BITS.random() * 3, BITS.random() * 2) for _ in range(30)])

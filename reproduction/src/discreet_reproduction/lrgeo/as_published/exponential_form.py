@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.local.geo_ind_graph import within
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ waited for, and no batch leaks into another.
 of each other. Entries with the exponential form keep their ratios, free ones need not: measured on roads of central
 Rome, 328 places, epsilon 5 per km, .003 percent of entries between neighbors and .9 percent of pairs violate; the worst
 pair needs 4.6 times epsilon, and some no finite one (A1). So it is reproduced, never designed with;
-:mod:`discreet.lrgeo.methods.audited` makes a channel of it.
+:mod:`discreet_reproduction.lrgeo.audited` makes a channel of it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from discreet.core.errors import InfeasibleError, LimitReachedError
-from discreet.lrgeo.local.clr_geo import Central, clr_geo
-from discreet.lrgeo.local.coefficients import prepare, prepare_global
-from discreet.lrgeo.local.composite import ACROSS, UserRows
-from discreet.lrgeo.local.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.clr_geo import Central, clr_geo
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare, prepare_global
+from discreet_reproduction.lrgeo.as_published.composite import ACROSS, UserRows
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Coefficients
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["FrozenScales", "Scales", "frozen_scales", "local_matrix"]
 
@@ -97,8 +97,8 @@ def frozen_scales(
 
     Examples
     --------
-    >>> from discreet.lrgeo.local.exponential_form import ExponentialForm
-    >>> from discreet.lrgeo.local.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
     >>> line = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     >>> frozen_scales(Instance(line, line, unit="km"), ExponentialForm(1.0, 1.0), gamma=1.0).scales.shape
     (4,)
@@ -137,9 +137,9 @@ def local_matrix(user: Coefficients, scales: Scales) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> from discreet.lrgeo.local.coefficients import prepare_global
-    >>> from discreet.lrgeo.local.exponential_form import ExponentialForm
-    >>> from discreet.lrgeo.local.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.coefficients import prepare_global
+    >>> from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
     >>> line = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     >>> places = Instance(line, line, unit="km")
     >>> public = frozen_scales(places, ExponentialForm(1.0, 1.0), gamma=1.0)
@@ -177,7 +177,7 @@ class FrozenScales:
     Parameters
     ----------
     reach, r_exp
-        As for :class:`~discreet.lrgeo.as_published.lr_geo.LRGeo`.
+        As for :class:`~discreet_reproduction.lrgeo.as_published.lr_geo.LRGeo`.
     r_obf
         Infinite for true tails.
     rate

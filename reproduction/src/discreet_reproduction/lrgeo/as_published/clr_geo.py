@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.local.geo_ind_graph import within
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.lp import LinearProgram
-    from discreet.lrgeo.local.coefficients import Coefficients
+    from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
 
 __all__ = ["Central", "Form", "Obfuscation", "clr_geo"]
 
@@ -291,7 +291,7 @@ def clr_geo(
     -------
     Obfuscation
         Scales and matrices. No guarantee comes with them; see
-        :func:`~discreet.lrgeo.local.composite.composite_check`.
+        :func:`~discreet_reproduction.lrgeo.as_published.composite.composite_check`.
 
     Raises
     ------
@@ -306,9 +306,9 @@ def clr_geo(
 
     Examples
     --------
-    >>> from discreet.lrgeo.local.coefficients import prepare_global
-    >>> from discreet.lrgeo.local.exponential_form import ExponentialForm
-    >>> from discreet.lrgeo.local.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.coefficients import prepare_global
+    >>> from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
     >>> line = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     >>> whole = prepare_global(Instance(line, line, unit="km")).coefficients
     >>> found = clr_geo([whole], ExponentialForm(1.0, r_exp=1.0), gamma=1.0, n_places=4)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
-from discreet.lrgeo.as_published.cost_table import CostTable
-from discreet.lrgeo.as_published.lr_omg import lr_omg
-from discreet.lrgeo.local.clr_geo import clr_geo
-from discreet.lrgeo.local.coefficients import prepare_global
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-from discreet.lrgeo.local.instance import Instance, trip_cost
-from lrgeo.published_cases import batch, detours, grid, sent
+from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare_global
+from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
+from discreet_reproduction.lrgeo.as_published.cost_table import CostTable
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.lr_omg import lr_omg
+from published_cases import batch, detours, grid, sent
 
 SIDE = 12
 PLACES = np.arange(SIDE * SIDE)

@@ -11,21 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError, LimitReachedError
-from discreet.lrgeo.as_published.benders import clr_geo_benders
-from discreet.lrgeo.as_published.lr_omg import lr_omg
-from discreet.lrgeo.as_published.request_disc import draw_center, request_radius
-from discreet.lrgeo.as_published.violations import exponential_entries, violation_bound, violations
-from discreet.lrgeo.local.clr_geo import Central, clr_geo
-from discreet.lrgeo.local.coefficients import (
+from discreet_reproduction.lrgeo.as_published.benders import clr_geo_benders
+from discreet_reproduction.lrgeo.as_published.clr_geo import Central, clr_geo
+from discreet_reproduction.lrgeo.as_published.coefficients import (
     Coefficients,
     obfuscation_range,
     prepare,
     prepare_global,
 )
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph, lr_set
-from discreet.lrgeo.local.instance import Instance, trip_cost
-from lrgeo.published_cases import batch, grid, line, sent
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph, lr_set
+from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.lr_omg import lr_omg
+from discreet_reproduction.lrgeo.as_published.request_disc import draw_center, request_radius
+from discreet_reproduction.lrgeo.as_published.violations import (
+    exponential_entries,
+    violation_bound,
+    violations,
+)
+from published_cases import batch, grid, line, sent
 
 EIGHT = grid(8)
 SPEC = {2: 2.643916, 5: 7.681685, 10: 17.100983}
@@ -218,7 +222,7 @@ def test_without_initial_cuts_the_master_has_to_learn_what_a_row_is() -> None:
 
 def test_initial_cuts_are_kept_by_the_optimum() -> None:
     from discreet.core.lp import solve
-    from discreet.lrgeo.as_published.benders import initial_cuts
+    from discreet_reproduction.lrgeo.as_published.benders import initial_cuts
 
     users = sent(batch(EIGHT, users_of(3)))
     central = Central(users, ExponentialForm(1.0, 2.0, 4.0), 1.0, 64)

@@ -12,12 +12,12 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import Provenance, Unproven
-from discreet.kanonymity.as_published.recoded import Recoded, covers
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
 from discreet.kanonymity.methods import UNPROVEN
 from discreet.kanonymity.methods.initial import initial_sizes, variance_order
 from discreet.kanonymity.methods.local_search import LocalSearch
 from discreet.kanonymity.methods.split_carry import solve_rows
+from discreet_reproduction.kanonymity.as_published.recoded import Recoded, covers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.local.instance import distribution, trip_cost
+from discreet_reproduction.lrgeo.as_published.instance import distribution, trip_cost
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -203,7 +203,7 @@ class CostTable:
         fine_distances
             ``(F,)`` distance of each fine place from the disc's center.
         radius
-            See :func:`~discreet.lrgeo.as_published.request_disc.request_radius`.
+            See :func:`~discreet_reproduction.lrgeo.as_published.request_disc.request_radius`.
 
         Returns
         -------

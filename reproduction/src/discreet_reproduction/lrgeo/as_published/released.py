@@ -24,19 +24,19 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness.bits import SeededBits
-from discreet.lrgeo.local.clr_geo import Central
-from discreet.lrgeo.local.coefficients import Coefficients
-from discreet.lrgeo.local.composite import UserRows
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.local.geo_ind_graph import lr_set, within
+from discreet_reproduction.lrgeo.as_published.clr_geo import Central
+from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
+from discreet_reproduction.lrgeo.as_published.composite import UserRows
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import lr_set, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["AsReleased"]
 
@@ -54,7 +54,7 @@ class AsReleased:
     reach
         :math:`\Gamma`.
     r_exp, r_obf
-        As for :class:`~discreet.lrgeo.as_published.lr_geo.LRGeo`.
+        As for :class:`~discreet_reproduction.lrgeo.as_published.lr_geo.LRGeo`.
     rows_kept
         How many rows; 20 in the released code.
     seed

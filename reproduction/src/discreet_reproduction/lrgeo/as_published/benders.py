@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import LimitReachedError
-from discreet.lrgeo.local.clr_geo import Central
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.clr_geo import Central
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from discreet.core.lp.benders import AddedRows, BendersStep
     from discreet.core.progress import Progress
-    from discreet.lrgeo.local.clr_geo import Form, Obfuscation
-    from discreet.lrgeo.local.coefficients import Coefficients
+    from discreet_reproduction.lrgeo.as_published.clr_geo import Form, Obfuscation
+    from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
 
 __all__ = ["Decomposed", "clr_geo_benders", "initial_cuts"]
 
@@ -89,7 +89,7 @@ def clr_geo_benders(
     Parameters
     ----------
     users, form, gamma, n_places
-        As for :func:`~discreet.lrgeo.local.clr_geo.clr_geo`.
+        As for :func:`~discreet_reproduction.lrgeo.as_published.clr_geo.clr_geo`.
     cuts
         Whether the master starts with :func:`initial_cuts`. The paper has none.
     gap, absolute_gap
@@ -111,10 +111,10 @@ def clr_geo_benders(
 
     Examples
     --------
-    >>> from discreet.lrgeo.local.coefficients import prepare
-    >>> from discreet.lrgeo.local.exponential_form import ExponentialForm
-    >>> from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    >>> from discreet.lrgeo.local.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.coefficients import prepare
+    >>> from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+    >>> from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
     >>> line = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
     >>> places, graph = Instance(line, line, unit="km"), GeoIndGraph(line, 1.0)
     >>> ask = dict(reach=2, r_obf=3, centered="location", every_column=True)

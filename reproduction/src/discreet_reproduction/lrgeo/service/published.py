@@ -22,17 +22,17 @@ from pydantic_core import PydanticCustomError
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.outcome import Provenance, PublicInput, Unproven
 from discreet.core.randomness import SystemBits, categorical
-from discreet.lrgeo.local.clr_geo import clr_geo
-from discreet.lrgeo.local.coefficients import Coefficients, prepare
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph, within
-from discreet.lrgeo.local.instance import Instance
 from discreet.lrgeo.messages import PROTOCOL, read_message
 from discreet.lrgeo.places.region import Region
 from discreet.service.asking import Server
-from discreet.service.jobs import Jobs
 from discreet.service.messages import Message, PlaceIndex, Sentence, array_of
 from discreet.service.routes import answer, answers, read_body, refusals, refuse, takes
+from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
+from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients, prepare
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph, within
+from discreet_reproduction.lrgeo.as_published.instance import Instance
+from discreet_reproduction.lrgeo.service.jobs import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from discreet.core.randomness import RandomBits
-    from discreet.lrgeo.local.coefficients import Prepared
     from discreet.web.guard import Limits
+    from discreet_reproduction.lrgeo.as_published.coefficients import Prepared
 
 __all__ = [
     "AcceptedMessage",

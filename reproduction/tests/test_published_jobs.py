@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.service.jobs import Jobs
 from discreet.web.guard import Limits
-from service.solving import BROKEN, DYING, GOOD, HANGING, INFEASIBLE, Chosen, upload
+from discreet_reproduction.lrgeo.service.jobs import Jobs
+from solving import BROKEN, DYING, GOOD, HANGING, INFEASIBLE, Chosen, upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.service.jobs import JobState
+    from discreet_reproduction.lrgeo.service.jobs import JobState
 
 
 @pytest.fixture

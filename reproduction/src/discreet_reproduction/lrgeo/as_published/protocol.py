@@ -24,18 +24,18 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import Provenance, PublicInput, Unproven, digest_array
-from discreet.lrgeo.as_published.violations import violation_bound, violations
-from discreet.lrgeo.local.composite import composite_check
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.composite import composite_check
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.violations import violation_bound, violations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.as_published.violations import Violations
-    from discreet.lrgeo.local.composite import Composite, RowMethod
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.composite import Composite, RowMethod
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.violations import Violations
 
 __all__ = ["PublishedRows", "reproduce"]
 
@@ -56,11 +56,11 @@ class PublishedRows:
         ``(users, K)``: the rows that they sample from.
     objective, lower
         What the programs minimized, and a proven lower bound of it; see
-        :class:`~discreet.lrgeo.local.composite.UserRows`.
+        :class:`~discreet_reproduction.lrgeo.as_published.composite.UserRows`.
     cost
         Mean over users, by the prior, of what their own rows cost.
     everywhere, near
-        :func:`~discreet.lrgeo.local.composite.composite_check` over all pairs of the users' places, and over
+        :func:`~discreet_reproduction.lrgeo.as_published.composite.composite_check` over all pairs of the users' places, and over
         those at most gamma apart.
     counted, bound
         The GV ratio as the paper counts it, over all rows of all users, and Proposition 4.6's bound as printed.
@@ -93,14 +93,14 @@ def reproduce(
     Parameters
     ----------
     instance
-        The public arrays; :meth:`~discreet.lrgeo.local.instance.Instance.from_region` makes them of a region.
+        The public arrays; :meth:`~discreet_reproduction.lrgeo.as_published.instance.Instance.from_region` makes them of a region.
     guarantee
         What the method claims: epsilon, unit, and the paper's :math:`\gamma` as its radius. Without a radius all pairs
         of a user's rows are constrained: LR-Geo-F.
     method
-        :class:`~discreet.lrgeo.as_published.lr_geo.LRGeo`, :class:`~discreet.lrgeo.as_published.lr_omg.LROMG`,
-        :class:`~discreet.lrgeo.methods.frozen_scales.FrozenScales`, or those of
-        :mod:`discreet.lrgeo.as_published.released` and :mod:`discreet.lrgeo.as_published.baselines`.
+        :class:`~discreet_reproduction.lrgeo.as_published.lr_geo.LRGeo`, :class:`~discreet_reproduction.lrgeo.as_published.lr_omg.LROMG`,
+        :class:`~discreet_reproduction.lrgeo.frozen_scales.FrozenScales`, or those of
+        :mod:`discreet_reproduction.lrgeo.as_published.released` and :mod:`discreet_reproduction.lrgeo.as_published.baselines`.
     users
         Places of users, known here since this is a simulation. ``None``: one at every place, which is what the
         composite check needs to see everything.
@@ -121,8 +121,8 @@ def reproduce(
 
     Examples
     --------
-    >>> from discreet.lrgeo.local.instance import Instance
-    >>> from discreet.lrgeo.as_published.lr_omg import LROMG
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.lr_omg import LROMG
     >>> line = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
     >>> places = Instance(line, line, unit="km")
     >>> made = reproduce(places, MetricDP(1, "km", radius=1), LROMG(reach=2))

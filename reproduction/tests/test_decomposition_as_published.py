@@ -12,7 +12,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import Unproven
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Benders, Direct, Problem, design
-from discreet.metricdp.as_published.decomposition import as_published, as_released
+from discreet_reproduction.metricdp.as_published.decomposition import as_published, as_released
 
 WITHIN = MetricDP(1, unit="km", radius="1.6")
 

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.local.coefficients import prepare
-from discreet.lrgeo.local.composite import UserRows
-from discreet.lrgeo.local.geo_ind_graph import within
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare
+from discreet_reproduction.lrgeo.as_published.composite import UserRows
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Coefficients
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["LROMG", "lr_omg"]
 
@@ -81,8 +81,8 @@ def lr_omg(
 
     Examples
     --------
-    >>> from discreet.lrgeo.local.coefficients import prepare_global
-    >>> from discreet.lrgeo.local.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.coefficients import prepare_global
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
     >>> pair = [[0.0, 1.0], [1.0, 0.0]]
     >>> whole = prepare_global(Instance(pair, pair, unit="km")).coefficients
     >>> value, matrix = lr_omg(whole, 1.0, gamma=1.0)

@@ -14,8 +14,8 @@ import numpy as np
 from discreet.core.errors import InfeasibleError
 from discreet.lrgeo.messages import PROTOCOL
 from discreet.service import PaperServer, create_app
-from discreet.service.published import UploadMessage
 from discreet.web import Limits, bind, serve
+from discreet_reproduction.lrgeo.service.published import UploadMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

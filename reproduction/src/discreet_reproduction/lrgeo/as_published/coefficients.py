@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.local.geo_ind_graph import lr_set, within
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import lr_set, within
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["Centered", "Coefficients", "Prepared", "obfuscation_range", "prepare", "prepare_global"]
 
@@ -211,7 +211,7 @@ def prepare(
     reach
         :math:`\Gamma`.
     r_obf, centered
-        See :func:`~discreet.lrgeo.local.coefficients.obfuscation_range`.
+        See :func:`~discreet_reproduction.lrgeo.as_published.coefficients.obfuscation_range`.
     every_column
         Whether columns outside the range are listed too, so that what falls there counts in the cost. As published they
         are not: the server has no cost for them, and takes 0.
@@ -225,8 +225,8 @@ def prepare(
 
     Examples
     --------
-    >>> from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    >>> from discreet.lrgeo.local.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
     >>> line = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
     >>> made = prepare(Instance(line, line, unit="km"), GeoIndGraph(line, 1.0), 2, reach=1, r_obf=2)
     >>> made.rows.tolist(), made.own, made.coefficients.columns.tolist()

@@ -13,7 +13,7 @@ The exponential mechanism *as printed* has the cost as its score. That is not ge
 contains the prior, so that the channel is nearly uniform; and beta by itself is not 1-Lipschitz in the distance, since
 roads have detours. :class:`PrintedExponential` reproduces it.
 
-LR-Geo-F is :class:`~discreet.lrgeo.as_published.lr_geo.LRGeo` with a guarantee without a radius.
+LR-Geo-F is :class:`~discreet_reproduction.lrgeo.as_published.lr_geo.LRGeo` with a guarantee without a radius.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.local.composite import UserRows
+from discreet_reproduction.lrgeo.as_published.composite import UserRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.outcome import Design
     from discreet.core.spaces.metric import MetricSpace
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["BASELINES", "PrintedExponential", "baseline", "remapped_cost"]
 
@@ -87,7 +87,7 @@ def baseline(
     --------
     >>> from discreet.core.guarantee import MetricDP
     >>> from discreet.core.spaces.metric import MetricSpace
-    >>> from discreet.lrgeo.local.instance import Instance
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
     >>> grid = MetricSpace.grid(3, 3, cell=1, unit="km")
     >>> apart = np.ldexp(grid.distances.astype(float), -grid.scale_bits)
     >>> places = Instance(apart, apart, unit="km")

@@ -12,23 +12,28 @@ from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import Unproven
 from discreet.core.spaces.metric import MetricSpace
-from discreet.lrgeo.as_published.baselines import (
+from discreet.metricdp.verify import verify
+from discreet_reproduction.lrgeo.as_published.baselines import (
     BASELINES,
     PrintedExponential,
     baseline,
     remapped_cost,
 )
-from discreet.lrgeo.as_published.lr_geo import LRGeo
-from discreet.lrgeo.as_published.lr_omg import LROMG
-from discreet.lrgeo.as_published.protocol import reproduce
-from discreet.lrgeo.as_published.released import AsReleased
-from discreet.lrgeo.local.composite import composite_check
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.local.instance import Instance
-from discreet.lrgeo.methods.audited import Trial, audited_design
-from discreet.lrgeo.methods.frozen_scales import FrozenScales, Scales, frozen_scales, local_matrix
-from discreet.metricdp.verify import verify
-from lrgeo.published_cases import batch, grid, line
+from discreet_reproduction.lrgeo.as_published.composite import composite_check
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.instance import Instance
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+from discreet_reproduction.lrgeo.as_published.lr_omg import LROMG
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
+from discreet_reproduction.lrgeo.as_published.released import AsReleased
+from discreet_reproduction.lrgeo.audited import Trial, audited_design
+from discreet_reproduction.lrgeo.frozen_scales import (
+    FrozenScales,
+    Scales,
+    frozen_scales,
+    local_matrix,
+)
+from published_cases import batch, grid, line
 
 FIVE = grid(5)
 NEAR = MetricDP(1, "km", radius=1)
@@ -178,7 +183,7 @@ def test_the_released_variant_has_twenty_rows_and_infinite_ratios() -> None:
 
 def test_the_released_variant_solves_the_same_program_whatever_the_size_of_the_map() -> None:
     from discreet.core.randomness.bits import SeededBits
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph, lr_set
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph, lr_set
 
     method = AsReleased(reach=20.0, r_exp=1.0, r_obf=2.0)
     for side in (7, 14):

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from discreet.lrgeo.local.coefficients import Coefficients, Prepared, prepare
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-from discreet.lrgeo.local.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients, Prepared, prepare
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

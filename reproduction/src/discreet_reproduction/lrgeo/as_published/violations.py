@@ -13,7 +13,7 @@ are constrained. :func:`violation_bound` gives both counts; the mended one holds
 location-centered ranges.
 
 Neither is a statement about privacy. Most rows counted are rows that nobody samples from; see
-:mod:`discreet.lrgeo.local.composite`.
+:mod:`discreet_reproduction.lrgeo.as_published.composite`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.lrgeo.local.geo_ind_graph import within
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Prepared
-    from discreet.lrgeo.local.exponential_form import ExponentialForm
+    from discreet_reproduction.lrgeo.as_published.coefficients import Prepared
+    from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
 
 __all__ = ["Violations", "exponential_entries", "violation_bound", "violations"]
 

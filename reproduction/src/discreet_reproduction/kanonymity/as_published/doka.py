@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.as_published.recoded import Recoded, covers
 from discreet.kanonymity.methods import UNPROVEN
+from discreet_reproduction.kanonymity.as_published.recoded import Recoded, covers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ class DokaGreedy:
 
     Examples
     --------
-    >>> from discreet.kanonymity.as_published.split_carry import reproduce
+    >>> from discreet_reproduction.kanonymity.as_published.split_carry import reproduce
     >>> from discreet.kanonymity.problem import Numeric, Problem
     >>> problem = Problem.from_columns({"age": [20, 21, 40, 50]}, [Numeric("age")])
     >>> round(reproduce(problem, 2, DokaGreedy()).result.loss, 6)

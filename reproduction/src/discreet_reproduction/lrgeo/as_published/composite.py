@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Protocol, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.local.geo_ind_graph import within
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.lrgeo.local.coefficients import Prepared
-    from discreet.lrgeo.local.exponential_form import ExponentialForm
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.coefficients import Prepared
+    from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["ACROSS", "Composite", "RowMethod", "UserRows", "composite_check", "composite_matrix"]
 

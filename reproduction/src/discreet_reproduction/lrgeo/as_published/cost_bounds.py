@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.lrgeo.as_published.lr_omg import lr_omg
-from discreet.lrgeo.local.clr_geo import clr_geo
-from discreet.lrgeo.local.coefficients import prepare
+from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare
+from discreet_reproduction.lrgeo.as_published.lr_omg import lr_omg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Centered
-    from discreet.lrgeo.local.exponential_form import ExponentialForm
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.coefficients import Centered
+    from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["lower_bound", "upper_bound"]
 
@@ -58,7 +58,7 @@ def upper_bound(
     estimate
         ``(K, K)``: the estimate of beta, such as ``CostTable.estimate("upper")``.
     centered
-        See :mod:`discreet.lrgeo.local.coefficients`.
+        See :mod:`discreet_reproduction.lrgeo.as_published.coefficients`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 r"""A channel of the composite: audit the rows of all users over all places, and mend what does not hold.
 
 The map from a place to the row that its user samples from is public, so the server, or anybody, can make all K rows
-and look at them together: :func:`~discreet.lrgeo.local.composite.composite_check` finds the epsilon that *all*
+and look at them together: :func:`~discreet_reproduction.lrgeo.as_published.composite.composite_check` finds the epsilon that *all*
 pairs need, zeros included. Where that is more than was promised there are two ways to a channel that keeps it:
 
 * ``"repair"``: raise what is too small, column by column, and make rows sum to 1 again, until both hold
@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.lrgeo.local.composite import composite_check
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.composite import composite_check
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import MetricDP
     from discreet.core.outcome import Design
     from discreet.core.spaces.metric import MetricSpace
-    from discreet.lrgeo.local.composite import Composite, RowMethod
-    from discreet.lrgeo.local.instance import Instance
     from discreet.metricdp.part import Candidate, Part, PartLimits
+    from discreet_reproduction.lrgeo.as_published.composite import Composite, RowMethod
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["Trial", "audited_design"]
 
@@ -111,7 +111,7 @@ def audited_design(
     guarantee
         What is promised, for all pairs.
     method
-        Such as :class:`~discreet.lrgeo.methods.frozen_scales.FrozenScales`.
+        Such as :class:`~discreet_reproduction.lrgeo.frozen_scales.FrozenScales`.
     gamma
         The method's own neighborhood, for its graph.
     mend
@@ -139,8 +139,8 @@ def audited_design(
     --------
     >>> from discreet.core.guarantee import MetricDP
     >>> from discreet.core.spaces.metric import MetricSpace
-    >>> from discreet.lrgeo.local.instance import Instance
-    >>> from discreet.lrgeo.methods.frozen_scales import FrozenScales
+    >>> from discreet_reproduction.lrgeo.as_published.instance import Instance
+    >>> from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
     >>> grid = MetricSpace.grid(2, 4, cell=1, unit="km")
     >>> apart = np.ldexp(grid.distances.astype(float), -grid.scale_bits)
     >>> places = Instance(apart, apart, unit="km")

@@ -1,7 +1,7 @@
 r"""LR-Geo, the method of [QLPSX24]_ as a whole: users prepare, a server solves for batches of them, each takes its row.
 
 Steps 3 to 8 of the protocol of Section 4.2, in one process and with the true costs: what comes out is what the two
-sides would compute, and :func:`~discreet.lrgeo.as_published.protocol.reproduce` judges it.
+sides would compute, and :func:`~discreet_reproduction.lrgeo.as_published.protocol.reproduce` judges it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.lrgeo.as_published.benders import clr_geo_benders
-from discreet.lrgeo.as_published.protocol import RANGES, UPLOADS
-from discreet.lrgeo.local.clr_geo import clr_geo
-from discreet.lrgeo.local.coefficients import prepare
-from discreet.lrgeo.local.composite import ACROSS, UserRows, composite_matrix
-from discreet.lrgeo.local.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.benders import clr_geo_benders
+from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare
+from discreet_reproduction.lrgeo.as_published.composite import ACROSS, UserRows, composite_matrix
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.protocol import RANGES, UPLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Centered
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.coefficients import Centered
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = ["LRGeo"]
 

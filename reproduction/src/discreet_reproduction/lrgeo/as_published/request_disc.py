@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.randomness.bits import RandomBits
-    from discreet.lrgeo.local.coefficients import Centered
+    from discreet_reproduction.lrgeo.as_published.coefficients import Centered
 
 __all__ = ["draw_center", "request_radius"]
 
