@@ -13,9 +13,9 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError
 from discreet.lrgeo.messages import PROTOCOL
-from discreet.service import PaperServer, create_app
-from discreet.web import Limits, bind, serve
-from discreet_reproduction.lrgeo.service.published import UploadMessage
+from discreet.web import bind, serve
+from discreet_reproduction.lrgeo.service.jobs import JobLimits
+from discreet_reproduction.lrgeo.service.published import UploadMessage, create_published_app
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,10 +68,11 @@ class SlowOnce:
 
 def main(folder: str, port: int) -> None:
     """Serve with the slow solver."""
-    from service.running import PARAMETERS, mechanism, region
+    from published_serving import paper_server
+    from service.running import mechanism, region
 
-    paper = PaperServer(region(), PARAMETERS, solver=SlowOnce(folder, region().K))
-    app = create_app(mechanism(), region(), paper=paper, limits=Limits(job_seconds=600))
+    server = paper_server(solver=SlowOnce(folder, region().K))
+    app = create_published_app(mechanism(), region(), server, jobs=JobLimits(job_seconds=600))
     serve(app, bind("127.0.0.1", port), on_started=lambda url: print(url, flush=True))  # noqa: T201
 
 

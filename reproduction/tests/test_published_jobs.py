@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.web.guard import Limits
-from discreet_reproduction.lrgeo.service.jobs import Jobs
+from discreet_reproduction.lrgeo.service.jobs import JobLimits, Jobs
 from solving import BROKEN, DYING, GOOD, HANGING, INFEASIBLE, Chosen, upload
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def ended(jobs: Jobs, name: str | None) -> JobState:
     raise AssertionError
 
 
-@pytest.mark.parametrize("jobs", [Limits(batch=1, job_seconds=5, jobs=5)], indirect=True)
+@pytest.mark.parametrize("jobs", [JobLimits(batch=1, job_seconds=5, jobs=5)], indirect=True)
 def test_whatever_a_solver_does_the_next_job_is_solved(jobs: Jobs) -> None:
     kinds = [GOOD, INFEASIBLE, BROKEN, DYING, HANGING]
     names = [jobs.submit(upload(kind)) for kind in kinds]
@@ -57,7 +56,7 @@ def test_whatever_a_solver_does_the_next_job_is_solved(jobs: Jobs) -> None:
 
 
 @pytest.mark.parametrize(
-    "jobs", [Limits(batch=3, jobs=8, results=2, result_seconds=1000)], indirect=True
+    "jobs", [JobLimits(batch=3, jobs=8, results=2, result_seconds=1000)], indirect=True
 )
 def test_jobs_that_wait_together_are_solved_together_and_old_results_are_forgotten(
     jobs: Jobs,
@@ -80,7 +79,7 @@ def test_jobs_that_wait_together_are_solved_together_and_old_results_are_forgott
     assert jobs.get("A" * 43) is None
 
 
-@pytest.mark.parametrize("jobs", [Limits(job_seconds=600)], indirect=True)
+@pytest.mark.parametrize("jobs", [JobLimits(job_seconds=600)], indirect=True)
 def test_closing_ends_what_runs_and_takes_no_more(jobs: Jobs) -> None:
     name = jobs.submit(upload(HANGING))
     assert name is not None
@@ -92,7 +91,7 @@ def test_closing_ends_what_runs_and_takes_no_more(jobs: Jobs) -> None:
     assert job is None or job.status in {"waiting", "failed"}
 
 
-@pytest.mark.parametrize("jobs", [Limits(result_seconds=0.2)], indirect=True)
+@pytest.mark.parametrize("jobs", [JobLimits(result_seconds=0.2)], indirect=True)
 def test_a_result_is_kept_for_so_long_and_no_longer(jobs: Jobs) -> None:
     name = jobs.submit(upload(GOOD))
     assert name is not None
@@ -103,7 +102,7 @@ def test_a_result_is_kept_for_so_long_and_no_longer(jobs: Jobs) -> None:
     raise AssertionError
 
 
-@pytest.mark.parametrize("jobs", [Limits(batch=1, jobs=5)], indirect=True)
+@pytest.mark.parametrize("jobs", [JobLimits(batch=1, jobs=5)], indirect=True)
 def test_a_process_that_cannot_start_fails_its_job_and_not_the_queue(
     jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from discreet.submodular.draws.growing import LazyThinning
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.methods.algorithm_1 import Algorithm1
 from discreet.submodular.methods.algorithm_3 import Algorithm3
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.badanidiyuru_vondrak import BadanidiyuruVondrak
 from discreet.submodular.methods.bases import BaseContinuousGreedy, MeasuredContinuousGreedy
 from discreet.submodular.methods.gupta import Gupta
@@ -28,7 +29,6 @@ from discreet.submodular.methods.permute_and_flip import PermuteAndFlip, permute
 from discreet.submodular.methods.subsampled import Subsampled
 from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
 from discreet.testing import DPVerdict, Law, assert_law, assert_pure_dp, enumerate_law
-from discreet_reproduction.submodular.as_published.algorithm_4 import Algorithm4
 from submodular.tiny import Declared, Reach, Whole, law_of
 
 RECORDS = [{0}, {0, 1}, {2}]

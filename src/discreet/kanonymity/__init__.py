@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         Rounded,
         Taxonomy,
     )
-    from discreet_reproduction.kanonymity.as_published.split_carry import reproduce
 
 __all__ = [
     "Categorical",
@@ -37,7 +36,6 @@ __all__ = [
     "Rounded",
     "Taxonomy",
     "anonymize",
-    "reproduce",
     "verify",
 ]
 
@@ -49,7 +47,6 @@ _WHERE = {
     "Problem": "problem",
     "Rounded": "problem",
     "Taxonomy": "problem",
-    "reproduce": "as_published.split_carry",
 }
 """Public name -> the module that defines it."""
 

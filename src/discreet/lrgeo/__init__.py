@@ -29,19 +29,10 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.table_design import LatticeDesign
     from discreet.lrgeo.problem import travel_loss
     from discreet.lrgeo.state import State
-    from discreet_reproduction.lrgeo.as_published.composite import composite_check
-    from discreet_reproduction.lrgeo.as_published.instance import Instance
-    from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
-    from discreet_reproduction.lrgeo.as_published.protocol import reproduce
-    from discreet_reproduction.lrgeo.audited import audited_design
-    from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
 
 __all__ = [
     "Client",
     "Epochs",
-    "FrozenScales",
-    "Instance",
-    "LRGeo",
     "LatticeDesign",
     "LatticeMechanism",
     "Mechanism",
@@ -52,12 +43,9 @@ __all__ = [
     "RegionDesign",
     "Roads",
     "State",
-    "audited_design",
-    "composite_check",
     "design",
     "locate",
     "pin",
-    "reproduce",
     "travel_loss",
     "verify",
 ]
@@ -65,9 +53,6 @@ __all__ = [
 _WHERE = {
     "Client": "client",
     "Epochs": "epochs",
-    "FrozenScales": "methods.frozen_scales",
-    "Instance": "local.instance",
-    "LRGeo": "as_published.lr_geo",
     "LatticeDesign": "points.table_design",
     "LatticeMechanism": "points.table",
     "Mechanism": "mechanism",
@@ -78,11 +63,8 @@ _WHERE = {
     "RegionDesign": "design",
     "Roads": "places.roads",
     "State": "state",
-    "audited_design": "methods.audited",
-    "composite_check": "local.composite",
     "locate": "epochs",
     "pin": "epochs",
-    "reproduce": "as_published.protocol",
     "travel_loss": "problem",
 }
 """Public name -> the module that defines it."""

@@ -1,16 +1,14 @@
 """The location service as a FastAPI application.
 
 In the sound mode it answers three questions, the same for everybody: is it well, what is the region, what is the
-mechanism. It asks nothing. What operators look at is in :mod:`discreet.service.operations`. The published protocol,
-which uploads, answers only where it was switched on.
+mechanism. Pages and metrics for operators are in :mod:`discreet.service.operations`.
 """
 
 from __future__ import annotations
 
-import contextlib
 from concurrent.futures import Future
 from threading import Event
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -36,7 +34,7 @@ from discreet.service.wire import accepted, encode
 from discreet.web.guard import Guard, Limits, networks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
@@ -46,22 +44,13 @@ if TYPE_CHECKING:
     Published = Mechanism | PublishedPoints
     Awaited = Future[Mechanism] | Future[PublishedPoints] | Future[Published]
 
-__all__ = ["PaperMode", "create_app"]
-
-
-class PaperMode(Protocol):
-    """The published protocol, switched on; :class:`discreet.service.PaperServer` is one."""
-
-    def add_to(self, app: FastAPI, limits: Limits) -> Callable[[], None]:
-        """Add its routes to an application; give what is to be called when the application ends."""
-        ...
+__all__ = ["create_app"]
 
 
 def create_app(
     mechanism: Published | Awaited,
     region: Region | None,
     *,
-    paper: PaperMode | None = None,
     on_report: Callable[[ReportMessage], None] | None = None,
     limits: Limits | None = None,
     metrics: Metrics | None = None,
@@ -79,8 +68,6 @@ def create_app(
     region
         The places; ``None`` for a mechanism for every point that was read from a file, which does not hold them: then
         nothing is told of them.
-    paper
-        The published protocol. ``None`` leaves it switched off.
     on_report
         Called with each report that is handed in. ``None`` takes none: what a client does with its report is its own
         affair.
@@ -120,14 +107,6 @@ def create_app(
     ['/v1/healthz', '/v1/mechanism', '/v1/region']
     """
     bounds = limits or Limits()
-    closing: list[Callable[[], None]] = []
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        for close in closing:
-            await run_in_threadpool(close)
-
     app = FastAPI(
         title="discreet location service",
         version=str(PROTOCOL),
@@ -136,7 +115,6 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=lifespan,
     )
     ending, counted = stopping or Event(), metrics or Metrics()
     app.add_middleware(Guard, limits=bounds, trusted=networks(trusted_proxies), stopping=ending)
@@ -159,8 +137,6 @@ def create_app(
     )
     if on_report is not None:
         _add_reports(app, on_report)
-    if paper is not None:
-        closing.append(paper.add_to(app, bounds))
     return app
 
 

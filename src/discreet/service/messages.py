@@ -2,17 +2,14 @@
 
 :meth:`Message.read` is the only way in from the wire. What it refuses it names by the field and by what is allowed; no
 refusal repeats a value or a key that came. The client without I/O reads the messages of the sound mode without
-pydantic, by :mod:`discreet.lrgeo.messages`; a test holds the two readers to one catalogue. The messages of the
-published protocol are in :mod:`discreet_reproduction.lrgeo.service.published`.
+pydantic, by :mod:`discreet.lrgeo.messages`; a test holds the two readers to one catalogue.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import (
@@ -31,7 +28,6 @@ __all__ = [
     "RefusalMessage",
     "RegionMessage",
     "ReportMessage",
-    "array_of",
 ]
 
 Digest = Annotated[str, Field(pattern=f"^{DIGEST}$", max_length=64)]
@@ -142,34 +138,3 @@ class RefusalMessage(Message):
 
     error: Annotated[str, Field(pattern="^[a-z-]{1,20}$", max_length=20)]
     message: Sentence
-
-
-def array_of(items: Any, dtype: type[np.generic]) -> GetPydanticSchema:  # noqa: ANN401 - an annotated type
-    """Annotate an array that crosses the wire as nested lists: read whole, copied, and kept read-only.
-
-    Parameters
-    ----------
-    items
-        The annotated type of the lists, with their bounds.
-    dtype
-        What the array holds.
-    """
-
-    def frozen(listed: list[Any]) -> np.ndarray[Any, Any]:
-        if len({len(row) for row in listed if isinstance(row, list)}) > 1:
-            raise PydanticCustomError("ragged", "rows of equal length")
-        made = np.array(listed, dtype=dtype)
-        made.setflags(write=False)
-        return made
-
-    def schema(_source: Any, handler: Any) -> core_schema.CoreSchema:  # noqa: ANN401 - pydantic's own
-        return core_schema.no_info_before_validator_function(
-            lambda value: value.tolist() if isinstance(value, np.ndarray) else value,
-            core_schema.no_info_after_validator_function(
-                frozen,
-                handler.generate_schema(items),
-                serialization=core_schema.plain_serializer_function_ser_schema(np.ndarray.tolist),
-            ),
-        )
-
-    return GetPydanticSchema(schema)

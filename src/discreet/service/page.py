@@ -1,9 +1,9 @@
 """The page for a person: served by the client's own process, on loopback, for one person and one run.
 
 The place stays in the browser, which computes rows and draws by itself. The process serves files, makes charges, and
-keeps a report that was drawn; it sees no place, unless the protocol of the paper is tried out. A page of another
-site can't read it or make it spend: the token in the path is not known elsewhere, a request must name this host (which
-a name that was bound to 127.0.0.1 does not), and one that changes something must come from this page.
+keeps a report that was drawn; it sees no place. A page of another site can't read it or make it spend: the token in the
+path is not known elsewhere, a request must name this host (which a name that was bound to 127.0.0.1 does not), and one
+that changes something must come from this page.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, final
@@ -30,13 +29,12 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.service.client import Client, Reserved
-    from discreet_reproduction.lrgeo.service.published import PaperClient
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
 
-__all__ = ["Page", "PaperView", "RequestLog"]
+__all__ = ["Page", "RequestLog"]
 
 _FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
@@ -97,23 +95,6 @@ def _dump(body: bytes) -> list[str]:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class PaperView:
-    """A client of the protocol as published, to be looked at.
-
-    Parameters
-    ----------
-    client
-        The client.
-    recorder
-        What it sends through.
-    """
-
-    client: PaperClient
-    recorder: RequestLog
-
-
-@final
 class Page:
     """An ASGI application that serves the page to who knows its token.
 
@@ -129,9 +110,6 @@ class Page:
         What it was sent, to be shown.
     region
         Places with their roads, to be drawn; ``None`` draws places alone.
-    published
-        The protocol of the paper, to be tried from the page beside the sound one; then this process is told the place
-        when one presses its button. ``None`` leaves it out.
     token
         The secret part of the path; drawn by default.
     """
@@ -144,7 +122,6 @@ class Page:
         url: str = "",
         requests: list[str] | None = None,
         region: Region | None = None,
-        published: PaperView | None = None,
         token: str | None = None,
     ) -> None:
         self._client = client
@@ -152,7 +129,6 @@ class Page:
         self._url = url
         self._requests = [] if requests is None else requests
         self._region = region
-        self._published = published
         self._reserved: Reserved | None = None
         self.token = token or secrets.token_urlsafe(32)
 
@@ -199,8 +175,6 @@ class Page:
                 return 200, JSON, self._take()
             if name == "keep":
                 return 200, JSON, self._keep(body)
-            if name == "published" and self._published is not None:
-                return 200, JSON, self._try(self._published, body)
         except BudgetError as error:
             return 200, JSON, _json({"refused": f"{str(error).capitalize()}."})
         except DiscreetError as error:
@@ -221,7 +195,6 @@ class Page:
                 "mean": printed.at_most(mechanism.upper, 3, mechanism.guarantee.unit),
                 "url": self._url,
                 "requests": self._requests,
-                "published": self._published is not None,
                 "roads": self._roads,
                 "state": self._state(),
             }
@@ -260,22 +233,6 @@ class Page:
             raise InvalidProblemError("report", "one that was charged", "another")
         self._client.keep(reserved, _report(decode(body, JSON)))
         return _json({"state": self._state(any_epoch=True)})
-
-    def _try(self, published: PaperView, body: bytes) -> bytes:
-        """Go through the protocol of the paper once, and give what it sent."""
-        data = decode(body, JSON)
-        place = data.get("place") if isinstance(data, dict) else None
-        if isinstance(place, bool) or not isinstance(place, int):
-            raise InvalidProblemError("place", "an integer", "something else")
-        mechanism = self._client.mechanism
-        if isinstance(mechanism, PublishedPoints):
-            raise InvalidProblemError("published", "a mechanism for places", "one for every point")
-        sent = published.recorder.requests
-        before = len(sent)
-        found = published.client.report(mechanism.region.where(place))
-        return _json(
-            {"report": list(found.result), "reason": found.reason, "requests": sent[before:]}
-        )
 
 
 def _promise(mechanism: Mechanism | PublishedPoints) -> str:

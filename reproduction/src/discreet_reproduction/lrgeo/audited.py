@@ -1,8 +1,9 @@
 r"""A channel of the composite: audit the rows of all users over all places, and mend what does not hold.
 
 The map from a place to the row that its user samples from is public, so the server, or anybody, can make all K rows
-and look at them together: :func:`~discreet_reproduction.lrgeo.as_published.composite.composite_check` finds the epsilon that *all*
-pairs need, zeros included. Where that is more than was promised there are two ways to a channel that keeps it:
+and look at them together: :func:`~discreet_reproduction.lrgeo.as_published.composite.composite_check` finds the
+epsilon that *all* pairs need, zeros included. Where that is more than was promised there are two ways to a channel that
+keeps it:
 
 * ``"repair"``: raise what is too small, column by column, and make rows sum to 1 again, until both hold
   (:mod:`discreet.metricdp.bounds.repair`);

@@ -14,6 +14,7 @@ from discreet.submodular import PartSampled, UniformMatroid, WeightedCoverage
 from discreet.submodular.accounting import advanced, concentrated
 from discreet.submodular.draws.fractional import marginals
 from discreet.submodular.method import DrawPlan
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.bases import draw_base
 from discreet.submodular.stating import state_choice
 from discreet_reproduction.record import Experiment
@@ -22,7 +23,6 @@ from discreet_reproduction.submodular.as_published.algorithm_2 import (
     layer_scores,
     sample_size,
 )
-from discreet_reproduction.submodular.as_published.algorithm_4 import Algorithm4
 from discreet_reproduction.submodular.instances import decoys, slow_steps
 
 if TYPE_CHECKING:

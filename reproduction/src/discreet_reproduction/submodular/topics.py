@@ -10,12 +10,12 @@ import numpy as np
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.submodular import Algorithm3, TopicInfluence, UniformMatroid, release
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.baselines import LazyGreedy, RandomBase
 from discreet.submodular.methods.subsampled import Subsampled
 from discreet.submodular.objectives.combine import CountedObjective
 from discreet_reproduction.drawing import lines
 from discreet_reproduction.record import Experiment
-from discreet_reproduction.submodular.as_published.algorithm_4 import Algorithm4
 from discreet_reproduction.submodular.leanings import made_spread
 
 if TYPE_CHECKING:

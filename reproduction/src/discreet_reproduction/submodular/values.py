@@ -14,6 +14,7 @@ from discreet.core.randomness import SeededBits
 from discreet.submodular import Algorithm3, BadanidiyuruVondrak, Subsampled, release, reproduce
 from discreet.submodular.accounting import Draws, strongest
 from discreet.submodular.method import DrawPlan
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.baselines import LazyGreedy, RandomBase
 from discreet.submodular.methods.bases import BaseContinuousGreedy
 from discreet.submodular.methods.gupta import Gupta
@@ -23,7 +24,6 @@ from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
 from discreet.submodular.objectives.combine import CountedObjective
 from discreet_reproduction.drawing import bars, lines
 from discreet_reproduction.record import Experiment
-from discreet_reproduction.submodular.as_published.algorithm_4 import Algorithm4
 from discreet_reproduction.submodular.instances import Instance, crowd, greedy_trap, topics
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ _PROVEN = (
     ("algorithm-3", f"{_HERE}.algorithm_3:Algorithm3", "greedy by the exponential mechanism"),
     (
         "algorithm-4",
-        f"{_PUBLISHED}.algorithm_4:Algorithm4",
+        f"{_HERE}.algorithm_4:Algorithm4",
         "the same among a sample of the candidates, uniform matroids only",
     ),
     (
@@ -78,7 +78,7 @@ WITHOUT_GUARANTEE = Methods(
             ),
             (
                 "algorithm-4-as-published",
-                f"{_PUBLISHED}.algorithm_4:Algorithm4",
+                f"{_HERE}.algorithm_4:Algorithm4",
                 "Algorithm 4 under any matroid",
                 _EXCHANGE,
             ),

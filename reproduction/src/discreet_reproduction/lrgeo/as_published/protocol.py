@@ -60,8 +60,8 @@ class PublishedRows:
     cost
         Mean over users, by the prior, of what their own rows cost.
     everywhere, near
-        :func:`~discreet_reproduction.lrgeo.as_published.composite.composite_check` over all pairs of the users' places, and over
-        those at most gamma apart.
+        :func:`~discreet_reproduction.lrgeo.as_published.composite.composite_check` over all pairs of the users'
+        places, and over those at most gamma apart.
     counted, bound
         The GV ratio as the paper counts it, over all rows of all users, and Proposition 4.6's bound as printed.
     scales
@@ -93,14 +93,12 @@ def reproduce(
     Parameters
     ----------
     instance
-        The public arrays; :meth:`~discreet_reproduction.lrgeo.as_published.instance.Instance.from_region` makes them of a region.
+        Public arrays of the places, such as ``Instance.from_region(region)``.
     guarantee
         What the method claims: epsilon, unit, and the paper's :math:`\gamma` as its radius. Without a radius all pairs
         of a user's rows are constrained: LR-Geo-F.
     method
-        :class:`~discreet_reproduction.lrgeo.as_published.lr_geo.LRGeo`, :class:`~discreet_reproduction.lrgeo.as_published.lr_omg.LROMG`,
-        :class:`~discreet_reproduction.lrgeo.frozen_scales.FrozenScales`, or those of
-        :mod:`discreet_reproduction.lrgeo.as_published.released` and :mod:`discreet_reproduction.lrgeo.as_published.baselines`.
+        ``LRGeo``, ``LROMG``, ``FrozenScales``, or those of the modules ``released`` and ``baselines``.
     users
         Places of users, known here since this is a simulation. ``None``: one at every place, which is what the
         composite check needs to see everything.

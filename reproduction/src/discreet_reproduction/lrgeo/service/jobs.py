@@ -7,16 +7,17 @@ written to disk: a server that is restarted knows none of them, and clients send
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import secrets
 import signal
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from discreet.core.errors import DiscreetError
+from discreet.core.errors import DiscreetError, InvalidProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,17 +27,57 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.web.guard import Limits
-
     Solve = Callable[[Sequence[Any]], Sequence[NDArray[np.float64]]]
 
-__all__ = ["JobState", "Jobs"]
+__all__ = ["JobLimits", "JobState", "Jobs"]
 
 _STARTING = 120.0
 """Seconds for the solver's process to load its libraries; they are none of a job's."""
 
 _POLL = 0.05
 """Seconds between two looks at whether the queue is being closed."""
+
+
+@final
+@dataclass(frozen=True)
+class JobLimits:
+    """Bounds on a queue of jobs.
+
+    Parameters
+    ----------
+    jobs
+        Jobs that wait or run.
+    results
+        Results that are kept.
+    job_seconds
+        Seconds that one batch of jobs may take; the process that solves it is then killed.
+    result_seconds
+        Seconds for which a result is kept.
+    batch
+        Jobs that are solved together, since their users share the scales.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a bound that is not positive and finite.
+
+    Examples
+    --------
+    >>> JobLimits(jobs=4).jobs
+    4
+    """
+
+    jobs: int = 16
+    results: int = 64
+    job_seconds: float = 60.0
+    result_seconds: float = 600.0
+    batch: int = 8
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if not (math.isfinite(value) and value > 0):
+                raise InvalidProblemError(part.name, "a positive number that is finite", value)
 
 
 @final
@@ -84,7 +125,7 @@ class Jobs:
     Names of jobs are 256 bits from the operating system: without one there is no way to ask for it.
     """
 
-    def __init__(self, solve: Solve, limits: Limits) -> None:
+    def __init__(self, solve: Solve, limits: JobLimits) -> None:
         self._solve = solve
         self._limits = limits
         self._entries: OrderedDict[str, _Entry] = OrderedDict()

@@ -7,6 +7,7 @@ places, and what they sample from is not private across users: see docs/theory/e
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import dataclass
@@ -16,31 +17,33 @@ import numpy as np
 from fastapi import Request, Response  # noqa: TC002 - FastAPI reads annotations at run time
 from fastapi.concurrency import run_in_threadpool
 from numpy.typing import NDArray  # noqa: TC002 - pydantic reads annotations at run time
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, GetPydanticSchema, model_validator
+from pydantic_core import PydanticCustomError, core_schema
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.outcome import Provenance, PublicInput, Unproven
 from discreet.core.randomness import SystemBits, categorical
 from discreet.lrgeo.messages import PROTOCOL, read_message
 from discreet.lrgeo.places.region import Region
+from discreet.service.app import create_app
 from discreet.service.asking import Server
-from discreet.service.messages import Message, PlaceIndex, Sentence, array_of
+from discreet.service.messages import Message, PlaceIndex, Sentence
 from discreet.service.routes import answer, answers, read_body, refusals, refuse, takes
 from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
 from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients, prepare
 from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
 from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph, within
 from discreet_reproduction.lrgeo.as_published.instance import Instance
-from discreet_reproduction.lrgeo.service.jobs import Jobs
+from discreet_reproduction.lrgeo.service.jobs import JobLimits, Jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from fastapi import FastAPI
     from numpy.typing import ArrayLike
 
     from discreet.core.randomness import RandomBits
+    from discreet.lrgeo import Mechanism
     from discreet.web.guard import Limits
     from discreet_reproduction.lrgeo.as_published.coefficients import Prepared
 
@@ -53,6 +56,7 @@ __all__ = [
     "PaperServer",
     "ParametersMessage",
     "UploadMessage",
+    "create_published_app",
 ]
 
 MAX_ROWS = 400
@@ -76,6 +80,37 @@ _REASON = (
 )
 
 Length = Annotated[float, Field(ge=0, le=MAX_DISTANCE)]
+
+
+def array_of(items: Any, dtype: type[np.generic]) -> GetPydanticSchema:  # noqa: ANN401 - an annotated type
+    """Annotate an array that crosses the wire as nested lists: read whole, copied, and kept read-only.
+
+    Parameters
+    ----------
+    items
+        The annotated type of the lists, with their bounds.
+    dtype
+        What the array holds.
+    """
+
+    def frozen(listed: list[Any]) -> np.ndarray[Any, Any]:
+        if len({len(row) for row in listed if isinstance(row, list)}) > 1:
+            raise PydanticCustomError("ragged", "rows of equal length")
+        made = np.array(listed, dtype=dtype)
+        made.setflags(write=False)
+        return made
+
+    def schema(_source: Any, handler: Any) -> core_schema.CoreSchema:  # noqa: ANN401 - pydantic's own
+        return core_schema.no_info_before_validator_function(
+            lambda value: value.tolist() if isinstance(value, np.ndarray) else value,
+            core_schema.no_info_after_validator_function(
+                frozen,
+                handler.generate_schema(items),
+                serialization=core_schema.plain_serializer_function_ser_schema(np.ndarray.tolist),
+            ),
+        )
+
+    return GetPydanticSchema(schema)
 
 
 def _rows(rows: int, columns: int, high: float) -> Any:  # noqa: ANN401 - an annotated type
@@ -309,9 +344,9 @@ class PaperServer:
         table = self._instance.beta[np.ix_(inside, inside)]
         return CostTableMessage(protocol=PROTOCOL, places=inside, costs=table)
 
-    def add_to(self, app: FastAPI, limits: Limits) -> Callable[[], None]:
-        """Add the routes to an application; give what ends the process that solves programs."""
-        jobs = Jobs(self._solver, limits)
+    def add_to(self, app: FastAPI, limits: JobLimits | None = None) -> Callable[[], None]:
+        """Add the routes to an application; return the function that ends the process that solves programs."""
+        jobs = Jobs(self._solver, limits or JobLimits())
 
         @app.get(
             "/v1/parameters",
@@ -364,6 +399,38 @@ class PaperServer:
             return await run_in_threadpool(answer, request, state)
 
         return jobs.close
+
+
+def create_published_app(
+    mechanism: Mechanism,
+    region: Region,
+    server: PaperServer,
+    *,
+    limits: Limits | None = None,
+    jobs: JobLimits | None = None,
+    **options: Any,  # noqa: ANN401 - those of `discreet.service.create_app`
+) -> FastAPI:
+    """Create an application that serves a mechanism and, beside it, the published protocol.
+
+    Parameters
+    ----------
+    mechanism, region, limits, options
+        As for :func:`discreet.service.create_app`.
+    server
+        The published protocol.
+    jobs
+        Bounds on its queue of jobs.
+    """
+    app = create_app(mechanism, region, limits=limits, **options)
+    close = server.add_to(app, jobs)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(close)
+
+    app.router.lifespan_context = lifespan
+    return app
 
 
 @final

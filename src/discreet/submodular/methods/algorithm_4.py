@@ -1,7 +1,7 @@
-r"""Algorithm 4: private greedy on random candidates, as published for every matroid.
+r"""Algorithm 4: private greedy on random candidates, proved for uniform matroids.
 
-Its Theorem 5.7 is false beyond uniform matroids, and there it runs through ``reproduce`` alone. The sound form for
-partition matroids is :class:`~discreet.submodular.methods.part_sampled.PartSampled`.
+Theorem 5.7 of the paper, its ratio for every matroid, is false: for other matroids only ``reproduce`` runs it. The form
+that is proved for partition matroids is :class:`~discreet.submodular.methods.part_sampled.PartSampled`.
 """
 
 from __future__ import annotations

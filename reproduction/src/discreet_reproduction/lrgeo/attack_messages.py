@@ -1,8 +1,4 @@
-r"""Attacks on the messages of the location service: those of any protocol, and those of the published one.
-
-*Traffic* needs no idea of the protocol. The attacker runs the same client at every place, keeps what it sends, and
-looks for the place whose sessions look most like the one it sees. If all sessions are the same, byte for byte, there
-is nothing to find.
+r"""Attacks on the messages of the published protocol of LR-Geo.
 
 *Uploads* are a function of the place that anybody can compute (B2). The attacker computes for each place what a
 client there uploads, and looks for the upload that it sees. It is done three times: with the upload as it is; with the
@@ -22,97 +18,110 @@ entries that a client was told gives q back.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.attack.location import count_guesses
 from discreet.evaluate.intervals import Estimate, bounded_mean, clopper_pearson
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare
 from discreet_reproduction.lrgeo.as_published.geo_ind_graph import lr_set
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.evaluate.attack.location import Request, Session, World
-
+    from discreet.evaluate.attack.location import Request
+    from discreet_reproduction.lrgeo.as_published.coefficients import Coefficients
+    from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
 __all__ = [
+    "CostPart",
+    "PublishedSession",
+    "World",
     "attack_center",
     "attack_discs",
     "attack_targets",
-    "attack_traffic",
     "attack_uploads",
-    "distinct_sessions",
 ]
 
 
-def attack_traffic(
-    sessions: Sequence[Session],
-    own: Sequence[Session],
-    world: World,
-    *,
-    failure: float = FAILURE,
-) -> Finding:
-    """Guess places from bytes.
+@final
+@dataclass(frozen=True, eq=False)
+class CostPart:
+    """A part of the cost table: ``costs[i, j]`` of reporting ``places[j]`` from ``places[i]``."""
+
+    places: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PublishedSession:
+    """All traffic of one client of the published protocol that stays where it is.
 
     Parameters
     ----------
-    sessions
-        Traffic that is attacked.
-    own
-        The attacker's sessions, one or more at each place.
-    world
-        What is public.
-    failure
-        Most probability with which the interval misses.
-
-    Returns
-    -------
-    Finding
-        The limit is the best guess without looking.
+    place
+        Index of the place of the client: for the judge.
+    requests
+        Requests, byte for byte.
+    uploads
+        Uploaded coefficients.
+    centers
+        Centers of the discs of the cost table that were requested.
+    tables
+        Parts of the cost table in the answers.
+    matrices
+        Obfuscation matrices in the answers.
     """
-    known: dict[tuple[str, bytes], set[int]] = {}
-    for one in own:
-        for request in one.requests:
-            for token in _tokens(request):
-                known.setdefault(token, set()).add(one.place)
-    everywhere = len({one.place for one in own})
 
-    def guess(session: Session) -> int:
-        score: Counter[int] = Counter({world.blind: 0})
-        for request in session.requests:
-            for token in _tokens(request):
-                places = known.get(token, set())
-                if 0 < len(places) < everywhere:
-                    # A long coincidence tells more than a short one.
-                    worth = math.log(everywhere / len(places)) * (1 + len(token[1]))
-                    score.update(dict.fromkeys(places, round(worth * 1e6)))
-        return score.most_common(1)[0][0]
-
-    seen = distinct_sessions(sessions)
-    return count_guesses(
-        "bytes of the traffic, compared with one's own",
-        sessions,
-        guess,
-        world,
-        failure=failure,
-        note=f"{len(sessions)} sessions, {seen} different ones",
-    )
+    place: int = field(repr=False)
+    requests: tuple[Request, ...]
+    uploads: tuple[Coefficients, ...] = ()
+    centers: tuple[int, ...] = ()
+    tables: tuple[CostPart, ...] = ()
+    matrices: tuple[NDArray[np.float64], ...] = ()
 
 
-def distinct_sessions(sessions: Sequence[Session]) -> int:
-    """Count sessions that differ in any byte."""
-    return len({one.requests for one in sessions})
+@final
+@dataclass(frozen=True, eq=False)
+class World:
+    """Public knowledge of an attacker.
 
+    Parameters
+    ----------
+    instance
+        Places, distances, costs and prior. The server knows the costs, since they are its table.
+    graph
+        The Geo-Ind graph.
+    reach, r_obf
+        Radii of the location set and of the obfuscation range.
+    """
 
-def _tokens(request: Request) -> Iterator[tuple[str, bytes]]:
-    yield request.line, request.head + request.body
-    yield f"length {request.line}", str(len(request.body)).encode()
+    instance: Instance
+    graph: GeoIndGraph
+    reach: float
+    r_obf: float
+
+    @property
+    def prior(self) -> NDArray[np.float64]:
+        """``(K,)`` probabilities of the places."""
+        return self.instance.prior
+
+    @property
+    def blind(self) -> int:
+        """The best guess without looking."""
+        return int(self.prior.argmax())
+
+    def upload(self, place: int) -> Coefficients:
+        """Compute what a client at a place uploads: a public function of the place."""
+        one = prepare(self.instance, self.graph, place, reach=self.reach, r_obf=self.r_obf)
+        return one.coefficients
 
 
 _ROUNDED = 0.1
@@ -120,7 +129,7 @@ _ROUNDED = 0.1
 
 
 def attack_uploads(
-    sessions: Sequence[Session], world: World, *, failure: float = FAILURE
+    sessions: Sequence[PublishedSession], world: World, *, failure: float = FAILURE
 ) -> list[Finding]:
     """Guess places from uploads, as sent, blurred and sorted, and by their shapes.
 
@@ -153,7 +162,7 @@ def attack_uploads(
             places[form(computed[place])] = place
 
         def guess(
-            session: Session,
+            session: PublishedSession,
             form: Callable[[Any], Hashable] = form,
             places: dict[Hashable, int] = places,
         ) -> int:
@@ -162,7 +171,9 @@ def attack_uploads(
             return world.blind
 
         note = f"{len(places)} different uploads by {size} places: {name}"
-        findings.append(count_guesses(name, sessions, guess, world, failure=failure, note=note))
+        findings.append(
+            count_guesses(name, sessions, guess, world.prior, failure=failure, note=note)
+        )
     return findings
 
 
@@ -184,7 +195,7 @@ def _shape(sent: Any) -> Hashable:  # noqa: ANN401 - coefficients, or a message 
 
 
 def attack_center(
-    sessions: Sequence[Session], world: World, *, failure: float = FAILURE
+    sessions: Sequence[PublishedSession], world: World, *, failure: float = FAILURE
 ) -> list[Finding]:
     """Guess which of the uploaded rows is the one that the user samples from.
 
@@ -233,7 +244,7 @@ def attack_center(
 
 
 def attack_discs(
-    sessions: Sequence[Session],
+    sessions: Sequence[PublishedSession],
     world: World,
     *,
     requests: Sequence[int] = (1, 3, 10),
@@ -266,14 +277,14 @@ def attack_discs(
         rows = lr_set(world.graph, place, world.reach)
         chance[place, rows] = 1 / len(rows)
 
-    def belief(session: Session, n: int) -> NDArray[np.float64]:
+    def belief(session: PublishedSession, n: int) -> NDArray[np.float64]:
         centers = list(session.centers[:n])
         # A center that never changes was kept, and is one hint.
         centers = centers[:1] if len(set(centers)) == 1 else centers
         likely: NDArray[np.float64] = world.instance.prior * chance[:, centers].prod(axis=1)
         return likely
 
-    def guess(n: int) -> Callable[[Session], int]:
+    def guess(n: int) -> Callable[[PublishedSession], int]:
         return lambda session: int(belief(session, n).argmax())
 
     findings = [
@@ -281,7 +292,7 @@ def attack_discs(
             f"discs asked for, {n}{label}",
             sessions,
             guess(n),
-            world,
+            world.prior,
             failure=failure,
         )
         for n in requests
@@ -307,7 +318,7 @@ _MOST = 3_000
 
 
 def attack_targets(
-    sessions: Sequence[Session], travel: ArrayLike, shares: ArrayLike
+    sessions: Sequence[PublishedSession], travel: ArrayLike, shares: ArrayLike
 ) -> list[Finding]:
     """Compute shares of targets from told costs.
 
