@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from discreet.submodular.matroids.graphic import GraphicMatroid
 
 from discreet import InvalidProblemError, PureDP, Unproven
 from discreet.core.randomness import SeededBits
-from discreet.submodular import Coverage, PartitionMatroid, UniformMatroid, release, reproduce
+from discreet.submodular import (
+    Coverage,
+    GraphicMatroid,
+    PartitionMatroid,
+    UniformMatroid,
+    release,
+    reproduce,
+)
 from discreet_reproduction.submodular.as_published.algorithm_2 import Algorithm2
 
 REACH = Coverage(np.random.default_rng(4).random((9, 6)) < 0.4)
@@ -28,6 +34,6 @@ def test_it_has_no_guarantee_and_says_why(method: Algorithm2) -> None:
 def test_it_needs_a_matroid_with_a_cheap_uniform_base() -> None:
     parts = PartitionMatroid([0, 0, 0, 1, 1, 1], 1)
     assert len(reproduce(REACH, parts, Algorithm2(), bits=SeededBits(1)).result.chosen) == 2
-    graph = GraphicMatroid([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)])
+    graph = GraphicMatroid(4, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
     with pytest.raises(InvalidProblemError, match="a partition or uniform matroid for algorithm-2"):
         reproduce(REACH, graph, Algorithm2())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from dataclasses import replace
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -285,6 +287,9 @@ def test_a_client_keeps_only_what_its_mechanism_names(tmp_path: Path) -> None:
 def test_the_protocol_of_the_paper_is_not_on_the_page(made: Callable[..., Page]) -> None:
     assert post(made(), "published", b'{"place":3}').status_code == 404
     assert "published" not in get(made(), "/word/data.json").json()
+    for name in ("page.html", "page.js"):
+        text = files("discreet.service").joinpath("static", name).read_text(encoding="utf-8")
+        assert not re.search(r"the paper|upload|unproven", text, re.IGNORECASE)
 
 
 def test_a_long_body_is_shown_in_part() -> None:
