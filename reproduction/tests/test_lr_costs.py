@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import MetricDP
+from discreet.lrgeo.places.region import Region
 from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
 from discreet_reproduction.lrgeo.as_published.coefficients import prepare_global
+from discreet_reproduction.lrgeo.as_published.composite import composite_check
 from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
 from discreet_reproduction.lrgeo.as_published.cost_table import CostTable
 from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
 from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
 from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
 from discreet_reproduction.lrgeo.as_published.lr_omg import lr_omg
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
 from published_cases import batch, detours, grid, sent
 
 SIDE = 12
@@ -170,14 +175,8 @@ def test_an_instance_of_a_region_has_its_distances_and_its_travel_costs() -> Non
 
 
 def test_a_real_region_can_be_reproduced_on() -> None:
-    from discreet import MetricDP, lrgeo
-
-    region = lrgeo.Region.from_grid(3, 3, cell=1, unit="km")
-    places = lrgeo.Instance.from_region(region, targets=[0, 5])
-    made = lrgeo.reproduce(
-        places, MetricDP(1, "km", radius=1), lrgeo.LRGeo(reach=2, r_exp=1.0, r_obf=2.0)
-    )
+    places = Instance.from_region(Region.from_grid(3, 3, cell=1, unit="km"), targets=[0, 5])
+    method = LRGeo(reach=2, r_exp=1.0, r_obf=2.0)
+    made = reproduce(places, MetricDP(1, "km", radius=1), method)
     assert made.guarantee is None
-    assert made.result.everywhere == lrgeo.composite_check(
-        made.result.matrix, places.distances, 1.0
-    )
+    assert made.result.everywhere == composite_check(made.result.matrix, places.distances, 1.0)

@@ -22,8 +22,8 @@ from discreet.service.operations import Metrics, Observed, add_operations
 from discreet.service.routes import (
     answer,
     answers,
+    cacheable_answer,
     invalid,
-    kept,
     no_route,
     read_body,
     refusals,
@@ -58,7 +58,7 @@ def create_app(
     trusted_proxies: Sequence[str] = (),
     stopping: Event | None = None,
 ) -> FastAPI:
-    """Make the application that serves a mechanism.
+    """Create the application that serves a mechanism.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def create_app(
         until it is there.
     region
         The places; ``None`` for a mechanism for every point that was read from a file, which does not hold them: then
-        nothing is told of them.
+        the route of the region is refused.
     on_report
         Called with each report that is handed in. ``None`` takes none: what a client does with its report is its own
         affair.
@@ -141,7 +141,7 @@ def create_app(
 
 
 def _made(mechanism: Published | Awaited) -> Published | None:
-    """Give the mechanism where it is there."""
+    """Return the mechanism, or ``None`` while it is designed and if the design failed."""
     if not isinstance(mechanism, Future):
         return mechanism
     return mechanism.result() if mechanism.done() and not mechanism.exception() else None
@@ -161,12 +161,12 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
     @app.get("/v1/healthz", responses=answers(HealthMessage), summary="Is it well?")
     @app.get("/healthz", include_in_schema=False)
     async def healthz(request: Request) -> Response:
-        found = _made(mechanism)
-        failed = isinstance(mechanism, Future) and mechanism.done() and found is None
+        published = _made(mechanism)
+        failed = isinstance(mechanism, Future) and mechanism.done() and published is None
         status: Literal["ready", "failed", "designing"] = (
-            "ready" if found else "failed" if failed else "designing"
+            "ready" if published else "failed" if failed else "designing"
         )
-        digest = found.digest if found else None
+        digest = published.digest if published else None
         health = HealthMessage(protocol=PROTOCOL, status=status, mechanism=digest)
         return answer(request, health, status=503 if failed else 200)
 
@@ -185,7 +185,7 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
             media,
             lambda: RegionMessage(protocol=PROTOCOL, region=region.to_dict()),
         )
-        return kept(request, body, media, region.digest)
+        return cacheable_answer(request, body, media, region.digest)
 
     @app.get(
         "/v1/mechanism",
@@ -193,18 +193,18 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
         summary="The mechanism, whole: the same for everybody, wherever they are.",
     )
     async def get_mechanism(request: Request) -> Response:
-        found, media = _made(mechanism), accepted(request.headers.get("accept", ""))
-        if found is None:
+        published, media = _made(mechanism), accepted(request.headers.get("accept", ""))
+        if published is None:
             return refuse(503, "not-ready", "the mechanism is being designed; ask again later")
         body = await run_in_threadpool(
             written,
             "mechanism",
             media,
             lambda: MechanismMessage(
-                protocol=PROTOCOL, digest=found.digest, mechanism=found.to_dict()
+                protocol=PROTOCOL, digest=published.digest, mechanism=published.to_dict()
             ),
         )
-        return kept(request, body, media, found.digest)
+        return cacheable_answer(request, body, media, published.digest)
 
 
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:

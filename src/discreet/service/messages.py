@@ -1,7 +1,7 @@
 """The messages of the service as pydantic models: strict, bounded, shown by OpenAPI, and silent about input.
 
-:meth:`Message.read` is the only way in from the wire. What it refuses it names by the field and by what is allowed; no
-refusal repeats a value or a key that came. The client without I/O reads the messages of the sound mode without
+:meth:`Message.read` is the only entry from the wire. A refusal names the field and the allowed values, and repeats no
+value and no key of the input. The client without I/O reads the messages of the sound mode without
 pydantic, by :mod:`discreet.lrgeo.messages`; a test holds the two readers to one catalogue.
 """
 
@@ -86,7 +86,7 @@ class Message(BaseModel):
 
     @classmethod
     def title(cls) -> str:
-        """Name the message as people do: ``report`` for :class:`ReportMessage`."""
+        """Return the name of the message in refusals: ``report`` for :class:`ReportMessage`."""
         return cls.__name__.removesuffix("Message").lower()
 
     def write(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Message(BaseModel):
 
     @classmethod
     def _refused(cls, error: ValidationError) -> InvalidProblemError:
-        """Say the first thing that is wrong, by a field of ours: a place within it may hold a key that came."""
+        """Return the first error, by the name of a field: a path within a field may contain a key of the input."""
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = str(first["loc"][0]) if first["loc"] else cls.title()
         expected = first["msg"].removeprefix("Input should be ")
@@ -103,7 +103,7 @@ class Message(BaseModel):
 
 
 class HealthMessage(Message):
-    """What the server can do at the moment: ``mechanism`` is the digest of what it publishes, once it is ready."""
+    """What the server can do at the moment: ``mechanism`` is the digest of the published mechanism."""
 
     status: Literal["designing", "ready", "failed"]
     mechanism: Digest | None
@@ -125,7 +125,7 @@ class MechanismMessage(Message):
 class ReportMessage(Message):
     """A report, as it is handed in: the place that was drawn, never the place where the user is.
 
-    ``mechanism`` is the digest of what it was drawn from, ``epoch`` the number of the public epoch.
+    ``mechanism`` is the digest of the mechanism that drew it, ``epoch`` the number of the public epoch.
     """
 
     mechanism: Digest

@@ -48,10 +48,10 @@ _SHOWN_HEADERS = re.compile(
 )
 """Headers whose values are shown; none of them authenticates a user."""
 
-_MOST = 1000
+_MAX_BODY_BYTES = 1000
 """Bytes of a body."""
 
-_SHOWN = 4096
+_MAX_SHOWN_BYTES = 4096
 """Bytes of a body that is shown."""
 
 
@@ -89,9 +89,9 @@ class RequestLog(httpx.BaseTransport):
 
 def _dump(body: bytes) -> list[str]:
     """Write the bytes of a body, sixteen a line, and how many are left out."""
-    shown = body[:_SHOWN]
+    shown = body[:_MAX_SHOWN_BYTES]
     lines = [shown[at : at + 16].hex(" ") for at in range(0, len(shown), 16)]
-    return lines + [f"... and {len(body) - _SHOWN} more"] * (len(body) > _SHOWN)
+    return lines + [f"... and {len(body) - _MAX_SHOWN_BYTES} more"] * (len(body) > _MAX_SHOWN_BYTES)
 
 
 @final
@@ -152,10 +152,10 @@ class Page:
 
         why = refused(scope, self._host, self.token)
         if why is not None:
-            status, media, body = _said(*why)
+            status, media, body = _plain_answer(*why)
         else:
-            given = await _body(receive)
-            status, media, body = await run_in_threadpool(self._answer, scope, given)
+            request_body = await _body(receive)
+            status, media, body = await run_in_threadpool(self._answer, scope, request_body)
         about = ((b"content-type", media.encode()), (b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": [*about, *HEADERS]})
         await send({"type": "http.response.body", "body": body})
@@ -167,9 +167,9 @@ class Page:
                 path, media = _FILES[name]
                 return 200, media, files("discreet.service").joinpath("static", path).read_bytes()
             made = {"data.json": self._data, "mechanism.json": self._mechanism}.get(name)
-            return _said(404, "no such path") if made is None else (200, JSON, made())
+            return _plain_answer(404, "no such path") if made is None else (200, JSON, made())
         if body is None:
-            return _said(413, f"a body may have {_MOST} bytes")
+            return _plain_answer(413, f"a body may have {_MAX_BODY_BYTES} bytes")
         try:
             if name == "take":
                 return 200, JSON, self._take()
@@ -178,8 +178,8 @@ class Page:
         except BudgetError as error:
             return 200, JSON, _json({"refused": f"{str(error).capitalize()}."})
         except DiscreetError as error:
-            return _said(400, str(error))
-        return _said(404, "no such path")
+            return _plain_answer(400, str(error))
+        return _plain_answer(404, "no such path")
 
     def _mechanism(self) -> bytes:
         return _json(self._client.mechanism.to_dict())
@@ -236,7 +236,7 @@ class Page:
 
 
 def _promise(mechanism: Mechanism | PublishedPoints) -> str:
-    """Say what holds, for a person who looks at a map."""
+    """Return the guarantee as sentences for the page."""
     points = "A point counts as the place nearest to it."
     if isinstance(mechanism, PublishedPoints):
         points = (
@@ -250,20 +250,22 @@ def _promise(mechanism: Mechanism | PublishedPoints) -> str:
 def _report(data: object) -> tuple[float, float]:
     pair = data.get("report") if isinstance(data, dict) and len(data) == 1 else None
     numbers = pair if isinstance(pair, list) and len(pair) == 2 else [None]
-    kept = [float(x) for x in numbers if isinstance(x, int | float) and not isinstance(x, bool)]
-    if len(kept) != 2:
+    coordinates = [
+        float(x) for x in numbers if isinstance(x, int | float) and not isinstance(x, bool)
+    ]
+    if len(coordinates) != 2:
         raise InvalidProblemError("report", "two numbers", "something else")
-    return kept[0], kept[1]
+    return coordinates[0], coordinates[1]
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Read a body, or nothing where it is too long."""
+    """Read a body; return ``None`` if it is too long."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > _MOST:
+        if len(body) > _MAX_BODY_BYTES:
             return None
     return body
 
@@ -272,5 +274,5 @@ def _json(data: object) -> bytes:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _said(status: int, text: str) -> tuple[int, str, bytes]:
+def _plain_answer(status: int, text: str) -> tuple[int, str, bytes]:
     return status, "text/plain; charset=utf-8", f"{text}\n".encode()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordedApplication", "TrafficRecorder", "Visited", "record"]
 
 _HOPS = {b"host", b"content-length"}
-_NOW = 1_800_000_000.0
+_CLOCK_SECONDS = 1_800_000_000.0
 
 
 @final
@@ -112,7 +112,11 @@ class Visited:
             files = Path(folder)
             # The connections are the server's, which others use too: it is not closed here.
             client = Client(
-                self.server, state=files / "state", cache=files, scope="places", now=lambda: _NOW
+                self.server,
+                state=files / "state",
+                cache=files,
+                scope="places",
+                now=lambda: _CLOCK_SECONDS,
             )
             return client.locate(self.point, bits=bits).report
 
@@ -121,11 +125,15 @@ class Visited:
         with tempfile.TemporaryDirectory() as folder:
             files = Path(folder)
             client = Client(
-                self.server, state=files / "state", cache=files, scope="places", now=lambda: _NOW
+                self.server,
+                state=files / "state",
+                cache=files,
+                scope="places",
+                now=lambda: _CLOCK_SECONDS,
             )
             prepared, clock = client.prepared(), Epochs()
             return [
-                locate(prepared, State(), self.point, _NOW, epochs=clock, bits=bits)[0]
+                locate(prepared, State(), self.point, _CLOCK_SECONDS, epochs=clock, bits=bits)[0]
                 for _ in range(size)
             ]
 
@@ -151,7 +159,7 @@ class RecordedApplication:
         self._server.close()
 
     def user(self, place: int) -> Visited:
-        """Give a user who is at a place; users share connections, and are not recorded apart."""
+        """Return a user at a place; users share connections, and are not recorded apart."""
         return Visited(self._server, self._region.where(place))
 
     def fetched(self) -> Mechanism | PublishedPoints:
@@ -159,7 +167,11 @@ class RecordedApplication:
         with tempfile.TemporaryDirectory() as folder:
             files = Path(folder)
             client = Client(
-                self._server, state=files / "state", cache=files, scope="places", now=lambda: _NOW
+                self._server,
+                state=files / "state",
+                cache=files,
+                scope="places",
+                now=lambda: _CLOCK_SECONDS,
             )
             return client.mechanism
 
