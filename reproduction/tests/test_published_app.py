@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
-import logging
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,22 +22,13 @@ from discreet_reproduction.lrgeo.service.published import (
     PaperServer,
     create_published_app,
 )
-from meta.canary import SENTINEL
 from published_serving import PARAMETERS, closed, paper_app, paper_server
+from service.message_laws import bodies
 from service.running import ask, mechanism, region
+from service.test_app import refused
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-
-def refused(answer: httpx.Response, status: int, error: str) -> str:
-    """Check that an answer is a refusal of a kind, and read it."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == JSON
-    said = read_message("refusal", answer.json())
-    assert said["error"] == error
-    message: str = said["message"]
-    return message
 
 
 def no_upload() -> dict[str, Any]:
@@ -93,70 +81,15 @@ def test_an_upload_that_makes_no_sense_is_refused_by_its_field(
     assert f"{field}: expected" in said or f"expected {field} as" in said
 
 
-def test_an_old_protocol_is_refused_in_words() -> None:
-    app = paper_app()
-    old = refused(ask(app, "POST", "/v1/jobs", json=no_upload() | {"protocol": 0}), 400, "protocol")
-    assert "version 0, an older one" in old
-    header = ask(app, "GET", "/v1/mechanism", headers={"discreet-protocol": "0"})
-    refused(header, 400, "protocol")
-
-
-def test_other_media_types_and_huge_bodies_are_refused() -> None:
-    app = paper_app(Limits(body=1000))
-    headers = {"content-type": "text/plain"}
-    refused(ask(app, "POST", "/v1/jobs", content=b"x", headers=headers), 415, "media-type")
-    refused(ask(app, "POST", "/v1/jobs", content=b"x"), 415, "media-type")
-    refused(ask(app, "POST", "/v1/jobs", content=b"x" * 1001), 413, "too-large")
-
-
 def test_as_many_jobs_wait_as_may() -> None:
     with closed(paper_app(jobs=1, batch=1)) as app:
         assert ask(app, "POST", "/v1/jobs", json=no_upload()).status_code == 202
         refused(ask(app, "POST", "/v1/jobs", json=no_upload()), 429, "too-many")
 
 
-@pytest.mark.parametrize("status", [422, 500])
-def test_no_body_is_ever_logged(
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    status: int,
-) -> None:
-    """Neither of a request that is refused nor of one on which the server breaks."""
-    caplog.set_level(logging.DEBUG)
-    app = paper_app()
-    if status == 500:
-        monkeypatch.setattr(PaperServer, "costs", _break)
-    body = {"protocol": 1, "center": 3, "radius": float(SENTINEL if status == 422 else 81726.3549)}
-    planted = "817263549" if status == 422 else "81726.3549"
-    answer = ask(app, "POST", "/v1/cost-table", json=body)
-    assert answer.status_code == status
-    out, err = capsys.readouterr()
-    assert planted not in caplog.text + out + err + answer.text
-    assert (status == 500) == ("ArithmeticError at " in caplog.text)
-
-
-def _break(_: PaperServer, request: DiscMessage) -> CostTableMessage:
-    raise ArithmeticError(request.radius)
-
-
-BODIES = st.one_of(
-    st.binary(max_size=300),
-    st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
-        ),
-        max_leaves=12,
-    ).map(lambda data: json.dumps(data).encode()),
-    st.dictionaries(
-        st.sampled_from(
-            ["protocol", "between", "away", "cost", "columns", "center", "radius", "x"]
-        ),
-        st.sampled_from(
-            [0, 1, 2.5, None, [], [[]], [[0.0]], [0], [[0, 1], [1, 0]], "1", {}, -1, 1e300]
-        ),
-    ).map(lambda data: json.dumps(data).encode()),
+BODIES = bodies(
+    ["protocol", "between", "away", "cost", "columns", "center", "radius", "x"],
+    [0, 1, 2.5, None, [], [[]], [[0.0]], [0], [[0, 1], [1, 0]], "1", {}, -1, 1e300],
 )
 
 

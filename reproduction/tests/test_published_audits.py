@@ -79,20 +79,9 @@ def test_the_chain_as_published_is_refused_exactly(relation: Any) -> None:
     assert found.lower > 2.5
 
 
-@pytest.mark.parametrize(
-    ("target", "method", "claim"),
-    [
-        ("hierarchy", "m-c-ch", {"epsilon": 1}),
-        ("kanonymity", "doka_greedy", {"k": 3}),
-        ("lrgeo", "frozen-scales", {"epsilon": 1}),
-        ("lrgeo", "lr-geo", {"epsilon": 1}),
-        ("metricdp", "as-published", {"epsilon": 1}),
-        ("metricdp", "as-released", {"epsilon": 1}),
-        ("submodular", "algorithm-2", {"epsilon": 1}),
-    ],
-)
-def test_false_claims_are_refused_by_name(target: str, method: str, claim: dict[str, Any]) -> None:
-    assert audit(target, method=method, **claim).rejected
+def test_a_published_method_is_audited_by_its_name() -> None:
+    assert audit("kanonymity", method="doka_greedy", k=3).rejected
+    assert audit("lrgeo", method="frozen-scales", epsilon=1).rejected
 
 
 @pytest.mark.parametrize("claim", [{"rho": "1"}, {"epsilon": "1e-4"}])

@@ -11,7 +11,7 @@ MUTANTS = (
         find='field = str(first["loc"][0]) if first["loc"] else cls.title()',
         replace='field = ".".join(map(str, first["loc"])) or cls.title()',
         breaks="a key that came from the wire is repeated",
-        tests=("tests/service/test_messages.py::test_no_refusal_repeats_a_value_or_a_key",),
+        tests=("tests/service/test_messages.py::test_every_message_keeps_every_law",),
     ),
     Mutant(
         "messages are read leniently",

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.service.messages import Message
 from meta.canary import SENTINEL, leaks
 
-__all__ = ["LAWS", "Law"]
+__all__ = ["LAWS", "Law", "bodies"]
 
 Law = Callable[[type[Message], dict[str, Any]], None]
 """From a kind of message and a valid one, as plain data, to a failure or nothing."""
@@ -84,3 +85,18 @@ LAWS: tuple[Law, ...] = (
     every_field_refuses_other_types_by_its_name,
     no_refusal_repeats_a_value_or_a_key,
 )
+
+
+def bodies(names: list[str], values: list[Any]) -> st.SearchStrategy[bytes]:
+    """Bodies of requests: bytes, any JSON, and objects with some of the names of fields."""
+    leaves = st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5)
+    plain = st.recursive(
+        leaves,
+        lambda inner: (
+            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+        ),
+        max_leaves=12,
+    )
+    fields = st.dictionaries(st.sampled_from(names), st.sampled_from(values))
+    written = (plain | fields).map(lambda data: json.dumps(data).encode())
+    return st.binary(max_size=300) | written

@@ -23,6 +23,7 @@ from discreet.service.messages import ReportMessage
 from discreet.service.wire import JSON, MSGPACK, decode, encode
 from discreet.web import Limits
 from meta.canary import SENTINEL
+from service.message_laws import bodies
 from service.running import ask, mechanism, region, sound_app
 
 if TYPE_CHECKING:
@@ -176,19 +177,9 @@ def test_no_body_is_ever_logged(
     assert (status == 500) == ("ArithmeticError at " in caplog.text)
 
 
-BODIES = st.one_of(
-    st.binary(max_size=300),
-    st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
-        ),
-        max_leaves=12,
-    ).map(lambda data: json.dumps(data).encode()),
-    st.dictionaries(
-        st.sampled_from(["protocol", "mechanism", "epoch", "place", "x"]),
-        st.sampled_from([0, 1, 2.5, None, [], [0], "1", "0" * 64, {}, -1, 1e300]),
-    ).map(lambda data: json.dumps(data).encode()),
+BODIES = bodies(
+    ["protocol", "mechanism", "epoch", "place", "x"],
+    [0, 1, 2.5, None, [], [0], "1", "0" * 64, {}, -1, 1e300],
 )
 
 

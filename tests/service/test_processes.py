@@ -23,7 +23,7 @@ from discreet.lrgeo import Epochs
 from discreet.service import Client
 from discreet.service.asking import Server
 from discreet.web import bind, running, serve
-from service.running import in_thread, paper_app, sound_app
+from service.running import in_thread, sound_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,7 +178,7 @@ class Recorder(threading.Thread):
 
 
 def test_on_the_wire_no_byte_to_the_server_depends_on_the_place(tmp_path: Path) -> None:
-    with in_thread(paper_app()) as url:
+    with in_thread(sound_app(on_report=lambda _: None)) as url:
         recorder = Recorder(url)
         sent = []
         for place in (HERE, THERE):
