@@ -27,22 +27,3 @@ PLACES = {
 @pytest.mark.parametrize("place", sorted(PLACES))
 def test_what_the_library_names_is_here(place: str) -> None:
     assert callable(load(place, "method", "x"))
-
-
-def test_methods_without_a_guarantee_of_each_mechanism_are_here() -> None:
-    elsewhere = {
-        record.name
-        for methods in (COUNTS, TABLES, CHANNELS, CHOICES)
-        for record in methods.values()
-        if record.where.startswith("discreet_reproduction.")
-    }
-    assert elsewhere == {
-        "algorithm-2",
-        "as-published",
-        "as-released",
-        "doka-greedy",
-        "doka-hungarian",
-        "doka-sort-greedy",
-        "m-c-ch",
-        "split-carry-as-published",
-    }

@@ -68,8 +68,6 @@ def test_a_job_is_taken_and_nobody_can_guess_its_name() -> None:
     ("change", "field"),
     [
         ({"columns": [4, 7, 25]}, "columns"),
-        ({"between": [[0.0, 1.0], [2.0, 0.0]]}, "between"),
-        ({"away": [[0.0, 1.0, 9.0], [1.0, 0.0, 2.0]]}, "away"),
         ({"cost": [[0.0, 1.0, -2.0], [1.0, 0.0, 2.0]]}, "cost"),
         ({"place": 3}, "upload"),
     ],

@@ -17,7 +17,7 @@ HERE, THERE = (41.8934, 12.4851), (41.9041, 12.5012)
 
 def test_the_published_protocol_gives_a_place_and_no_guarantee() -> None:
     seen: list[bytes] = []
-    with closed(paper_app(job_seconds=300)) as app:
+    with closed(paper_app()) as app:
         client = PaperClient(quick(app, seen=seen, patience=5), patience=300)
         found = client.report(HERE)
     assert isinstance(found, Unproven)

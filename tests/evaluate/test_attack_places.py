@@ -15,7 +15,7 @@ from discreet.evaluate.attack.location import (
     count_guesses,
     distinct_sessions,
 )
-from discreet.evaluate.attack.location_reports import attack_repeats, score_tiles
+from discreet.evaluate.attack.location_reports import attack_repeats
 from discreet.lrgeo.places.region import Region
 
 REGION = Region.from_grid(5, 5, cell=1, unit="km")
@@ -77,16 +77,6 @@ def test_repeats_within_an_epoch_are_one_report_and_fresh_ones_are_many() -> Non
     watched = [stay(place, 10) for place in PLACES * 10]
     found = attack_repeats(watched, laws, REGION.space, tight, PRIOR, allowed=1, label="asks")
     assert found.kept is False
-
-
-def test_tiles_are_scored_and_limit_nothing_only_where_they_are_disclosed() -> None:
-    tiles = np.arange(25) // 5
-    told = score_tiles(tiles, PRIOR, disclosed=True)
-    assert told.attacker.value == pytest.approx(0.2)
-    assert told.kept is None
-    assert score_tiles(tiles, PRIOR, disclosed=False).kept is False
-    with pytest.raises(InvalidProblemError, match="tiles"):
-        score_tiles(tiles[:3], PRIOR, disclosed=True)
 
 
 def test_one_session_is_no_experiment() -> None:

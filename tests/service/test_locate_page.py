@@ -22,7 +22,7 @@ from discreet.lrgeo import Client as Plain
 from discreet.lrgeo import Epochs, State
 from discreet.lrgeo.epochs import keep, reserve
 from discreet.service import Client
-from discreet.service.page import Page, RequestLog, _dump, _promise
+from discreet.service.page import Page, RequestLog, _promise
 from service.running import ask, in_thread, mechanism, quick, region, sound_app
 
 if TYPE_CHECKING:
@@ -290,12 +290,6 @@ def test_the_protocol_of_the_paper_is_not_on_the_page(made: Callable[..., Page])
     for name in ("page.html", "page.js"):
         text = files("discreet.service").joinpath("static", name).read_text(encoding="utf-8")
         assert not re.search(r"the paper|upload|unproven", text, re.IGNORECASE)
-
-
-def test_a_long_body_is_shown_in_part() -> None:
-    assert _dump(b"") == []
-    assert _dump(bytes(range(18))) == [bytes(range(16)).hex(" "), "10 11"]
-    assert _dump(bytes(5000))[-1] == "... and 904 more"
 
 
 def test_a_promise_is_never_printed_smaller_than_it_is() -> None:

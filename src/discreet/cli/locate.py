@@ -175,6 +175,7 @@ def locate(
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import Client
     from discreet.service.asking import Server
+    from discreet.service.page import RequestLog
 
     if page:
         if place or pin:
@@ -189,7 +190,7 @@ def locate(
     _check_seconds(wait, refresh)
     accepts = _accepted(max_epsilon)
     epochs = Epochs(epoch, per_day=per_day, for_life=for_life)
-    recorder = _recorder() if page else None
+    recorder = RequestLog() if page else None
     location_server = Server(server, patience=wait, allow_plain=plain_http, transport=recorder)
     with Client(
         location_server,
@@ -249,12 +250,6 @@ def _taken(client: Client) -> str:
         f"the server chose epsilon: {printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing "
         "weaker is taken from it, and --max-epsilon says what you accept"
     )
-
-
-def _recorder() -> RequestLog:
-    from discreet.service.page import RequestLog
-
-    return RequestLog()
 
 
 def _show(

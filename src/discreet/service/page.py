@@ -51,9 +51,6 @@ _SHOWN_HEADERS = re.compile(
 _MAX_BODY_BYTES = 1000
 """Bytes of a body."""
 
-_MAX_SHOWN_BYTES = 4096
-"""Bytes of a body that is shown."""
-
 
 @final
 class RequestLog(httpx.BaseTransport):
@@ -77,21 +74,13 @@ class RequestLog(httpx.BaseTransport):
         lines = [f"{request.method} {request.url.raw_path.decode('ascii')}"]
         for name, value in request.headers.items():
             lines.append(f"{name}: {value if _SHOWN_HEADERS.fullmatch(name) else '(not kept)'}")
-        body = request.read()
-        lines += [f"({len(body)} bytes of body)", *_dump(body)]
+        lines.append(f"({len(request.read())} bytes of body)")
         self.requests.append("\n".join(lines))
         return self._inner.handle_request(request)
 
     def close(self) -> None:
         """Close the connections."""
         self._inner.close()
-
-
-def _dump(body: bytes) -> list[str]:
-    """Write the bytes of a body, sixteen a line, and how many are left out."""
-    shown = body[:_MAX_SHOWN_BYTES]
-    lines = [shown[at : at + 16].hex(" ") for at in range(0, len(shown), 16)]
-    return lines + [f"... and {len(body) - _MAX_SHOWN_BYTES} more"] * (len(body) > _MAX_SHOWN_BYTES)
 
 
 @final

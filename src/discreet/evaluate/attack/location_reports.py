@@ -1,11 +1,8 @@
-r"""Attacks on the reports themselves, the one thing that the guarantee covers; and what a tile would disclose.
+r"""Attack on the reports of a session, the one thing that the guarantee covers.
 
 The attacker multiplies the chances of all reports that were drawn anew. It knows the clock: a report that is repeated
 within an epoch is no new one. What any attacker may reach after n fresh reports follows from the guarantee, see
 :func:`~discreet.evaluate.attack.bayes.success_limit`.
-
-The service has no tiles: its clients fetch the mechanism whole. A client that requested one would disclose it, and the
-best guess would be right with :math:`\sum_t \max_{i \in t} p_i`.
 """
 
 from __future__ import annotations
@@ -14,11 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.bayes import success_limit
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.attack.location import count_guesses
-from discreet.evaluate.intervals import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.location import Session
 
-__all__ = ["attack_repeats", "score_tiles"]
+__all__ = ["attack_repeats"]
 
 
 def attack_repeats(
@@ -80,41 +75,3 @@ def attack_repeats(
 
     limit = success_limit(space, guarantee, prior, reports=allowed)
     return count_guesses(label, sessions, guess, prior, limit=limit, failure=failure)
-
-
-def score_tiles(tiles: ArrayLike, prior: NDArray[np.float64], *, disclosed: bool) -> Finding:
-    """Compute how often a place is guessed by who knows its tile.
-
-    Parameters
-    ----------
-    tiles
-        ``(K,)``: the tile of each place.
-    prior
-        ``(K,)`` probabilities of the places.
-    disclosed
-        Whether the service says that a tile is disclosed. Then the score is stated and limits nothing; otherwise the
-        limit is the best guess without looking.
-
-    Returns
-    -------
-    Finding
-        Computed.
-
-    Raises
-    ------
-    InvalidProblemError
-        For tiles that are not one for each place.
-    """
-    named = np.asarray(tiles)
-    if named.shape != prior.shape:
-        raise InvalidProblemError("tiles", f"{len(prior)} tiles", named.shape)
-    best = sum(float(prior[named == tile].max()) for tile in np.unique(named))
-    return Finding(
-        f"asking for one of {len(np.unique(named))} tiles",
-        "places guessed",
-        Estimate.computed(best),
-        Estimate.computed(float(prior.max())),
-        bound=best,
-        limit=None if disclosed else float(prior.max()),
-        note="tiles are not used; asked for one by one, they are disclosed" if disclosed else "",
-    )

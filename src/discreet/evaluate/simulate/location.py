@@ -17,7 +17,7 @@ from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
 from discreet.evaluate.attack.finding import Attacked
 from discreet.evaluate.attack.location import Session, attack_traffic, distinct_sessions
-from discreet.evaluate.attack.location_reports import attack_repeats, score_tiles
+from discreet.evaluate.attack.location_reports import attack_repeats
 from discreet.evaluate.attack.reports import attack_reports, draw_secrets
 from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.audit.audit import Pair, audit
@@ -125,8 +125,6 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
         watched = [_stay(mechanism, place, epochs, bits) for place in bench.victims * 5]
         label = f"{_REPEATS} asks, {epochs} epoch{'s' * (epochs > 1)}"
         findings.append(bench.attack_repeats(watched, channel, epochs, label))
-    quarters = np.arange(region.K) // (region.K // 4)
-    findings.append(score_tiles(quarters, bench.prior, disclosed=True))
     return bench.attacked(mode, channel, findings, distinct_sessions([*sessions, *own]))
 
 

@@ -142,7 +142,7 @@ def record_published(
     try:
         yield RecordedProtocol(app, region)
     finally:
-        # Ends the process in which programs are solved.
+        # Ends the queue of jobs.
         asyncio.run(_end(app))
 
 

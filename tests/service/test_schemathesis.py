@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.web import Limits
-from discreet_reproduction.lrgeo.service.jobs import JobLimits
-from discreet_reproduction.lrgeo.service.published import create_published_app
-from published_serving import closed, paper_server
-from service.running import in_thread, mechanism, region
+from service.running import in_thread, sound_app
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,15 +34,8 @@ def python_with_schemathesis() -> str:
 
 def test_the_server_does_what_it_says_of_itself(tmp_path: Path) -> None:
     python = python_with_schemathesis()
-    app = create_published_app(
-        mechanism(),
-        region(),
-        paper_server(),
-        limits=Limits(burst=10**6),
-        jobs=JobLimits(jobs=10**6),
-        on_report=lambda _: None,
-    )
-    with closed(app), in_thread(app) as url:
+    app = sound_app(on_report=lambda _: None, limits=Limits(burst=10**6))
+    with in_thread(app) as url:
         command = [python, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"]
         options = [
             "--checks",
