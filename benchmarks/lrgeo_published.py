@@ -20,39 +20,23 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.outcome import versions
-from discreet.lrgeo.as_published.lr_geo import LRGeo
-from discreet.lrgeo.as_published.protocol import reproduce
-from discreet.lrgeo.as_published.released import AsReleased
-from discreet.lrgeo.local.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
+from discreet_reproduction.lrgeo.as_published.released import AsReleased
+from discreet_reproduction.lrgeo.instances import grid
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.as_published.protocol import PublishedRows
-    from discreet.lrgeo.local.composite import RowMethod
+    from discreet_reproduction.lrgeo.as_published.composite import RowMethod
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.protocol import PublishedRows
 
 USERS = 4
 CLAIM = MetricDP(1, "km", radius=1)
 RELEASED = MetricDP(10, "km", radius=1)
 """The only regime in which its clamps leave a solution."""
-
-
-def city(side: int) -> Instance:
-    """Make a grid with detours."""
-    rng = np.random.default_rng(0)
-    count = side * side
-    number = np.arange(count).reshape(side, side)
-    start = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
-    stop = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
-    roads = csr_array((rng.uniform(1.0, 1.6, len(start)), (start, stop)), shape=(count, count))
-    targets = rng.permutation(count)[:20]
-    way = dijkstra(roads, directed=False, indices=targets).T
-    xy = np.stack(np.divmod(np.arange(count), side), axis=1).astype(float)
-    apart = np.sqrt(((xy[:, None] - xy[None]) ** 2).sum(axis=2))
-    return Instance(apart, trip_cost(way), unit="km")
 
 
 def timed(
@@ -78,7 +62,7 @@ def main() -> None:
         f"{'K':>5} {'program s':>10} {'Benders s':>10} {'as released s':>14} {'GV ratio':>9} {'bound':>6}"
     )
     for side in (10, 14, 20, 30, 40):
-        instance = city(side)
+        instance = grid(side, seed=0).instance
         users = [int(u) for u in np.random.default_rng(1).permutation(side * side)[:USERS]]
         whole = LRGeo(3.0, 2.0, 4.0, centered="location")
         seconds, made = timed(instance, whole, users)

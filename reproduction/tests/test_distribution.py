@@ -60,6 +60,8 @@ def test_the_versions_are_one() -> None:
     )
     assert mine["version"] == library["version"]
     assert mine["dependencies"] == [f"discreet[cli]=={library['version']}"]
+    extras = mine["optional-dependencies"]
+    assert extras == {"service": [f"discreet[service]=={library['version']}"]}
 
 
 def test_the_command_is_added_by_an_entry_point() -> None:

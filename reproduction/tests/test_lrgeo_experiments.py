@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError, LimitReachedError
-from discreet.lrgeo.as_published.baselines import PrintedExponential
-from discreet.lrgeo.as_published.lr_omg import LROMG
-from discreet.lrgeo.as_published.protocol import reproduce
-from discreet.lrgeo.methods.frozen_scales import FrozenScales
 from discreet_reproduction.lrgeo import composite, figures, tables
+from discreet_reproduction.lrgeo.as_published.baselines import PrintedExponential
+from discreet_reproduction.lrgeo.as_published.lr_omg import LROMG
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
+from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
 from discreet_reproduction.lrgeo.instances import grid, places
 from discreet_reproduction.lrgeo.theorems import theorems
 from discreet_reproduction.record import Run

@@ -21,7 +21,6 @@ from discreet import CertificateError, InfeasibleError, PureDP, Tree
 from discreet.core.randomness import discrete_laplaces
 from discreet.hierarchy import GroupSizes, release
 from discreet.hierarchy import measure as measuring
-from discreet.hierarchy.as_published.m_c_ch import ChainAsPublished
 from discreet.hierarchy.measure import level_shares, measure, node_scales, truth
 from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.sensitivity import sensitivity
@@ -242,23 +241,6 @@ def test_measurements_of_two_levels_are_private_on_all_neighbors(
     assert len(checked) > 1 or relation == PERSON
     # Two persons' moves may overlap on so few sizes; one's never does.
     assert max(checked) == guarantee.epsilon or (relation == REPLACED and quantity == 2)
-
-
-def test_the_chain_as_published_is_refused() -> None:
-    """All budget at the level of two regions: the loss is twice the claimed one, and that is seen."""
-    epsilon, seen = 2, 0
-    for a, b in sorted(all_neighbors(2, 1, 2, 1, PERSON)):
-        one, other = (table(groups, "public", 2) for groups in (a, b))
-        claimed = PureDP(epsilon, PERSON)
-        true, shares = ChainAsPublished().as_published(one.frame, claimed, level_shares(1, [0, 1]))
-        assert true == PureDP(2 * epsilon, PERSON)
-        scales = node_scales(one.frame, "chain", true, shares)
-        assert scales[1] == Fraction(1, epsilon)
-        with pytest.raises(AssertionError, match="exceed"):
-            audit(one, other, "chain", scales, epsilon)
-        assert sum(loss(*entry) for entry in entries(one, other, "chain", scales)) == 2 * epsilon
-        seen += 1
-    assert seen == 12
 
 
 @pytest.mark.parametrize("kind", ["survival", "direct", "chain"])

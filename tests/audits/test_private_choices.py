@@ -14,12 +14,12 @@ import pytest
 from discreet.core.guarantee import ApproxDP, DPGuarantee, PureDP
 from discreet.core.randomness import RandomBits, exponential_mechanism
 from discreet.submodular import Coverage, GraphicMatroid, PartitionMatroid, UniformMatroid
-from discreet.submodular.as_published.algorithm_4 import Algorithm4
 from discreet.submodular.draws.fractional import sampled_marginals
 from discreet.submodular.draws.growing import LazyThinning
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.methods.algorithm_1 import Algorithm1
 from discreet.submodular.methods.algorithm_3 import Algorithm3
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.badanidiyuru_vondrak import BadanidiyuruVondrak
 from discreet.submodular.methods.bases import BaseContinuousGreedy, MeasuredContinuousGreedy
 from discreet.submodular.methods.gupta import Gupta

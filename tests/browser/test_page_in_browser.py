@@ -24,10 +24,10 @@ from discreet.artefact import save_mechanism
 from discreet.core.guarantee import MetricDP
 from discreet.datasets import made_city
 from discreet.lrgeo import Epochs, Mechanism, Region, design
-from discreet.service import Client, PaperClient, PaperServer, create_app
+from discreet.service import Client, create_app
 from discreet.service.asking import Server
-from discreet.service.page import Page, PaperView, RequestLog
-from service.running import PARAMETERS, closed, in_thread, mechanism, region
+from discreet.service.page import Page, RequestLog
+from service.running import in_thread, mechanism, region
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,10 +149,8 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
             *,
             epochs: Epochs = YEAR,
             keep: str = "s",
-            paper: PaperServer | None = None,
         ) -> Open:
-            app = create_app(made, where, paper=paper)
-            server = Heard(app if paper is None else stack.enter_context(closed(app)))
+            server = Heard(create_app(made, where))
             url = stack.enter_context(in_thread(server))  # type: ignore[arg-type]
             recorder = RequestLog()
             client = stack.enter_context(
@@ -168,13 +166,6 @@ def opening(browser: Browser, tmp_path: Path) -> Iterator[Any]:
                 client, at.removeprefix("http://"),
                 url=url, requests=recorder.requests, region=where,
             )  # fmt: skip
-            if paper is not None:
-                heard = RequestLog()
-                published = PaperClient(Server(url, transport=heard))
-                stack.callback(published.close)
-                page = Page(
-                    client, at.removeprefix("http://"), published=PaperView(published, heard)
-                )
             workspace.app = page
             return Open(browser, page.address, server, workspace)
 
@@ -393,31 +384,6 @@ def test_contrast_is_enough_for_all_text(opening: Any, scheme: str) -> None:
     page.browser.call("Emulation.setEmulatedMedia", features=[])
     assert len(found) > 30
     assert found[0][0] >= 4.5, found[0]
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_paper_s_protocol_shows_its_bytes_and_says_that_they_tell_the_place(
-    opening: Any, width: str
-) -> None:
-    """Beside the sound one, where it was asked for; then what the server got is shown byte by byte."""
-    plain = opening(mechanism(), region())
-    plain.show()
-    assert plain.browser.evaluate("document.querySelector('#paper').hidden")
-    page = opening(mechanism(), region(), keep="p", paper=PaperServer(region(), PARAMETERS))
-    page.show(width)
-    page.click("#map", 0.3, 0.6)
-    page.click("#try")
-    page.until("document.querySelector('#unproven').textContent.startsWith('Not proven')")
-    assert "function of the place" in page.text("#unproven")
-    uploads = [body for _, path, body in page.server.requests if path == "/v1/jobs"]
-    hexed = " ".join(page.text("#uploaded").split())
-    assert len(uploads) == 1
-    assert uploads[0][:512].hex(" ") in hexed
-    assert f"({len(uploads[0])} bytes of body)" in hexed
-    assert page.text("#in-all") == "0 per km"
-    assert page.browser.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width][0]
-    assert page.complaints() == []
-    page.picture(f"locate-paper-{width}")
 
 
 def test_two_real_processes_and_a_browser(browser: Browser, tmp_path: Path) -> None:

@@ -166,7 +166,6 @@ def test_what_cannot_be_attacked_so_is_refused(
             "membership, 5 releases",
         ),
         (("hierarchy", "--epsilon", "1", "--method", "m-h-dp"), "average of 16 releases"),
-        (("hierarchy", "--epsilon", "1", "--method", "m-c-ch"), "membership"),
         (("kanonymity", "-k", "5"), "certain from both"),
     ],
 )

@@ -15,25 +15,6 @@ def attacked(capsys: pytest.CaptureFixture[str], mode: str) -> tuple[int, dict[s
 
 
 @pytest.mark.slow
-def test_the_published_mode_is_broken_by_what_it_uploads(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    status, data = attacked(capsys, "published")
-    assert status == 1
-    assert data["kept"] is False
-    found = {one["attack"]: one for one in data["findings"]}
-    for name in (
-        "bytes of the traffic, compared with one's own",
-        "uploads, all places tried",
-        "uploads, rounded, sorted, without columns",
-    ):
-        assert found[name]["attacker"]["value"] == 1.0
-        assert found[name]["kept"] is False
-    assert found["discs asked for, 10"]["error"] is True
-    assert found["targets from the cost table"]["attacker"]["value"] < 1e-9
-
-
-@pytest.mark.slow
 def test_the_sound_mode_sends_the_same_bytes_from_everywhere(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

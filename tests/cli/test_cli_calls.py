@@ -176,8 +176,8 @@ SAME: dict[str, tuple[list[str], Callable[[], Any]]] = {
         lambda: dc.risk(pl.read_csv("people.csv", infer_schema=False), ["age", "sex"]),
     ),
     "audit, exact": (
-        ["audit", "hierarchy", "--method", "m-c-ch", "--epsilon", "1"],
-        lambda: dc.audit("hierarchy", method="m-c-ch", epsilon=1),
+        ["audit", "hierarchy", "--method", "m-c-dp", "--epsilon", "1"],
+        lambda: dc.audit("hierarchy", method="m-c-dp", epsilon=1),
     ),
     "audit, k": (
         ["audit", "kanonymity", "--method", "mondrian", "-k", "2"],

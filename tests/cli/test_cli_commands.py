@@ -17,7 +17,7 @@ from discreet.cli.commands import OWN, command_named
 
 SENTENCE = (
     "discreet: reproduce: expected an installed distribution that adds it "
-    "(pip install discreet-reproduction), got none\n"
+    "(pip install ./reproduction), got none\n"
 )
 
 
@@ -72,7 +72,7 @@ def test_without_its_distribution_a_command_says_how_to_install_it(
         assert (said.status, said.out, said.err) == (2, "", SENTENCE)
     error = json.loads(say(capsys, "reproduce", "--json").err)["error"]
     assert (error["status"], error["argument"]) == (2, "reproduce")
-    assert "Not installed: pip install discreet-reproduction." in " ".join(
+    assert "Not installed: pip install ./reproduction." in " ".join(
         say(capsys, "--help").out.split()
     )
 

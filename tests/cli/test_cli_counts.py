@@ -170,6 +170,7 @@ def test_sorted_sizes_can_not_be_kept(ask: Callable[..., Said], files: Path) -> 
 def test_a_method_without_a_guarantee_is_asked_for_twice(
     ask: Callable[..., Said], files: Path
 ) -> None:
+    pytest.importorskip("discreet_reproduction", reason="it has the only such method of counts")
     (files / "even.csv").write_text("state,size\nGA,1\nGA,3\nNY,0\n", encoding="utf-8")
     said = ask(f"{EVEN} --method m-c-ch")
     assert said.status == 2

@@ -24,8 +24,8 @@ from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.sensitivity import sensitivity
 from discreet.metricdp.verify import verify_channel
 
-COUNTS = sorted(METHODS)
-assert len(COUNTS) == 23
+COUNTS = sorted(METHODS.proven)
+assert len(COUNTS) == 22
 
 
 def halved(*given: Any, **named: Any) -> Fraction:
@@ -37,17 +37,15 @@ def halved(*given: Any, **named: Any) -> Fraction:
 
 @pytest.mark.parametrize("relation", ["add-remove-person", "replace-person"])
 @pytest.mark.parametrize("method", COUNTS)
-def test_every_method_of_counts_but_one_keeps_its_claim_exactly(method: str, relation: Any) -> None:
+def test_every_method_of_counts_with_a_guarantee_keeps_its_claim_exactly(
+    method: str, relation: Any
+) -> None:
     found = audit_counts(AuditRequest(method, epsilon="2", neighbors=relation))
     assert found.strength == "exact"
-    if method == "m-c-ch":
-        assert found.rejected
-        assert found.lower > 2.5
-    else:
-        assert not found.rejected
-        assert found.delta is not None
-        assert found.delta < 2e-3
-        assert found.lower > 0.9 or relation == "replace-person"
+    assert not found.rejected
+    assert found.delta is not None
+    assert found.delta < 2e-3
+    assert found.lower > 0.9 or relation == "replace-person"
 
 
 @pytest.mark.parametrize("method", ["m-c-dp", "top-down-a", "hay-sorted", "m-c-ch-calibrated"])
@@ -66,13 +64,6 @@ def test_samples_do_not_refuse_true_claims(method: str) -> None:
     found = audit_counts(AuditRequest(method, epsilon="1", strength="sampled", samples=6_000))
     assert not found.rejected
     assert found.lower >= 0
-
-
-def test_the_chain_as_published_is_refused_by_its_counts_alone() -> None:
-    found = audit_counts(AuditRequest("m-c-ch", epsilon="1", strength="sampled", samples=100_000))
-    assert found.rejected
-    assert found.runs <= 25_000
-    assert "40 regions" in found.pair
 
 
 def test_gaussian_noise_is_sampled() -> None:
@@ -129,13 +120,6 @@ def test_private_choices_keep_their_claim(method: str, relation: Any) -> None:
     assert found.lower > 0
 
 
-@pytest.mark.parametrize("strength", ["exact", "sampled"])
-def test_algorithm_2_is_refused(strength: str) -> None:
-    found = audit_choices(AuditRequest("algorithm-2", epsilon="1", strength=strength))
-    assert found.rejected
-    assert found.runs <= 20_000
-
-
 def test_a_choice_without_noise_is_refused_without_bound() -> None:
     found = audit_choices(AuditRequest("lazy-greedy", epsilon="5"))
     assert found.rejected
@@ -168,11 +152,6 @@ def test_a_designed_channel_keeps_its_claim(strength: str | None) -> None:
     found = audit_designs(AuditRequest("exponential", epsilon="1", strength=strength))
     assert not found.rejected
     assert 0.2 < found.lower <= 1
-
-
-@pytest.mark.parametrize("method", ["as-published", "as-released"])
-def test_floats_as_published_are_refused(method: str) -> None:
-    assert audit_designs(AuditRequest(method, epsilon="1")).rejected
 
 
 def leaky() -> tuple[Channel, MetricSpace, MetricDP]:
@@ -228,13 +207,6 @@ def test_channels_without_pairs_are_refused() -> None:
 # Places.
 
 
-@pytest.mark.parametrize("strength", ["exact", "sampled"])
-def test_lr_geo_as_published_is_refused_across_users(strength: str) -> None:
-    found = audit_places(AuditRequest("lr-geo", epsilon="1", strength=strength, samples=100_000))
-    assert found.rejected
-    assert "users at places" in found.pair
-
-
 @pytest.mark.parametrize("strength", [None, "exact", "sampled"])
 def test_the_designed_mechanism_of_a_region_is_not(strength: str | None) -> None:
     found = audit_places(AuditRequest("design", epsilon="1", strength=strength))
@@ -249,13 +221,6 @@ def test_tables_of_methods_are_counted() -> None:
     found = audit_tables(AuditRequest("mondrian", k=3))
     assert (found.rejected, found.parameter, found.runs) == (False, "k", 20)
     assert found.lower >= 3
-
-
-@pytest.mark.parametrize("method", ["doka-greedy", "doka-sort-greedy"])
-def test_matchings_as_published_are_refused(method: str) -> None:
-    found = audit_tables(AuditRequest(method, k=3))
-    assert found.rejected
-    assert found.lower < 3
 
 
 def test_a_method_that_leaves_a_row_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,8 +252,9 @@ def test_a_method_that_leaves_a_row_alone_is_refused(monkeypatch: pytest.MonkeyP
         (audit_counts, AuditRequest("m-c-dp", rho="1", strength="exact"), "strength"),
         (audit_counts, AuditRequest("m_c_dq", epsilon="1"), "method"),
         (audit_choices, AuditRequest("algorithm-5", epsilon="1"), "method"),
-        (audit_choices, AuditRequest("algorithm-2", rho="1"), "epsilon"),
-        (audit_choices, AuditRequest("algorithm-2", epsilon="1e-4"), "epsilon"),
+        (audit_choices, AuditRequest("algorithm-2", epsilon="1"), "method"),
+        (audit_designs, AuditRequest("as-released", epsilon="1"), "method"),
+        (audit_tables, AuditRequest("doka-greedy", k=2), "method"),
         (audit_designs, AuditRequest("kernel", epsilon="1", rho="1"), "rho"),
         (audit_designs, AuditRequest("kernel"), "epsilon"),
         (audit_designs, AuditRequest("colonel", epsilon="1"), "method"),

@@ -17,8 +17,7 @@ from discreet.core.errors import (
 from discreet.core.guarantee import KAnonymity
 from discreet.core.progress import Progress
 from discreet.core.randomness import SeededBits
-from discreet.kanonymity import Categorical, Numeric, Taxonomy, reproduce
-from discreet.kanonymity.as_published.split_carry import PublishedSplitCarry
+from discreet.kanonymity import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.candidate import CandidateClasses, SearchInterrupted, SearchLimits
 from discreet.kanonymity.cells import shuffled
 from discreet.kanonymity.methods.full_domain import FullDomain
@@ -213,13 +212,7 @@ def test_a_method_that_leaves_a_small_class_is_never_believed() -> None:
 
 def test_what_has_no_guarantee_is_not_a_method_of_the_search() -> None:
     with pytest.raises(InvalidProblemError, match="which has none: "):
-        search(fars(), 3, method=PublishedSplitCarry())  # type: ignore[arg-type]
-    with pytest.raises(InvalidProblemError, match="which has none: "):
         search(fars(), 3, method="split-carry-as-published")
-    with pytest.raises(InvalidProblemError, match="expected one of doka-greedy, .*'mondrian'"):
-        reproduce(fars(), 3, "mondrian")
-    assert reproduce(fars(), 3, "split-carry-as-published").guarantee is None
-    assert reproduce(fars(), 3, PublishedSplitCarry()).guarantee is None
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity import bound
-from discreet.kanonymity.as_published.doka import DokaGreedy, DokaHungarian, DokaSortGreedy
-from discreet.kanonymity.as_published.split_carry import reproduce
 from discreet.kanonymity.bound import embed, nearest_bound
 from discreet.kanonymity.candidate import SearchLimits, audit
-from discreet.kanonymity.methods import METHODS, UNPROVEN, full_domain
+from discreet.kanonymity.methods import METHODS, full_domain
 from discreet.kanonymity.methods.full_domain import FullDomain, levels_of
 from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.kanonymity.methods.subsets import SubsetProgram
@@ -145,45 +143,6 @@ def test_full_domain_recoding_needs_a_lattice_that_can_be_searched(
         FullDomain(suppress=1)
 
 
-@pytest.mark.parametrize("method", [DokaGreedy(), DokaSortGreedy(), DokaHungarian()], ids=repr)
-@pytest.mark.parametrize("k", [1, 2, 3, 6])
-def test_freeform_cells_cover_k_rows_and_are_not_k_anonymous(method: Any, k: int) -> None:
-    for problem in (fars(), mixed(20, 3, missing=True)):
-        found = reproduce(problem, k, method)
-        assert "not k-anonymity" in found.reason
-        assert found.result.fewest_matches(problem) >= k
-        # Two rows that are each other's partners look alike.
-        assert found.result.smallest_class < k or k <= 2
-
-
-def test_freeform_generalization_may_lose_less_than_any_k_anonymous_table() -> None:
-    """It is another model, so that such a comparison says nothing about algorithms."""
-    problem = numeric(np.arange(5.0)[:, None])
-    optimum = SubsetProgram().solve(problem, 2, SearchLimits())
-    assert problem.loss_of(optimum.labels) == 2
-    assert reproduce(problem, 2, DokaHungarian()).result.loss == 1.5
-
-
-def test_the_first_round_by_the_best_assignment_is_the_least_cost_of_all() -> None:
-    problem = mixed(6, 5)
-    best = min(
-        sum(pair_loss(problem, i, j) for i, j in enumerate(partner))
-        for partner in itertools.permutations(range(6))
-        if all(i != j for i, j in enumerate(partner))
-    )
-    losses = {
-        method: reproduce(problem, 2, method).result.loss
-        for method in (DokaGreedy(), DokaSortGreedy(), DokaHungarian())
-    }
-    assert losses[DokaHungarian()] == pytest.approx(best)
-    assert min(losses.values()) == losses[DokaHungarian()]
-
-
-def test_freeform_generalization_ends_before_memory_does() -> None:
-    with pytest.raises(InvalidProblemError, match="10000 rows"):
-        reproduce(numeric(np.zeros((10_001, 1))), 2, DokaGreedy())
-
-
 @settings(max_examples=40)
 @given(n=st.integers(2, 9), k=st.integers(1, 4), seed=st.integers(0, 999), missing=st.booleans())
 def test_the_bound_is_the_sum_of_distances_to_the_nearest_others(
@@ -239,8 +198,6 @@ def test_methods_by_name_can_be_loaded_and_keep_k_rows() -> None:
     for record in METHODS.proven.values():
         found = record.make().solve(numeric(np.arange(14.0)[:, None]), 3, SearchLimits())
         assert audit(found.labels, 3).passed
-    for name, unproven in UNPROVEN.items():
-        assert reproduce(numeric(np.arange(8.0)[:, None]), 3, name).reason == unproven.why_none
 
 
 @pytest.mark.parametrize("method", [Mondrian(), FullDomain()])

@@ -11,7 +11,8 @@ import pytest
 from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.progress import Progress
-from discreet.lrgeo import LRGeo, Mechanism, Region, RegionDesign, design, travel_loss, verify
+from discreet.lrgeo import Mechanism, Region, RegionDesign, design, travel_loss, verify
+from discreet.lrgeo.methods.tails import Tails
 from discreet.metricdp import Problem
 from discreet.metricdp import design as metric_design
 
@@ -104,8 +105,8 @@ def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.Mon
     from discreet.core.spaces import lengths
 
     monkeypatch.setattr(lengths, "DENSE_LIMIT", 30)
-    monkeypatch.setattr(sys.modules["discreet.lrgeo.design"], "_MOST", 30)
-    monkeypatch.setattr(sys.modules["discreet.lrgeo.verify"], "_MOST", 30)
+    monkeypatch.setattr(sys.modules["discreet.lrgeo.design"], "_MAX_PLACES_WITH_BALLS", 30)
+    monkeypatch.setattr(sys.modules["discreet.lrgeo.verify"], "_MAX_PLACES_FOR_TRIPLES", 30)
     region = Region.from_grid(8, 8, cell="0.5", unit="km")
     made = design(region, MetricDP(1, "km"), scope="places")
     assert made.problem is None
@@ -148,7 +149,7 @@ def test_what_makes_no_sense_is_refused(more: dict[str, object]) -> None:
     [
         ("closed-from", "got 'closed-from'; the nearest is 'closed-form'"),
         ("magic", "one of closed-form, one-step, tails, three-steps, two-steps, got 'magic'$"),
-        (LRGeo, "got the class LRGeo; write LRGeo"),
+        (Tails, "got the class Tails; write Tails"),
         (3.5, "got float$"),
     ],
 )

@@ -204,8 +204,8 @@ def room_lines(root: Path) -> dict[str, int]:
 
 
 def is_small(path: Path) -> bool:
-    """Tell whether a file has few lines and few definitions, and is no face of a package nor a published method."""
-    if path.name == "__init__.py" or path.parent.name in {"methods", "as_published"}:
+    """Tell whether a file has few lines and few definitions, and is no face of a package nor a method."""
+    if path.name == "__init__.py" or path.parent.name == "methods":
         return False
     source = path.read_text(encoding="utf-8")
     definitions = [

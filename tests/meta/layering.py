@@ -5,8 +5,8 @@
 them (:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py``, or a ``verify_`` beside it, imports its
 problem, core without the solvers, NumPy, the standard library, and parts of the same verifier, and nothing else,
 since the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone.
-What a paper prints without a valid guarantee (``as_published``) is imported by judges, by the face of its own
-mechanism for types alone, and by nothing else; registries name it as text.
+What a paper prints without a valid guarantee is in the distribution ``discreet_reproduction``, which imports this one:
+nothing here imports it, and registries name its modules as text.
 """
 
 from __future__ import annotations
@@ -119,6 +119,8 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
     if own not in MAY_IMPORT:
         return f"{own} has no place in the layers; give it one in tests/meta/layering.py"
     target = name.split(".")
+    if target[0] == "discreet_reproduction":
+        return f"{own} imports discreet_reproduction, which imports the library"
     if target[0] != "discreet":
         return judge_foreign(parts, target[0])
     # ``from discreet import X`` with a capital or unknown X goes through the façade.
@@ -134,8 +136,6 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
     within = parts[1:-1] == ("problem",)
     if within and not (is_trusted(target) or target[1:3] == [own, "problem"]):
         return f"a problem imports {name}"
-    if "as_published" in target[2:] and not _may_use_unproven(parts, target):
-        return f"{own} imports {name}, which has no guarantee"
     if part != own and part not in MAY_IMPORT[own] and LAUNCHERS.get(parts) != part:
         return f"{own} imports {part}"
     return None
@@ -149,14 +149,6 @@ def _is_its_part(parts: tuple[str, ...], target: list[str]) -> bool:
 def _is_one_of(target: list[str], modules: Iterable[list[str]]) -> bool:
     """Tell whether a name is one of some modules, or stands in one."""
     return any(target[1 : 1 + len(module)] == module for module in modules)
-
-
-def _may_use_unproven(parts: tuple[str, ...], target: list[str]) -> bool:
-    """Tell whether a module is a judge, the face of the mechanism, or of those published forms itself."""
-    own = parts[0]
-    return own == "evaluate" or (
-        target[1] == own and ("as_published" in parts or parts == (own, "__init__"))
-    )
 
 
 def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:

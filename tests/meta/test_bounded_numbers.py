@@ -45,8 +45,6 @@ NUMBERS = {
     "evaluate/audit/sampled.py": {"least", "most"},
     "evaluate/audit/kanonymity.py": {"claim.k"},
     "evaluate/audit/borders.py": {"worst"},
-    "evaluate/audit/lrgeo.py": {"d"},
-    "evaluate/audit/metricdp.py": {"max(value, 0.0)"},
     "evaluate/audit/audit.py": {"guarantee.k"},
     # ASCII digits whose exponent has four of them at most.
     "kanonymity/problem/native.py": {"text.strip()"},

@@ -11,17 +11,18 @@ from discreet import MetricDP, lrgeo
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import METHODS as COUNTS
 from discreet.kanonymity.methods import METHODS as TABLES
-from discreet.lrgeo.as_published.baselines import BASELINES
 from discreet.lrgeo.methods import METHODS as DESIGNS
 from discreet.metricdp.methods import METHODS as CHANNELS
 from discreet.submodular.methods import METHODS as CHOICES
+from discreet_reproduction import lrgeo as published_lrgeo
+from discreet_reproduction.lrgeo.as_published.baselines import BASELINES
 from meta.theory_pages import faults, pages_of, without_page
 
 
 def published() -> set[str]:
     """Find what has no valid guarantee, and says why: the classes of the package that give a reason."""
     found = set()
-    for module in pkgutil.walk_packages(lrgeo.__path__, "discreet.lrgeo."):
+    for module in pkgutil.walk_packages(published_lrgeo.__path__, "discreet_reproduction.lrgeo."):
         for name, kind in vars(import_module(module.name)).items():
             protocol = getattr(kind, "_is_protocol", False)
             if isinstance(kind, type) and hasattr(kind, "reason") and not protocol:

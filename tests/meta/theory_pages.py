@@ -114,7 +114,7 @@ def faults(text: str, root: Path = ROOT) -> list[str]:
     names = QUOTED.findall(last)
     if not any(OBJECT.fullmatch(name) for name in names):
         found.append("no code is named")
-    if not any(name.startswith("tests/") for name in names):
+    if not any(FILE.fullmatch(name) and "tests/" in name for name in names):
         found.append("no test is named")
     found += [f"{key} is cited as in a docstring" for key in CITED.findall(text)]
     return found + false_names(last, root)

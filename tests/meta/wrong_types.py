@@ -65,16 +65,12 @@ WRONG: tuple[Any, ...] = (
 
 ELSEWHERE = frozenset(
     {
-        "lrgeo.audited_design",
-        "lrgeo.composite_check",
-        "lrgeo.reproduce",
         "hierarchy.contingency.verify",
         "hierarchy.contingency.count_cells",
-        "kanonymity.reproduce",
         "submodular.plan",
     }
 )
-"""Functions whose wrong types are not tried yet: what is as published, and what others here call on their way."""
+"""Functions whose wrong types are not tried yet: what others here call on their way."""
 
 
 @dataclass(frozen=True)

@@ -292,26 +292,6 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "a published chain has no reason",
-        "hierarchy/as_published/m_c_ch.py",
-        find='unproven: ClassVar[str] = METHODS["m-c-ch"].why_none',
-        replace='unproven: ClassVar[str] = ""',
-        breaks="M_c^ch as published is released with a guarantee",
-        tests=(
-            "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
-        ),
-    ),
-    Mutant(
-        "what a published chain spends is not said",
-        "hierarchy/as_published/m_c_ch.py",
-        find="share * width",
-        replace="share",
-        breaks="the true epsilon of M_c^ch is not stated",
-        tests=(
-            "tests/hierarchy/test_chain.py::test_as_published_it_is_no_release_and_says_what_it_spends",
-        ),
-    ),
-    Mutant(
         "sizes are not top-coded",
         "hierarchy/records.py",
         find="top = nw.col(SIZE).clip(upper_bound=frame.max_size)",

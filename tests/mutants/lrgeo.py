@@ -11,7 +11,7 @@ MUTANTS = (
         find='field = str(first["loc"][0]) if first["loc"] else cls.title()',
         replace='field = ".".join(map(str, first["loc"])) or cls.title()',
         breaks="a key that came from the wire is repeated",
-        tests=("tests/service/test_messages.py::test_no_refusal_repeats_a_value_or_a_key",),
+        tests=("tests/service/test_messages.py::test_every_message_keeps_every_law",),
     ),
     Mutant(
         "messages are read leniently",
@@ -107,7 +107,7 @@ MUTANTS = (
     Mutant(
         "clear violations go unchecked",
         "lrgeo/verify.py",
-        find="wrong += int((asked & (most > limit + _CLOSE)).sum())",
+        find="wrong += int((pairs & (most > limit + _LOG_ERROR)).sum())",
         replace="wrong += 0",
         breaks="what is clear is believed to be close",
         tests=(
@@ -117,8 +117,8 @@ MUTANTS = (
     Mutant(
         "neighbors in the table's order go unchecked",
         "lrgeo/verify.py",
-        find="asked[: i + 1] = False",
-        replace="asked[: i + 2] = False",
+        find="pairs[: i + 1] = False",
+        replace="pairs[: i + 2] = False",
         breaks="constraints dropped: places i and i + 1",
         tests=(
             "tests/lrgeo/test_mechanism_refusals.py::test_the_only_pair_of_two_places_is_looked_at",
@@ -127,8 +127,8 @@ MUTANTS = (
     Mutant(
         "rows are compared without their totals",
         "lrgeo/verify.py",
-        find="max(a * total_q, b * total_p) << _BITS > factor * min(a * total_q, b * total_p)",
-        replace="max(a, b) << _BITS > factor * min(a, b)",
+        find="max(a * total_q, b * total_p) << _EXACT_BITS > factor * min(a * total_q, b * total_p)",
+        replace="max(a, b) << _EXACT_BITS > factor * min(a, b)",
         breaks="weights are not probabilities where totals differ",
         tests=(
             "tests/lrgeo/test_mechanism_refusals.py::test_integers_compare_probabilities_and_not_weights",
@@ -137,8 +137,8 @@ MUTANTS = (
     Mutant(
         "close calls the other way round",
         "lrgeo/verify.py",
-        find="<< _BITS > factor * min(",
-        replace="<< _BITS < factor * min(",
+        find="<< _EXACT_BITS > factor * min(",
+        replace="<< _EXACT_BITS < factor * min(",
         breaks="inequality reversed where integers decide",
         tests=(
             "tests/lrgeo/test_verify_mechanism.py::test_what_is_close_to_equality_is_settled_in_integers",

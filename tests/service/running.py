@@ -13,9 +13,9 @@ import uvicorn
 
 from discreet.core.guarantee import MetricDP
 from discreet.lrgeo import Mechanism, Region, design
-from discreet.service import PaperServer, ParametersMessage, create_app
+from discreet.service import create_app
 from discreet.service.asking import Server
-from discreet.web import Limits, bind
+from discreet.web import bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,19 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ORIGIN",
-    "PARAMETERS",
     "ask",
-    "closed",
     "in_thread",
     "mechanism",
-    "paper_app",
     "quick",
     "region",
     "sound_app",
 ]
 
 ORIGIN = (41.89, 12.48)
-PARAMETERS = ParametersMessage(protocol=1, epsilon=1.0, gamma=1.5, reach=2.0, r_obf=2.0, r_exp=1.0)
 
 
 @functools.cache
@@ -56,13 +52,6 @@ def mechanism(epsilon: int = 2) -> Mechanism:
 def sound_app(**options: Any) -> FastAPI:
     """Make an application that only publishes."""
     return create_app(mechanism(), region(), **options)
-
-
-def paper_app(**limits: Any) -> FastAPI:
-    """Make an application with the published protocol switched on."""
-    return create_app(
-        mechanism(), region(), paper=PaperServer(region(), PARAMETERS), limits=Limits(**limits)
-    )
 
 
 def ask(app: FastAPI, method: str, path: str, **options: Any) -> httpx.Response:
@@ -91,20 +80,6 @@ def in_thread(app: FastAPI) -> Iterator[str]:
         server.should_exit = True
         thread.join(30)
         bound.close()
-
-
-@contextlib.contextmanager
-def closed(app: FastAPI) -> Iterator[FastAPI]:
-    """Give an application, and end what it started in the background."""
-
-    async def end() -> None:
-        async with app.router.lifespan_context(app):
-            pass
-
-    try:
-        yield app
-    finally:
-        asyncio.run(end())
 
 
 def quick(app: FastAPI, *, seen: list[bytes] | None = None, **options: Any) -> Server:

@@ -12,26 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import Mechanism, Region
 from discreet.lrgeo.messages import PROTOCOL, read_mechanism, read_message
-from discreet.service import PaperServer, create_app
+from discreet.service import create_app
 from discreet.service.messages import ReportMessage
-from discreet.service.published import (
-    AcceptedMessage,
-    CostTableMessage,
-    DiscMessage,
-    JobMessage,
-)
 from discreet.service.wire import JSON, MSGPACK, decode, encode
 from discreet.web import Limits
 from meta.canary import SENTINEL
-from service.running import PARAMETERS, ask, closed, mechanism, paper_app, region, sound_app
+from service.message_laws import bodies
+from service.running import ask, mechanism, region, sound_app
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -107,7 +100,7 @@ def test_without_a_mechanism_nothing_else_takes_its_place() -> None:
     refused(ask(create_app(broken, region()), "GET", "/v1/mechanism"), 503, "not-ready")
 
 
-def test_the_mode_of_the_paper_is_switched_off_unless_asked_for() -> None:
+def test_nothing_can_be_uploaded() -> None:
     app = sound_app()
     for method, path in (
         ("GET", "/v1/parameters"),
@@ -115,7 +108,7 @@ def test_the_mode_of_the_paper_is_switched_off_unless_asked_for() -> None:
         ("POST", "/v1/cost-table"),
         ("POST", "/v1/reports"),
     ):
-        refused(ask(app, method, path, json=no_upload()), 404, "not-found")
+        refused(ask(app, method, path, json={"protocol": 1}), 404, "not-found")
     refused(ask(app, "GET", "/v1/jobs/" + "A" * 43), 404, "not-found")
 
 
@@ -145,97 +138,69 @@ def test_reports_are_handed_on_and_answered_with_nothing() -> None:
     refused(ask(app, "POST", "/v1/reports", json={"protocol": 1}), 422, "invalid")
 
 
-def test_a_disc_of_the_cost_table_is_cut_out() -> None:
-    app = paper_app()
-    asked = DiscMessage(protocol=PROTOCOL, center=12, radius=0.5).write()
-    table = CostTableMessage.read(ask(app, "POST", "/v1/cost-table", json=asked).json())
-    assert table.places.tolist() == [7, 11, 12, 13, 17]
-    assert np.array_equal(table.costs, table.costs.T)
-    refused(ask(app, "POST", "/v1/cost-table", json=asked | {"center": 25}), 422, "invalid")
-
-
-def test_a_job_is_taken_and_nobody_can_guess_its_name() -> None:
-    with closed(paper_app()) as app:
-        answers = [ask(app, "POST", "/v1/jobs", json=no_upload()) for _ in range(2)]
-        names = {AcceptedMessage.read(answer.json()).job for answer in answers}
-        assert len(names) == 2
-        assert all(len(name) == 43 for name in names)
-        for name in names:
-            job = JobMessage.read(ask(app, "GET", f"/v1/jobs/{name}").json())
-            assert job.status in {"waiting", "running"}
-        for name in ("A" * 43, "", "x", "%00", "../../etc"):
-            refused(ask(app, "GET", f"/v1/jobs/{name}"), 404, "not-found")
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"columns": [4, 7, 25]}, "columns"),
-        ({"between": [[0.0, 1.0], [2.0, 0.0]]}, "between"),
-        ({"away": [[0.0, 1.0, 9.0], [1.0, 0.0, 2.0]]}, "away"),
-        ({"cost": [[0.0, 1.0, -2.0], [1.0, 0.0, 2.0]]}, "cost"),
-        ({"place": 3}, "upload"),
-    ],
-)
-def test_an_upload_that_makes_no_sense_is_refused_by_its_field(
-    change: dict[str, Any], field: str
-) -> None:
-    said = refused(ask(paper_app(), "POST", "/v1/jobs", json=no_upload() | change), 422, "invalid")
-    assert f"{field}: expected" in said or f"expected {field} as" in said
-
-
 def test_an_old_protocol_is_refused_in_words() -> None:
-    app = paper_app()
-    old = refused(ask(app, "POST", "/v1/jobs", json=no_upload() | {"protocol": 0}), 400, "protocol")
+    app = sound_app(on_report=lambda _: None)
+    old = refused(ask(app, "POST", "/v1/reports", json={"protocol": 0}), 400, "protocol")
     assert "version 0, an older one" in old
     header = ask(app, "GET", "/v1/mechanism", headers={"discreet-protocol": "0"})
     refused(header, 400, "protocol")
 
 
 def test_other_media_types_and_huge_bodies_are_refused() -> None:
-    app = paper_app(body=1000)
+    app = sound_app(on_report=lambda _: None, limits=Limits(body=1000))
     headers = {"content-type": "text/plain"}
-    refused(ask(app, "POST", "/v1/jobs", content=b"x", headers=headers), 415, "media-type")
-    refused(ask(app, "POST", "/v1/jobs", content=b"x"), 415, "media-type")
-    refused(ask(app, "POST", "/v1/jobs", content=b"x" * 1001), 413, "too-large")
-
-
-def test_as_many_jobs_wait_as_may() -> None:
-    with closed(paper_app(jobs=1, batch=1)) as app:
-        assert ask(app, "POST", "/v1/jobs", json=no_upload()).status_code == 202
-        refused(ask(app, "POST", "/v1/jobs", json=no_upload()), 429, "too-many")
+    refused(ask(app, "POST", "/v1/reports", content=b"x", headers=headers), 415, "media-type")
+    refused(ask(app, "POST", "/v1/reports", content=b"x"), 415, "media-type")
+    refused(ask(app, "POST", "/v1/reports", content=b"x" * 1001), 413, "too-large")
 
 
 @pytest.mark.parametrize("status", [422, 500])
 def test_no_body_is_ever_logged(
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    status: int,
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], status: int
 ) -> None:
     """Neither of a request that is refused nor of one on which the server breaks."""
     caplog.set_level(logging.DEBUG)
-    app = paper_app()
-    if status == 500:
-        monkeypatch.setattr(PaperServer, "costs", _break)
-    body = {"protocol": 1, "center": 3, "radius": float(SENTINEL if status == 422 else 81726.3549)}
-    planted = "817263549" if status == 422 else "81726.3549"
-    answer = ask(app, "POST", "/v1/cost-table", json=body)
+
+    def broken(report: ReportMessage) -> None:
+        raise ArithmeticError(report.epoch)
+
+    app = sound_app(on_report=broken)
+    body = {"protocol": 1, "mechanism": mechanism().digest, "epoch": 817263549, "place": 3}
+    if status == 422:
+        body["place"] = -SENTINEL
+    answer = ask(app, "POST", "/v1/reports", json=body)
     assert answer.status_code == status
     out, err = capsys.readouterr()
-    assert planted not in caplog.text + out + err + answer.text
+    written = caplog.text + out + err + answer.text
+    assert str(SENTINEL) not in written
+    assert "817263549" not in written
     assert (status == 500) == ("ArithmeticError at " in caplog.text)
 
 
-def _break(_: PaperServer, request: DiscMessage) -> CostTableMessage:
-    raise ArithmeticError(request.radius)
+BODIES = bodies(
+    ["protocol", "mechanism", "epoch", "place", "x"],
+    [0, 1, 2.5, None, [], [0], "1", "0" * 64, {}, -1, 1e300],
+)
+
+
+@settings(max_examples=60)
+@given(BODIES, st.sampled_from([JSON, MSGPACK, "text/plain"]))
+def test_no_body_breaks_the_server(body: bytes, media: str) -> None:
+    answer = ask(fuzzed(), "POST", "/v1/reports", content=body, headers={"content-type": media})
+    assert answer.status_code in {204, 400, 415, 422, 429}
+    if answer.status_code >= 400:
+        assert read_message("refusal", answer.json())["message"]
+
+
+@functools.cache
+def fuzzed() -> FastAPI:
+    """Make one application for all bodies."""
+    return sound_app(on_report=lambda _: None, limits=Limits(burst=1_000_000))
 
 
 def test_the_description_is_the_one_that_was_looked_at() -> None:
     """A change of the interface is seen in a review: the snapshot changes with it."""
-    app = create_app(
-        mechanism(), region(), paper=PaperServer(region(), PARAMETERS), on_report=lambda _: None
-    )
+    app = create_app(mechanism(), region(), on_report=lambda _: None)
     described = json.loads(ask(app, "GET", "/openapi.json").content)
     assert described == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
 
@@ -247,51 +212,6 @@ def test_no_message_to_the_server_of_the_sound_mode_has_a_body() -> None:
         assert set(operations) == {"get"}
         assert "requestBody" not in operations["get"]
         assert "parameters" not in operations["get"]
-
-
-BODIES = st.one_of(
-    st.binary(max_size=300),
-    st.recursive(
-        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
-        ),
-        max_leaves=12,
-    ).map(lambda data: json.dumps(data).encode()),
-    st.dictionaries(
-        st.sampled_from(
-            ["protocol", "between", "away", "cost", "columns", "center", "radius", "x"]
-        ),
-        st.sampled_from(
-            [0, 1, 2.5, None, [], [[]], [[0.0]], [0], [[0, 1], [1, 0]], "1", {}, -1, 1e300]
-        ),
-    ).map(lambda data: json.dumps(data).encode()),
-)
-
-
-@settings(max_examples=60)
-@given(
-    BODIES,
-    st.sampled_from([JSON, MSGPACK, "text/plain"]),
-    st.sampled_from(["jobs", "cost-table", "reports"]),
-)
-def test_no_body_breaks_the_server(body: bytes, media: str, path: str) -> None:
-    answer = ask(fuzzed(), "POST", f"/v1/{path}", content=body, headers={"content-type": media})
-    assert answer.status_code in {200, 202, 204, 400, 415, 422, 429}
-    if answer.status_code >= 400:
-        assert read_message("refusal", answer.json())["message"]
-
-
-@functools.cache
-def fuzzed() -> FastAPI:
-    """Make one application for all bodies."""
-    return create_app(
-        mechanism(),
-        region(),
-        paper=PaperServer(region(), PARAMETERS),
-        on_report=lambda _: None,
-        limits=Limits(burst=1_000_000),
-    )
 
 
 def test_the_library_does_not_load_the_web(tmp_path: Path) -> None:
@@ -307,31 +227,3 @@ def test_the_library_does_not_load_the_web(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 0
-
-
-def test_the_published_protocol_is_loaded_only_where_it_is_switched_on(tmp_path: Path) -> None:
-    code = (
-        "import sys\nfrom discreet.lrgeo import Region, Mechanism, design\nfrom discreet import MetricDP\n"
-        "from discreet.service import Client, create_app\nregion = Region.from_grid(3, 3, cell=1, unit='km')\n"
-        "made = Mechanism.from_design(design(region, MetricDP(1, unit='km'), scope='places'), region)\n"
-        "create_app(made, region)\n"
-        "paper = [name for name in sys.modules if name in "
-        "('discreet.service.published', 'discreet.service.jobs') or 'as_published' in name]\n"
-        "assert not paper, paper\n"
-        "import discreet.service as service\nservice.PaperServer\n"
-        "assert 'discreet.service.published' in sys.modules\n"
-        "assert not [name for name in sys.modules if 'as_published' in name]\n"
-    )
-    path = [str(Path(sys.modules["discreet"].__file__ or "").parents[1])]
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{code}"],
-        check=False,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0
-
-
-def test_paper_mode_refuses_radii_that_do_not_fit() -> None:
-    wrong = PARAMETERS.model_copy(update={"r_obf": 1.0, "r_exp": 2.0})
-    with pytest.raises(InvalidProblemError, match="r_exp"):
-        PaperServer(region(), wrong)

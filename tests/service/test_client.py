@@ -19,15 +19,14 @@ from discreet.core.errors import (
     InvalidProblemError,
     LimitReachedError,
 )
-from discreet.core.outcome import Unproven
 from discreet.lrgeo import Epochs, Mechanism
 from discreet.lrgeo.messages import read_mechanism
-from discreet.service import Client, PaperClient, keeping
+from discreet.service import Client, keeping
 from discreet.service.asking import Server
 from discreet.service.messages import MechanismMessage
 from discreet.service.wire import MSGPACK, encode
 from meta.canary import leaks
-from service.running import closed, mechanism, paper_app, quick, region, sound_app
+from service.running import mechanism, quick, region, sound_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -473,26 +472,6 @@ def test_a_server_that_knows_what_nobody_has_is_refused(tmp_path: Path) -> None:
     server = Server("http://127.0.0.1:1", transport=transport)
     with pytest.raises(InvalidProblemError, match="though none is known"):
         Client(server, state=tmp_path / "s", cache=tmp_path / "c", scope="places").prepared()
-
-
-def test_the_published_protocol_gives_a_place_and_no_guarantee() -> None:
-    seen: list[bytes] = []
-    with closed(paper_app(job_seconds=300)) as app:
-        client = PaperClient(quick(app, seen=seen, patience=5), patience=300)
-        found = client.report(HERE)
-    assert isinstance(found, Unproven)
-    assert found.guarantee is None
-    assert "function of the place" in found.reason
-    assert found.result in [region().where(k) for k in range(region().K)]
-    posted = [request.partition(b"\n")[0] for request in seen if request.startswith(b"POST")]
-    assert posted == [b"POST /v1/cost-table", b"POST /v1/jobs"]
-
-
-def test_what_the_published_protocol_uploads_depends_on_the_place() -> None:
-    """The assertion about the sound mode can fail: here it does."""
-    client = PaperClient(quick(paper_app(), patience=5))
-    sent = [client.prepare(region().snap(place)).coefficients for place in (HERE, THERE)]
-    assert sent[0].columns.tolist() != sent[1].columns.tolist()
 
 
 def test_a_mechanism_of_another_server_is_kept_apart(tmp_path: Path) -> None:

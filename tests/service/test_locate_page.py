@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from dataclasses import replace
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +21,9 @@ from discreet.core.guarantee import MetricDP
 from discreet.lrgeo import Client as Plain
 from discreet.lrgeo import Epochs, State
 from discreet.lrgeo.epochs import keep, reserve
-from discreet.service import Client, PaperClient
-from discreet.service.asking import Server
-from discreet.service.page import Page, PaperView, RequestLog, _dump, _promise
-from service.running import ask, closed, in_thread, mechanism, paper_app, quick, region, sound_app
+from discreet.service import Client
+from discreet.service.page import Page, RequestLog, _promise
+from service.running import ask, in_thread, mechanism, quick, region, sound_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -283,51 +284,12 @@ def test_a_client_keeps_only_what_its_mechanism_names(tmp_path: Path) -> None:
         client.keep(reserved, (0.0, 0.0))
 
 
-def test_the_protocol_of_the_paper_shows_what_it_uploads_and_that_depends_on_the_place(
-    made: Callable[..., Page],
-) -> None:
+def test_the_protocol_of_the_paper_is_not_on_the_page(made: Callable[..., Page]) -> None:
     assert post(made(), "published", b'{"place":3}').status_code == 404
-    with closed(paper_app()) as app, in_thread(app) as url:
-        recorder = RequestLog()
-        paper = PaperClient(Server(url, transport=recorder))
-        page = Page(
-            made()._client, HOST, token=TOKEN, published=PaperView(paper, recorder)
-        )  # fmt: skip
-        assert get(page, "/word/data.json").json()["published"] is True
-        for wrong in (b'{"place":true}', b"[]", b"{}", b'{"place":25}', b'{"place":-1}'):
-            assert post(page, "published", wrong).status_code == 400
-        uploads = []
-        for place in (6, 18):
-            found = post(page, "published", json.dumps({"place": place}).encode()).json()
-            assert tuple(found["report"]) in [region().where(k) for k in range(25)]
-            assert "function of the place" in found["reason"]
-            kinds = [request.partition("\n")[0] for request in found["requests"]]
-            assert kinds[:2] == ["POST /v1/cost-table", "POST /v1/jobs"]
-            uploads.append(found["requests"][1].partition("bytes of body)")[2])
-        paper.close()
-    assert len(uploads[0]) > 1000
-    assert uploads[0] != uploads[1]
-
-
-def test_the_command_wants_the_risk_of_the_paper_accepted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for options in (
-        ["--published"],
-        ["--published", "--page"],
-        ["--published", "--accept-no-guarantee"],
-    ):
-        said = say(
-            capsys, "locate", "--places-only", "--server", "http://127.0.0.1:9", "-", *options
-        )
-        assert said.status == 2
-        assert "--accept-no-guarantee" in said.err
-
-
-def test_a_long_body_is_shown_in_part() -> None:
-    assert _dump(b"") == []
-    assert _dump(bytes(range(18))) == [bytes(range(16)).hex(" "), "10 11"]
-    assert _dump(bytes(5000))[-1] == "... and 904 more"
+    assert "published" not in get(made(), "/word/data.json").json()
+    for name in ("page.html", "page.js"):
+        text = files("discreet.service").joinpath("static", name).read_text(encoding="utf-8")
+        assert not re.search(r"the paper|upload|unproven", text, re.IGNORECASE)
 
 
 def test_a_promise_is_never_printed_smaller_than_it_is() -> None:

@@ -14,17 +14,16 @@ import threading
 import time
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError
-from discreet.core.outcome import Unproven
 from discreet.lrgeo import Epochs
-from discreet.service import Client, PaperClient
+from discreet.service import Client
 from discreet.service.asking import Server
 from discreet.web import bind, running, serve
-from service.running import in_thread, paper_app, region, sound_app
+from service.running import in_thread, sound_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,48 +140,6 @@ def test_a_server_is_killed_and_restarted_and_the_client_recovers_with_its_ledge
     assert second.wait(60) == 0
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.mark.slow
-def test_a_server_is_killed_in_mid_job_and_the_client_sends_it_again(
-    tmp_path: Path, processes: list[subprocess.Popen[str]]
-) -> None:
-    port = free_port()
-    code = [sys.executable, str(ROOT / "tests" / "service" / "solving.py")]
-    first = start(processes, tmp_path, port, code=code)
-    assert first.stdout is not None
-    assert first.stdout.readline().startswith("http")
-    found: list[object] = []
-    client = PaperClient(Server(f"http://127.0.0.1:{port}", patience=300), patience=600)
-    thread = threading.Thread(target=lambda: found.append(client.report(HERE)), daemon=True)
-    thread.start()
-    until((tmp_path / "begun").exists)
-    first.send_signal(signal.SIGKILL)
-    first.wait(60)
-    (tmp_path / "begun").unlink()
-    (tmp_path / "go").touch()
-    start(processes, tmp_path, port, code=code)
-    thread.join(300)
-    client.close()
-    (outcome,) = found
-    assert isinstance(outcome, Unproven)
-    assert outcome.result in [region().where(k) for k in range(region().K)]
-    assert (tmp_path / "begun").exists()
-
-
-def until(happens: Any) -> None:
-    """Wait for something that other processes do."""
-    for _ in range(6000):
-        if happens():
-            return
-        time.sleep(0.05)
-    raise AssertionError
-
-
 class Recorder(threading.Thread):
     """A proxy between client and server that keeps every byte that goes to the server."""
 
@@ -221,7 +178,7 @@ class Recorder(threading.Thread):
 
 
 def test_on_the_wire_no_byte_to_the_server_depends_on_the_place(tmp_path: Path) -> None:
-    with in_thread(paper_app()) as url:
+    with in_thread(sound_app(on_report=lambda _: None)) as url:
         recorder = Recorder(url)
         sent = []
         for place in (HERE, THERE):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.service import PaperServer, create_app
 from discreet.web import Limits
-from service.running import PARAMETERS, closed, in_thread, mechanism, region
+from service.running import in_thread, sound_app
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,14 +34,8 @@ def python_with_schemathesis() -> str:
 
 def test_the_server_does_what_it_says_of_itself(tmp_path: Path) -> None:
     python = python_with_schemathesis()
-    app = create_app(
-        mechanism(),
-        region(),
-        paper=PaperServer(region(), PARAMETERS),
-        on_report=lambda _: None,
-        limits=Limits(burst=10**6, jobs=10**6),
-    )
-    with closed(app), in_thread(app) as url:
+    app = sound_app(on_report=lambda _: None, limits=Limits(burst=10**6))
+    with in_thread(app) as url:
         command = [python, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"]
         options = [
             "--checks",

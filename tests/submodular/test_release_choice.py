@@ -33,10 +33,9 @@ from discreet.submodular import (
     release,
     reproduce,
 )
-from discreet.submodular.as_published.algorithm_2 import Algorithm2
-from discreet.submodular.as_published.algorithm_4 import Algorithm4
 from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.methods.algorithm_1 import Algorithm1
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.baselines import (
     ContinuousGreedy,
     Greedy,
@@ -52,6 +51,7 @@ from discreet.submodular.methods.subsampled_rounds import SubsampledRounds
 from discreet.submodular.objectives.combine import CountedObjective
 from discreet.submodular.objectives.kinds import ResourceLocation
 from discreet.submodular.objectives.objective import Objective
+from discreet_reproduction.submodular.as_published.algorithm_2 import Algorithm2
 from submodular.tiny import Reach, Whole, best_value
 
 RNG = np.random.default_rng(6)
@@ -317,8 +317,6 @@ def test_algorithm_1_reaches_the_optimum_of_a_toy() -> None:
         LazyGreedy(),
         ContinuousGreedy(),
         StochasticGreedy(),
-        Algorithm2(),
-        Algorithm2("1", samples=9),
     ],
 )
 def test_what_has_no_guarantee_says_why(method: Any) -> None:
@@ -337,11 +335,6 @@ def test_reproduce_refuses_what_has_a_guarantee() -> None:
             reproduce(REACH, UniformMatroid(6, 3), method)
     made = reproduce(REACH, PARTS, Algorithm4("0.5"), bits=SeededBits(1))
     assert "Theorem 5.7 is false" in made.reason
-
-
-def test_algorithm_2_needs_a_matroid_with_a_cheap_uniform_base() -> None:
-    with pytest.raises(InvalidProblemError, match="a partition or uniform matroid for algorithm-2"):
-        reproduce(REACH, MATROIDS[2], Algorithm2())
 
 
 def test_diagnostics_are_exact_and_leave_by_their_own_door() -> None:

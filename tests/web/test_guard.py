@@ -202,7 +202,7 @@ def test_other_connections_are_closed_or_passed() -> None:
     assert behind.scopes == ["lifespan"]
 
 
-@pytest.mark.parametrize("name", ["body", "rate", "jobs", "job_seconds"])
+@pytest.mark.parametrize("name", ["body", "rate", "body_seconds", "burst"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 def test_limits_are_positive_and_finite(name: str, value: float) -> None:
     with pytest.raises(InvalidProblemError, match=f"{name}: expected a positive number"):

@@ -4,7 +4,8 @@ Each item is a function ``(run: Run) -> Experiment`` in a module named for it, a
 :mod:`discreet_reproduction.registry`. Nothing that stands in the column of a result is a constant
 anywhere; what stands in the column of a paper is what the paper prints.
 
-Seeds make data and partitions repeatable. Nothing here is released.
+What the papers print without a valid guarantee is in ``<mechanism>.as_published``, one file an algorithm. Seeds make
+data and partitions repeatable. Nothing here is released.
 """
 
 from __future__ import annotations

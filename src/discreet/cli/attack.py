@@ -22,12 +22,7 @@ _CHANNELS = "Channels"
 _TABLES = "Tables"
 _HOW = "How hard to try"
 
-_METHODS = "; ".join(
-    (
-        methods_by_mechanism("hierarchy", unproven=True),
-        methods_by_mechanism("kanonymity", "metricdp", "submodular", unproven=False),
-    )
-)
+_METHODS = methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=False)
 
 _EXAMPLES = """Examples:
 
@@ -40,7 +35,7 @@ discreet attack hierarchy --method m-h-dp --epsilon 1
 
 discreet attack submodular --epsilon 1 --report attack.html
 
-discreet attack lrgeo --mode published --json
+discreet attack lrgeo --mode sound --json
 
 discreet attack lrgeo --mode places-only
 ```
@@ -60,7 +55,7 @@ _SHOWN = {
     "method": TypedOption(panel=_RUN, more=f"One of {_METHODS}."),
     "epsilon": TypedOption(panel=_RUN),
     "k": TypedOption(panel=_RUN, flag="-k"),
-    "mode": TypedOption("published|sound|every-point|places-only", _RUN),
+    "mode": TypedOption("sound|every-point|places-only", _RUN),
     "reports": TypedOption("N,N,...", _CHANNELS, read=_numbers),
     "steps": TypedOption(panel=_CHANNELS),
     "stride": TypedOption(panel=_CHANNELS),

@@ -8,6 +8,7 @@ from discreet.cli.calls import TypedOption, from_call
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import Status, emit, renamed_arguments
+from discreet.core.moved import INSTALL
 from discreet.evaluate.audit.by_name import audit as audit_target
 from discreet.evaluate.registry import methods_by_mechanism
 
@@ -20,14 +21,15 @@ _CLAIM = "What is claimed"
 _HOW = "How hard to try"
 
 _METHODS = (
-    methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=True)
-    + "; lrgeo: design, every-point, frozen-scales, lr-geo, places-only, service"
+    methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=False)
+    + "; lrgeo: design, every-point, places-only, service. Published ones whose claim is false, such as m-c-ch, "
+    f"come with `{INSTALL}`"
 )
 
 _EXAMPLES = """Examples:
 
 ```
-discreet audit hierarchy --method m-c-ch --epsilon 1 --json
+discreet audit submodular --method lazy-greedy --epsilon 1 --json
 
 discreet audit hierarchy --method m-c-dp --epsilon 1 --strength sampled --samples 100000
 

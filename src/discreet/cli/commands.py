@@ -24,6 +24,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.moved import INSTALL, where_now
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -100,7 +101,7 @@ class Commands(TyperGroup):
         if found is None and cmd_name not in _OURS:
             return None
         if found is None:
-            told = f"Not installed: `pip install {_OURS[cmd_name]}`."
+            told = f"Not installed: `{INSTALL}`."
         else:
             told = found.dist.metadata["Summary"] if found.dist is not None else found.value
         return TyperCommand(cmd_name, help=told, rich_help_panel=_PANEL)
@@ -113,6 +114,10 @@ class Commands(TyperGroup):
             got = f"No such command {args[0]!r}{hint}"
             raise InvalidProblemError("arguments", "what `discreet --help` describes", got)
         name, command, rest = super().resolve_command(ctx, args)
+        for option in rest:
+            place = where_now(f"discreet {name} {option}")
+            if place:
+                raise InvalidProblemError(option, f"no such option any more: {place}", "it")
         if name is not None:
             own = name in _STUBS
             command = command_named(name) if own else _added_command(name)

@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import Client, Located
     from discreet.service.asking import Server
-    from discreet.service.page import PaperView, RequestLog
+    from discreet.service.page import RequestLog
 
 __all__ = ["locate", "read_place", "register", "typed_place"]
 
 _TIME = "Time and budgets"
 _WIRE = "The server"
-_PAPER = "The protocol as published"
 
 _GEO_URI = re.compile(r"(?i)geo:([^,;]+),([^,;]+)(?:,[^,;]+)?(?:;crs=wgs84)?(?:;u=[^;]+)?")
 """A place as maps share it: latitude, longitude, perhaps a height, WGS 84, and how uncertain it is (RFC 5870)."""
@@ -162,22 +161,6 @@ def locate(
     port: Annotated[
         int, typer.Option(help="Port of the page, on this machine only; 0 lets the system choose.")
     ] = 0,
-    published: Annotated[
-        bool,
-        typer.Option(
-            "--published",
-            help="On the page, also try the protocol of the paper, which gives the place away.",
-            rich_help_panel=_PAPER,
-        ),
-    ] = False,
-    accept_no_guarantee: Annotated[
-        bool,
-        typer.Option(
-            "--accept-no-guarantee",
-            help="Say that you know what --published gives away.",
-            rich_help_panel=_PAPER,
-        ),
-    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -192,9 +175,8 @@ def locate(
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import Client
     from discreet.service.asking import Server
+    from discreet.service.page import RequestLog
 
-    if published and not (page and accept_no_guarantee):
-        raise InvalidProblemError("--published", "--page and --accept-no-guarantee with it", "none")
     if page:
         if place or pin:
             raise InvalidProblemError("PLACE", "none with --page, and no --pin", "one")
@@ -208,7 +190,7 @@ def locate(
     _check_seconds(wait, refresh)
     accepts = _accepted(max_epsilon)
     epochs = Epochs(epoch, per_day=per_day, for_life=for_life)
-    recorder = _recorder() if page else None
+    recorder = RequestLog() if page else None
     location_server = Server(server, patience=wait, allow_plain=plain_http, transport=recorder)
     with Client(
         location_server,
@@ -223,16 +205,12 @@ def locate(
         if client.is_first:
             warn(_taken(client), quiet=quiet)
         for_points = isinstance(client.mechanism, PublishedPoints)
-        if for_points and (pin or published):
-            field = "--pin" if pin else "--published"
+        if for_points and pin:
             raise InvalidProblemError(
-                field, "a server that publishes for places", "one for every point"
+                "--pin", "a server that publishes for places", "one for every point"
             )
         if recorder is not None:
-            paper = _paper(server, plain_http=plain_http, wait=wait) if published else None
-            _show(
-                client, location_server, recorder, port, paper=paper, as_json=as_json, quiet=quiet
-            )
+            _show(client, location_server, recorder, port, as_json=as_json, quiet=quiet)
             return 0
         words = typed_place() if place == ["-"] else place or []
         point = read_place(words)
@@ -274,30 +252,12 @@ def _taken(client: Client) -> str:
     )
 
 
-def _recorder() -> RequestLog:
-    from discreet.service.page import RequestLog
-
-    return RequestLog()
-
-
-def _paper(server: str, *, plain_http: bool, wait: float) -> PaperView:
-    """Speak the protocol of the paper over connections of its own, so that what it sends is shown apart."""
-    from discreet.service import PaperClient
-    from discreet.service.asking import Server
-    from discreet.service.page import PaperView
-
-    recorder = _recorder()
-    location_server = Server(server, patience=wait, allow_plain=plain_http, transport=recorder)
-    return PaperView(PaperClient(location_server), recorder)
-
-
 def _show(
     client: Client,
     location_server: Server,
     recorder: RequestLog,
     port: int,
     *,
-    paper: PaperView | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -316,7 +276,6 @@ def _show(
         url=location_server.url,
         requests=recorder.requests,
         region=region,
-        published=paper,
     )
 
     def started(_: str) -> None:
@@ -325,11 +284,7 @@ def _show(
         emit({"page": shown.address}, text, as_json=as_json, command="locate")
         sys.stdout.flush()
 
-    try:
-        serve(shown, bound, on_started=started)
-    finally:
-        if paper is not None:
-            paper.client.close()
+    serve(shown, bound, on_started=started)
 
 
 def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | None:

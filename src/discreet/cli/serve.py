@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar, final
 import typer
 
 from discreet.cli.files import check_outputs
-from discreet.cli.options import Json, NoGuarantee, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
 from discreet.cli.output import emit, warn
-from discreet.cli.published import Plan, RegionOptions, Work, plan_of
+from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
-    from discreet.service import PaperServer
     from discreet.service.operations import Shown
     from discreet.web import Limits
 
@@ -238,16 +237,6 @@ def serve(
             envvar="DISCREET_LOG",
         ),
     ] = "text",
-    published: Annotated[
-        bool,
-        typer.Option(
-            "--published",
-            help="Switch on the protocol of the paper as well: clients upload what identifies their places. Needs "
-            "--places-only and --accept-no-guarantee.",
-            rich_help_panel=_WIRE,
-        ),
-    ] = False,
-    accept_no_guarantee: NoGuarantee = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -256,12 +245,6 @@ def serve(
     It answers at once, says that it is designing until the mechanism is there, and ends on SIGTERM or Ctrl-C.
     """
     options = RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
-    if published and not accept_no_guarantee:
-        expected = "--accept-no-guarantee beside it, for what users upload identifies their places"
-        raise InvalidProblemError("--published", expected, "none")
-    if published and mechanism is None and every_point is not False:
-        expected = "--places-only beside it, for the paper's protocol is about places"
-        raise InvalidProblemError("--published", expected, "--every-point")
     require("service", "serve")
     from discreet.service import create_app
     from discreet.service.operations import Metrics
@@ -286,11 +269,9 @@ def serve(
             work = Work(plan, time_limit, output, events.tell, future)
         else:
             future.set_result(plan.stored)
-        paper = _paper(plan) if published else None
         app = create_app(
             future,
             plan.region,
-            paper=paper,
             limits=limits,
             metrics=counted,
             show_metrics=shown,
@@ -300,7 +281,6 @@ def serve(
 
         def started(url: str) -> None:
             data, text = plan.announced(url)
-            data["published"] = published
             emit(data, text, as_json=as_json, command="serve")
             sys.stdout.flush()
             events.tell("started", url=url, places=plan.places)
@@ -317,26 +297,6 @@ def serve(
     if failure is not None:
         raise failure
     return 0
-
-
-def _paper(plan: Plan) -> PaperServer:
-    """Set the published protocol up with radii of so many spacings of the region."""
-    from discreet.lrgeo.messages import PROTOCOL
-    from discreet.service import PaperServer, ParametersMessage
-
-    region = plan.region
-    if region is None:
-        raise InvalidProblemError("--published", "a mechanism for places", "one for every point")
-    step = region.reach
-    public = ParametersMessage(
-        protocol=PROTOCOL,
-        epsilon=float(plan.guarantee.epsilon),
-        gamma=1.5 * step,
-        reach=3 * step,
-        r_obf=4 * step,
-        r_exp=2 * step,
-    )
-    return PaperServer(region, public)
 
 
 def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:

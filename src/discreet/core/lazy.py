@@ -6,6 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import unknown_name
+from discreet.core.moved import load as load_entry
+from discreet.core.moved import where_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +47,8 @@ def on_first_use(namespace: dict[str, Any], where: Mapping[str, str]) -> Callabl
 
     def load(name: str) -> object:
         if name not in where:
-            message = f"module {package!r} has no attribute {name!r}"
+            instead = where_now(f"{package}.{name}")
+            message = f"module {package!r} has no attribute {name!r}{instead and f': {instead}'}"
             raise AttributeError(message)
         value: object = getattr(importlib.import_module(f"{package}.{where[name]}"), name)
         namespace[name] = value
@@ -73,7 +76,7 @@ def registered(
     Raises
     ------
     InvalidProblemError
-        When the table has no such name.
+        When the table has no such name, or what it names is in a distribution that is not installed.
 
     Examples
     --------
@@ -86,6 +89,7 @@ def registered(
     if name not in table:
         raise unknown_name(argument, name, sorted(table))
     entry = table[name]
-    module, _, function = (entry if isinstance(entry, str) else entry.where).partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return found
+    function: Callable[..., Any] = load_entry(
+        entry if isinstance(entry, str) else entry.where, argument, name
+    )
+    return function

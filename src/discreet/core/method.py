@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.moved import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,9 +64,14 @@ class MethodRecord:
             raise InvalidProblemError(self.name, "a guarantee, or why there is none", came)
 
     def make(self, **options: object) -> Any:  # noqa: ANN401 - each mechanism has its own protocol of methods
-        """Load the method and make it; fields that are not named have their defaults."""
-        module, _, maker = self.where.partition(":")
-        return getattr(import_module(module), maker)(**options)
+        """Load the method and make it; fields that are not named have their defaults.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a published method without a guarantee whose distribution is not installed.
+        """
+        return load(self.where, "method", self.name)(**options)
 
     def is_of(self, method: object) -> bool:
         """Tell whether an instance is of this record: of its class, or what its function makes."""

@@ -1,7 +1,8 @@
 """Name of a mechanism, or kind of file -> the function that judges it, as text: nothing is imported before its use.
 
-The functions of ``AUDITS`` take an ``AuditRequest`` and return an ``Audit``; those of ``ATTACKS`` take an
-``AttackRequest`` and return an ``Attacked``. ``FRONTIERS`` holds ``measure(method, parameter) -> Measure``.
+The functions of ``AUDITS`` and ``PUBLISHED_AUDITS`` take an ``AuditRequest`` and return an ``Audit``; those of
+``ATTACKS`` take an ``AttackRequest`` and return an ``Attacked``. ``FRONTIERS`` holds
+``measure(method, parameter) -> Measure``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, cast
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
 from discreet.core.lazy import registered
+from discreet.core.moved import load
 from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.kanonymity.methods import METHODS as TABLE_METHODS
+from discreet.kanonymity.methods import UNPROVEN
 from discreet.metricdp.methods import METHODS
 from discreet.submodular.methods import METHODS as CHOICE_METHODS
 
@@ -28,6 +31,8 @@ __all__ = [
     "AUDITS",
     "COMPARED",
     "FRONTIERS",
+    "PUBLISHED_ATTACK",
+    "PUBLISHED_AUDITS",
     "attack_service",
     "audit_location",
     "methods_by_mechanism",
@@ -62,6 +67,21 @@ FRONTIERS: dict[str, str] = {
 }
 """Mechanism -> the loss of its methods on synthetic data, at an epsilon or a k."""
 
+PUBLISHED_AUDITS: dict[str, dict[str, str]] = {
+    "kanonymity": dict.fromkeys(UNPROVEN, "discreet_reproduction.kanonymity.audit:audit_recodings"),
+    "lrgeo": dict.fromkeys(
+        ("frozen-scales", "lr-geo"), "discreet_reproduction.lrgeo.audit:audit_users"
+    ),
+    "metricdp": dict.fromkeys(
+        METHODS.unproven, "discreet_reproduction.metricdp.audit:audit_floats"
+    ),
+    "submodular": {"algorithm-2": "discreet_reproduction.submodular.audit:audit_layers"},
+}
+"""Mechanism -> published method without a guarantee -> its audit, in the distribution ``discreet-reproduction``."""
+
+PUBLISHED_ATTACK = "discreet_reproduction.lrgeo.attack:attack_published"
+"""Attack on the published protocol of LR-Geo, in the same distribution."""
+
 _RECORDERS = {"service": "discreet.service.recorded:record"}
 """What runs the application and records its traffic, as text: it stands above this room, and needs an extra."""
 
@@ -83,6 +103,9 @@ def attack_service(request: AttackRequest) -> Attacked:
     request.only(("mode", "epsilon"))
     if request.mode in BORDER_MODES:
         return attack_borders(request)
+    if request.mode == "published":
+        outcome: Attacked = load(PUBLISHED_ATTACK, "mode", "published")(request)
+        return outcome
     return attack_places(request, _recorder())
 
 
@@ -94,12 +117,12 @@ def audit_location(request: AuditRequest) -> Audit:
     InvalidProblemError
         For an unknown method.
     """
-    from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED, audit_places
+    from discreet.evaluate.audit.lrgeo import DEFAULT, audit_places
     from discreet.evaluate.simulate.borders import audit_points, audit_service_points
     from discreet.evaluate.simulate.location import audit_service
 
     service = request.method == "service"
-    names = sorted([DEFAULT, *_POINTWISE, "service", *PUBLISHED])
+    names = sorted([DEFAULT, *_POINTWISE, "service", *PUBLISHED_AUDITS["lrgeo"]])
     if request.method is not None and request.method not in names:
         raise InvalidProblemError("method", f"one of {', '.join(names)}", repr(request.method))
     if request.method in _POINTWISE:

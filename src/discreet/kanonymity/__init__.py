@@ -17,7 +17,6 @@ from discreet.kanonymity.anonymize import anonymize
 from discreet.kanonymity.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.kanonymity.as_published.split_carry import reproduce
     from discreet.kanonymity.problem import (
         Categorical,
         Dates,
@@ -37,7 +36,6 @@ __all__ = [
     "Rounded",
     "Taxonomy",
     "anonymize",
-    "reproduce",
     "verify",
 ]
 
@@ -49,7 +47,6 @@ _WHERE = {
     "Problem": "problem",
     "Rounded": "problem",
     "Taxonomy": "problem",
-    "reproduce": "as_published.split_carry",
 }
 """Public name -> the module that defines it."""
 

@@ -16,16 +16,10 @@ from discreet.lrgeo.design import design
 from discreet.lrgeo.verify import verify
 
 if TYPE_CHECKING:
-    from discreet.lrgeo.as_published.lr_geo import LRGeo
-    from discreet.lrgeo.as_published.protocol import reproduce
     from discreet.lrgeo.client import Client
     from discreet.lrgeo.design import RegionDesign
     from discreet.lrgeo.epochs import Epochs, locate, pin
-    from discreet.lrgeo.local.composite import composite_check
-    from discreet.lrgeo.local.instance import Instance
     from discreet.lrgeo.mechanism import Mechanism
-    from discreet.lrgeo.methods.audited import audited_design
-    from discreet.lrgeo.methods.frozen_scales import FrozenScales
     from discreet.lrgeo.places.region import Region
     from discreet.lrgeo.places.roads import Roads
     from discreet.lrgeo.points.client import PointClient
@@ -39,9 +33,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Client",
     "Epochs",
-    "FrozenScales",
-    "Instance",
-    "LRGeo",
     "LatticeDesign",
     "LatticeMechanism",
     "Mechanism",
@@ -52,12 +43,9 @@ __all__ = [
     "RegionDesign",
     "Roads",
     "State",
-    "audited_design",
-    "composite_check",
     "design",
     "locate",
     "pin",
-    "reproduce",
     "travel_loss",
     "verify",
 ]
@@ -65,9 +53,6 @@ __all__ = [
 _WHERE = {
     "Client": "client",
     "Epochs": "epochs",
-    "FrozenScales": "methods.frozen_scales",
-    "Instance": "local.instance",
-    "LRGeo": "as_published.lr_geo",
     "LatticeDesign": "points.table_design",
     "LatticeMechanism": "points.table",
     "Mechanism": "mechanism",
@@ -78,11 +63,8 @@ _WHERE = {
     "RegionDesign": "design",
     "Roads": "places.roads",
     "State": "state",
-    "audited_design": "methods.audited",
-    "composite_check": "local.composite",
     "locate": "epochs",
     "pin": "epochs",
-    "reproduce": "as_published.protocol",
     "travel_loss": "problem",
 }
 """Public name -> the module that defines it."""

@@ -51,10 +51,10 @@ _SLACK = Fraction(1, 5000)
 LARGEST = (1 << 40) - 1
 """No anchor is larger: five bytes in the file. What the lift makes uniform then weighs some parts in a million."""
 
-_BOUND_NEAR = 2.3
+_BOUND_RADIUS_IN_STEPS = 2.3
 """Typical steps within which constraints are kept: on a grid the 16 directions that no others imply."""
 
-_BOUND_WIDER = 1.5
+_BOUND_RADIUS_GROWTH = 1.5
 """How much farther one looks where these do not connect all places."""
 
 
@@ -91,7 +91,7 @@ class Method(Protocol):
         guarantee: MetricDP,
         limits: PartLimits,
     ) -> Made | None:
-        """Make a candidate, or ``None`` where the method has none.
+        """Return a candidate, or ``None`` if the method has none.
 
         Parameters
         ----------
@@ -113,19 +113,19 @@ class Method(Protocol):
 
 
 def need_problem(problem: Problem | None, name: str) -> Problem:
-    """Give the problem, or say that only tails do without one."""
+    """Return the problem; raise if there is none, as beyond 5120 places."""
     if problem is None:
         raise InvalidProblemError("method", "'tails' beyond 5120 places", repr(name))
     return problem
 
 
 def seconds_left(stop: float) -> float | None:
-    """Give the seconds until time is up, ``None`` without a limit."""
+    """Return the seconds until the time limit; ``None`` without a limit."""
     return None if math.isinf(stop) else max(0.0, stop - time.perf_counter())
 
 
 def nearest(space: MetricSpace) -> float:
-    """Give the median distance between a place and the one nearest to it."""
+    """Return the median distance between a place and the one nearest to it."""
     from scipy.spatial import cKDTree
 
     points = np.asarray(space.points)
@@ -145,12 +145,12 @@ def expected_loss(channel: AnchoredChannel, problem: Problem) -> float:
 
 
 def column_rate(guarantee: MetricDP) -> Fraction:
-    """Give the rate at which columns fall off: epsilon without what the row totals and the rounding take."""
+    """Return the decay rate of columns: epsilon less the shares of the row totals and of the rounding."""
     return guarantee.epsilon * (1 - SHARE) * (1 - _SLACK)
 
 
 def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int:
-    """Give the lift that the theorem on tails asks for."""
+    """Return the lift that the theorem on tails requires."""
     everything = space.distances[np.triu_indices(space.n, 1)]
     shortest = int(everything.min())
     column = guarantee.epsilon * (1 - SHARE)
@@ -159,7 +159,7 @@ def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int
 
 
 def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
-    """Name each report after the place that costs least, given that it was drawn: post-processing [CEP17]_."""
+    """Replace each report by the place of least expected loss given that report: post-processing [CEP17]_."""
     weights = np.stack([channel.row(place) for place in range(channel.n_secrets)])
     shares = weights / weights.sum(axis=1, keepdims=True)
     names = (shares.T @ problem.cost).argmin(axis=1)
@@ -177,7 +177,7 @@ def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
 def bound_from_below(
     problem: Problem,
     guarantee: MetricDP,
-    enough: float,
+    target: float,
     *,
     gap: float,
     stop: float = math.inf,
@@ -194,7 +194,7 @@ def bound_from_below(
         The problem.
     guarantee
         What every such mechanism keeps.
-    enough
+    target
         Stop as soon as the bound is so large.
     gap
         The requested relative gap, by which the engine chooses its methods.
@@ -216,12 +216,12 @@ def bound_from_below(
         if found.multipliers is not None:
             proved = lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
             best = max(best, proved)
-        return best >= enough
+        return best >= target
 
     for method in (Kernel(), PrimalDual(persistent=False)):
         limits = PartLimits(seconds_left(stop), threads, gap=gap, offer=take)
-        found = method.solve(part, limits)
-        if found is not None and take(found):
+        candidate = method.solve(part, limits)
+        if candidate is not None and take(candidate):
             break
     return best
 
@@ -230,9 +230,9 @@ def _near_pairs(space: MetricSpace, guarantee: MetricDP) -> Adjacency:
     """List bound pairs of near places, so many that they connect all."""
     if guarantee.radius is not None:
         return space.adjacency(guarantee.radius)
-    radius = _BOUND_NEAR * nearest(space)
+    radius = _BOUND_RADIUS_IN_STEPS * nearest(space)
     near = space.adjacency(radius)
     while int(near.components.max()) > 0:
-        radius *= _BOUND_WIDER
+        radius *= _BOUND_RADIUS_GROWTH
         near = space.adjacency(radius)
     return near

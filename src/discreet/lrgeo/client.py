@@ -67,7 +67,7 @@ class Client:
     """
 
     def __new__(cls, mechanism: object = None, **options: Any) -> Any:  # noqa: ANN401 - those of either client
-        """Make the client of what was published; nothing is given where one is copied."""
+        """Return the client of a published mechanism."""
         from discreet.lrgeo.points.client import PointClient
         from discreet.lrgeo.points.published import EveryPoint
 
@@ -122,7 +122,7 @@ class Client:
         return self._held.epsilon
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
-        """Give the place of a point; see :meth:`discreet.lrgeo.Region.snap`."""
+        """Return the place of a point; see :meth:`discreet.lrgeo.Region.snap`."""
         return self._mechanism.region.snap(point)
 
     def row(self, place: int) -> NDArray[np.int64]:
@@ -167,7 +167,7 @@ def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a call
 
 
 def held_everywhere(mechanism: Mechanism) -> MetricDP | None:
-    """Give the guarantee that a mechanism claims for any two places, however far apart; nothing where it claims none.
+    """Return the guarantee that a mechanism claims for any two places at any distance, or ``None``.
 
     A radius protects pairs beyond it by chains of nearer ones: how much longer these are is computed here, and not
     taken from what the mechanism says.
@@ -203,10 +203,10 @@ def scope_check(mechanism: Mechanism) -> Check:
     scope, space = mechanism.guarantee.space_scope, mechanism.region.space
     wrong = mechanism.guarantee.scope is not None and scope is None
     if scope is not None:
-        held, told = held_everywhere(mechanism), scope.all_pairs_epsilon
+        all_pairs, stated = held_everywhere(mechanism), scope.all_pairs_epsilon
         facts = (scope.space, scope.n_secrets, scope.components, scope.isolated, scope.joined)
         wrong = facts != (space.digest, space.n, 1, (), 0)
-        wrong |= held is None or told is None or told < held.epsilon
+        wrong |= all_pairs is None or stated is None or stated < all_pairs.epsilon
     return Check("facts misstated in the scope", int(wrong), 0, exact=True)
 
 
@@ -214,11 +214,11 @@ def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
     instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
-    held = held_everywhere(mechanism)
-    found = float("inf") if held is None else _per_kilometer(held)
-    told = "no epsilon" if held is None else f"{decimal_up(held.epsilon)} per {held.unit}"
-    name = f"{told} between any two places, where {decimal(accepts.epsilon)} per {accepts.unit} is accepted"
-    check = Check(name, found, _per_kilometer(accepts), exact=True)
+    claim = held_everywhere(mechanism)
+    epsilon = float("inf") if claim is None else _per_kilometer(claim)
+    words = "no epsilon" if claim is None else f"{decimal_up(claim.epsilon)} per {claim.unit}"
+    name = f"{words} between any two places, where {decimal(accepts.epsilon)} per {accepts.unit} is accepted"
+    check = Check(name, epsilon, _per_kilometer(accepts), exact=True)
     if not check.passed:
         raise CertificateError(Certificate((check,)))
 

@@ -1,8 +1,8 @@
 r"""The design of a mechanism for a region: one for everybody, published whole, so that nothing is ever uploaded.
 
-It is the sound counterpart of what [QLPSX24]_ solves for each user anew. A report's column is free within a radius of
-its own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so that the
-promise holds between any two places, for every user. The result is a few integers for each place.
+It is the sound counterpart of the program that [QLPSX24]_ solves for each user anew. A report's column is free within
+a radius of its own place, and falls off as :math:`e^{-\epsilon d}` beyond; one program makes all columns at once, so
+that the promise holds between any two places, for every user. The result is a few integers for each place.
 
 The radius follows a public rule, which looks at nobody's data: first radius 0 (the solution of :math:`Ty = 1`, where
 it is not negative), then balls of one and of two steps around each place, until time is up; the best candidate that
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RegionDesign", "design"]
 
-_MOST = 2600
+_MAX_PLACES_WITH_BALLS = 2600
 """Places beyond which tails alone are made: the program would take many minutes."""
 
-_LAST = "tails"
+_FALLBACK_METHOD = "tails"
 """What always works, and is tried where nothing else did, or for very many places."""
 
-_TWICE = 500
+_MAX_PLACES_WITH_TWO_STEPS = 500
 """Places up to which balls of two steps are tried as well: they lose some parts in a thousand less."""
 
 
@@ -330,8 +330,8 @@ class _Search:
         self.trace: list[str] = []
 
     def attempt(self, name: str, method: Method, *, only: bool = False) -> None:
-        """Make a candidate, verify it, and keep it if it is the best."""
-        if self.best is not None and (name == _LAST or time.perf_counter() > self.stop):
+        """Compute a candidate, verify it, and keep it if it is the best."""
+        if self.best is not None and (name == _FALLBACK_METHOD or time.perf_counter() > self.stop):
             return
         limits = PartLimits(seconds_left(self.stop), self.threads)
         made = method.propose(self.region.space, self.problem, self.guarantee, limits)
@@ -341,7 +341,7 @@ class _Search:
         certificate = verify(made.channel, self.guarantee, totals_share=made.totals_share)
         if not certificate.passed:
             self.trace.append(f"{name}: did not pass the verifier.")
-            if only or name == _LAST:
+            if only or name == _FALLBACK_METHOD:
                 certificate.raise_for_failure()
             return
         upper = None if self.problem is None else expected_loss(made.channel, self.problem)
@@ -356,9 +356,9 @@ class _Search:
         if self.problem is None or self.upper is None:
             self.trace.append("bound: there is none for so many places.")
             return
-        enough = (1 - gap) * self.upper
+        target = (1 - gap) * self.upper
         self.lower = bound_from_below(
-            self.problem, self.guarantee, enough, gap=gap, stop=self.stop, threads=self.threads
+            self.problem, self.guarantee, target, gap=gap, stop=self.stop, threads=self.threads
         )
         unit = self.region.unit
         self.trace.append(
@@ -367,7 +367,7 @@ class _Search:
         self.tell("bound", lower=self.lower, upper=self.upper)
 
     def outcome(self, gap: float | None, *, throw: bool) -> RegionDesign:
-        """Give the best design, or say that the gap was not reached."""
+        """Return the best design; raise if the gap was not reached and `throw` is set."""
         if self.best is None:
             tried = " ".join(self.trace)
             raise InvalidProblemError("method", "one that there is for this region", tried)
@@ -436,12 +436,12 @@ def _problem(
 
 def _bind(region: Region, guarantee: MetricDP) -> MetricDP:
     """State what holds on the places of this region."""
-    space, whole = region.space, guarantee.epsilon
+    space, all_pairs_epsilon = region.space, guarantee.epsilon
     if guarantee.radius is not None:
         stretch = space.adjacency(guarantee.radius).stretch(space)
         # Upwards, to twelve digits after the point; the verifier found one group.
-        whole *= Fraction(math.ceil((stretch or Fraction(1)) * 10**12), 10**12)
-    scope = Scope(space.digest, space.n, whole)
+        all_pairs_epsilon *= Fraction(math.ceil((stretch or Fraction(1)) * 10**12), 10**12)
+    scope = Scope(space.digest, space.n, all_pairs_epsilon)
     return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
 
 
@@ -455,10 +455,10 @@ def _provenance(
 
 def _methods(n: int) -> Iterator[str]:
     """List the methods to run, in order of cost."""
-    if n > _MOST:
-        yield _LAST
+    if n > _MAX_PLACES_WITH_BALLS:
+        yield _FALLBACK_METHOD
         return
     yield from ("closed-form", "one-step")
-    if n <= _TWICE:
+    if n <= _MAX_PLACES_WITH_TWO_STEPS:
         yield "two-steps"
-    yield _LAST
+    yield _FALLBACK_METHOD

@@ -1,6 +1,6 @@
 r"""Time: one fresh report in each epoch of a public clock, repeated whatever the place.
 
-Whether a report is fresh is decided by the clock and by what was spent, never by the place. So a sequence of reports is
+Whether a report is fresh is decided by the clock and the spent epsilon, never by the place. So a sequence of reports is
 T independent draws at known times, and for two ways x and x' of spending those times
 
 .. math:: \Pr[r_1, \dots, r_T \mid x] \le \exp\Big(\sum_{t} \epsilon\, d(x_t, x'_t)\Big) \Pr[r_1, \dots, r_T \mid x'] :
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from discreet.core.randomness.bits import RandomBits
 
-__all__ = ["Epochs", "keep", "locate", "pin", "reserve"]
+__all__ = ["SECONDS_PER_DAY", "Epochs", "keep", "locate", "pin", "reserve"]
 
-_DAY = 86_400
+SECONDS_PER_DAY = 86_400
 """Seconds in a day of the public clock: days begin at midnight UTC."""
 
 
@@ -70,9 +70,9 @@ class Epochs:
     def __init__(
         self, seconds: int = 3600, *, per_day: Exact | None = None, for_life: Exact | None = None
     ) -> None:
-        known: Any = seconds
-        whole = isinstance(known, int) and not isinstance(known, bool) and known > 0
-        if not whole or (_DAY % known and known % _DAY):
+        number: Any = seconds
+        is_positive = isinstance(number, int) and not isinstance(number, bool) and number > 0
+        if not is_positive or (SECONDS_PER_DAY % number and number % SECONDS_PER_DAY):
             raise InvalidProblemError("seconds", "a divisor or a multiple of a day", repr(seconds))
         object.__setattr__(self, "seconds", seconds)
         for name, value in (("per_day", per_day), ("for_life", for_life)):
@@ -82,15 +82,15 @@ class Epochs:
             object.__setattr__(self, name, budget)
 
     def number(self, now: float) -> int:
-        """Give the number of the epoch at a time in seconds since 1970, UTC."""
+        """Return the number of the epoch at a time in seconds since 1970, UTC."""
         return int(_time(now) // self.seconds)
 
     def day(self, now: float) -> int:
-        """Give the number of the day at a time."""
-        return int(_time(now) // _DAY)
+        """Return the number of the day at a time."""
+        return int(_time(now) // SECONDS_PER_DAY)
 
     def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:
-        """Tell whether one more report may be drawn."""
+        """Whether one more report may be drawn."""
         today = self.per_day is None or spent_today + epsilon <= self.per_day
         return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
 
@@ -142,14 +142,14 @@ def locate(
     report : tuple
         What may be told.
     state : State
-        What is to be remembered *before* the report is told: else a crash in between would lose a charge.
+        What is to be stored *before* the report is shown: else a crash in between would lose a charge.
 
     Raises
     ------
     BudgetError
         When nothing may be spent and there is no last report.
     InvalidProblemError
-        For a point outside the region when a fresh report is due, without a word on the point; a time that is none; or
+        For a point outside the region when a fresh report is due, without a word on the point; an invalid time; or
         when places of another region are pinned, or any with a mechanism for every point, whatever the place.
 
     Guarantee
@@ -200,7 +200,7 @@ def pin(
 ) -> State:
     """Draw the report that is shown from now on whenever one is at a place, and charge for it.
 
-    It is no fresh report of the epoch, and nothing is told yet. See :mod:`discreet.lrgeo.epochs` for what it gives
+    It is no fresh report of the epoch, before it is shown. See :mod:`discreet.lrgeo.epochs` for what it gives
     away. It is drawn once: a place that is pinned keeps its report, and nothing is charged. In another region than that
     of earlier pins, these are forgotten, since their places are no places there.
 

@@ -286,7 +286,7 @@ def check_whole(data: Mapping[str, Any], form: str, version: int) -> None:
 
 
 def text_digest(plain: Mapping[str, Any]) -> str:
-    """Give the SHA-256 of plain values, written as :func:`canonical` does."""
+    """Return the SHA-256 of plain values, written as :func:`canonical` does."""
     return hashlib.sha256(canonical(plain)).hexdigest()
 
 

@@ -183,7 +183,7 @@ def _or_null(inner: Field) -> Field:
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether a text has no lone surrogate, which JSON can state and UTF-8 cannot."""
+    """Whether a text has no lone surrogate, which JSON can state and UTF-8 cannot."""
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 

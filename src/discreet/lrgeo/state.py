@@ -50,10 +50,10 @@ class Source:
     def from_dict(cls, data: Mapping[str, Any]) -> Source:
         """Read what :meth:`to_dict` wrote."""
         claimed = data["guarantee"]
-        found = None if claimed is None else guarantee_from_dict(claimed)
-        if found is not None and not isinstance(found, MetricDP):
-            raise InvalidProblemError("guarantee", "metric privacy", type(found).__name__)
-        return cls(str(data["mechanism"]), found)
+        guarantee = None if claimed is None else guarantee_from_dict(claimed)
+        if guarantee is not None and not isinstance(guarantee, MetricDP):
+            raise InvalidProblemError("guarantee", "metric privacy", type(guarantee).__name__)
+        return cls(str(data["mechanism"]), guarantee)
 
 
 @final

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
-_BITS = 128
+_EXACT_BITS = 128
 """Fractional bits of the integers that settle close calls."""
 
-_UNITS = 24
+_LOG_BITS = 24
 """Fractional bits of the logarithms that sort out what is clear: below 2^6, they fit 31 bits."""
 
-_CLOSE = 4
+_LOG_ERROR = 4
 """What a difference of two of them, and the limit that it is compared with, may err by: half a unit for each of three
 roundings, and the error of the floats, which is below 2^-40."""
 
-_MOST = 2600
+_MAX_PLACES_FOR_TRIPLES = 2600
 """Places up to which all triples are looked at: beyond, the theorem on tails is used."""
 
 
@@ -95,9 +95,11 @@ def verify(
         raise InvalidProblemError("guarantee", "one about places", "one about points")
     if guarantee.unit != space.unit:
         raise InvalidProblemError("unit", f"{space.unit!r}, that of the space", guarantee.unit)
-    if space.n > _MOST:
+    if space.n > _MAX_PLACES_FOR_TRIPLES:
         if totals_share is None:
-            raise InvalidProblemError("totals_share", f"one beyond {_MOST} places", "none")
+            raise InvalidProblemError(
+                "totals_share", f"one beyond {_MAX_PLACES_FOR_TRIPLES} places", "none"
+            )
         share = to_fraction(totals_share, "totals_share")
         return verify_anchored(channel, guarantee, totals_share=share)
     bound = _bound(space.distances, guarantee, space.scale_bits)
@@ -114,7 +116,7 @@ def verify(
 
 
 def _bound(distances: NDArray[np.int64], guarantee: MetricDP, scale_bits: int) -> NDArray[np.bool_]:
-    """Tell which pairs a guarantee binds."""
+    """Return the pairs that a guarantee constrains."""
     if guarantee.radius is None:
         return np.ones(distances.shape, dtype=np.bool_)
     return np.asarray(distances <= int(guarantee.radius * 2**scale_bits), dtype=np.bool_)
@@ -146,29 +148,29 @@ def _violations(
     for place in range(n):
         weights = channel.row(place)
         shares = np.log(weights) - np.log(int(weights.sum()))
-        logs[place] = np.rint(shares * 2.0**_UNITS)
+        logs[place] = np.rint(shares * 2.0**_LOG_BITS)
     rate = guarantee.epsilon / 2**space.scale_bits
-    wrong = looked = 0
+    wrong = compared = 0
     for i in range(n - 1):
         # A limit beyond any difference there may be needs no precision.
-        limit = np.minimum(float(rate) * space.distances[i] * 2.0**_UNITS, 2.0**31)
+        limit = np.minimum(float(rate) * space.distances[i] * 2.0**_LOG_BITS, 2.0**31)
         most = widest(logs, i)
-        asked = bound[i].copy()
-        asked[: i + 1] = False
-        looked += int(asked.sum())
-        wrong += int((asked & (most > limit + _CLOSE)).sum())
-        close = asked & (np.abs(most - limit) <= _CLOSE)
+        pairs = bound[i].copy()
+        pairs[: i + 1] = False
+        compared += int(pairs.sum())
+        wrong += int((pairs & (most > limit + _LOG_ERROR)).sum())
+        close = pairs & (np.abs(most - limit) <= _LOG_ERROR)
         wrong += sum(_breaks(channel, guarantee, i, j) for j in np.flatnonzero(close).tolist())
-    return wrong, looked
+    return wrong, compared
 
 
 def _breaks(channel: AnchoredChannel, guarantee: MetricDP, i: int, j: int) -> bool:
-    """Tell in integers whether a pair violates the guarantee for any report."""
+    """Whether a pair violates the guarantee for any report, in integers."""
     p, q = channel.row(i).tolist(), channel.row(j).tolist()
     nats = guarantee.epsilon * channel.space.distance(i, j)
-    factor = exp_floor(nats, _BITS)
+    factor = exp_floor(nats, _EXACT_BITS)
     total_p, total_q = sum(p), sum(q)
     return any(
-        max(a * total_q, b * total_p) << _BITS > factor * min(a * total_q, b * total_p)
+        max(a * total_q, b * total_p) << _EXACT_BITS > factor * min(a * total_q, b * total_p)
         for a, b in zip(p, q, strict=True)
     )

@@ -153,8 +153,7 @@ def build_demo(
     patients
         Rows of the made table of patients.
     attack_mode
-        Attacks the mode ``"sound"`` or ``"published"`` of a small location service; without it the page has no attacks
-        on the service.
+        Attacks the mode ``"sound"`` of a small location service; without it the page has no attacks on the service.
     on_progress
         Called with a sentence before each part.
 

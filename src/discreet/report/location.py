@@ -64,7 +64,7 @@ def chapter(
     sha256
         The digest of that file, so that one that was altered since can be told.
     attacked
-        Heading and findings of attacks, such as on both modes of the service.
+        Headings and findings of attacks on the service.
 
     Returns
     -------

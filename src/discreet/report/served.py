@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,10 +26,7 @@ _LEAD = (
     "Phones want to say where they are, to a service that must not learn it. It publishes one mechanism for its whole "
     "region; each phone computes its own row, draws, and shows the same report for an hour."
 )
-_MODES = (
-    "Below, the traffic of both modes of a small service was recorded and attacked: that of this one, to which nothing "
-    "is sent, and that of the published protocol, in which phones upload matrices of costs around them."
-)
+_TRAFFIC = "Below, the traffic of a small service of this kind was recorded and attacked; nothing is sent to it."
 
 
 def service_demo(
@@ -45,35 +41,25 @@ def service_demo(
     file
         Where the mechanism goes.
     attack_mode
-        Attacks the mode ``"sound"`` or ``"published"`` of a small service; ``None`` leaves the attacks out.
+        Attacks the mode ``"sound"`` of a small service; ``None`` leaves the attacks out.
 
     Returns
     -------
     Chapter
-        With the attacks on both modes.
+        With the attacks.
     """
     region = Region.from_roads(*city.tables(), spacing="0.5", planar=True)
     made = design(region, MetricDP(2, "km"), gap=0.1, time_limit=10, throw=False, scope="places")
     mechanism = Mechanism.from_design(made)
     save_mechanism(mechanism, file)
-    attacked = [] if attack_mode is None else _attacked_modes(attack_mode)
+    attacked = [] if attack_mode is None else [("Attacked: this service", attack_mode("sound"))]
     return chapter(
         mechanism,
         region=region,
         place=int(np.argmin(np.hypot(*region.points.T))),
-        lead=(_LEAD, _MODES) if attacked else (_LEAD,),
+        lead=(_LEAD, _TRAFFIC) if attacked else (_LEAD,),
         size=file.stat().st_size,
         artefact=f"{file.parent.name}/{file.name}",
         sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
         attacked=attacked,
     )
-
-
-def _attacked_modes(attack_mode: Callable[[str], Attacked]) -> list[tuple[str, Attacked]]:
-    sound, published = attack_mode("sound"), attack_mode("published")
-    # Where nothing is sent, attacks on what is sent guess blindly: the first row says so for all.
-    told = [one for one in sound.findings if not one.attack.startswith(("uploads", "discs"))]
-    return [
-        ("Attacked: this service", replace(sound, findings=tuple(told))),
-        ("Attacked: the published protocol", published),
-    ]

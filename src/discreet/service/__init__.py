@@ -11,27 +11,14 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from discreet.service.app import PaperMode, create_app
+    from discreet.service.app import create_app
     from discreet.service.client import Client, Located
-    from discreet.service.published import PaperClient, PaperServer, ParametersMessage
 
-__all__ = [
-    "Client",
-    "Located",
-    "PaperClient",
-    "PaperMode",
-    "PaperServer",
-    "ParametersMessage",
-    "create_app",
-]
+__all__ = ["Client", "Located", "create_app"]
 
 _WHERE = {
     "Client": "client",
     "Located": "client",
-    "PaperClient": "published",
-    "PaperMode": "app",
-    "PaperServer": "published",
-    "ParametersMessage": "published",
     "create_app": "app",
 }
 """Public name -> the module that defines it."""

@@ -1,16 +1,14 @@
 """The location service as a FastAPI application.
 
 In the sound mode it answers three questions, the same for everybody: is it well, what is the region, what is the
-mechanism. It asks nothing. What operators look at is in :mod:`discreet.service.operations`. The published protocol,
-which uploads, answers only where it was switched on.
+mechanism. Pages and metrics for operators are in :mod:`discreet.service.operations`.
 """
 
 from __future__ import annotations
 
-import contextlib
 from concurrent.futures import Future
 from threading import Event
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -24,8 +22,8 @@ from discreet.service.operations import Metrics, Observed, add_operations
 from discreet.service.routes import (
     answer,
     answers,
+    cacheable_answer,
     invalid,
-    kept,
     no_route,
     read_body,
     refusals,
@@ -36,7 +34,7 @@ from discreet.service.wire import accepted, encode
 from discreet.web.guard import Guard, Limits, networks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
@@ -46,22 +44,13 @@ if TYPE_CHECKING:
     Published = Mechanism | PublishedPoints
     Awaited = Future[Mechanism] | Future[PublishedPoints] | Future[Published]
 
-__all__ = ["PaperMode", "create_app"]
-
-
-class PaperMode(Protocol):
-    """The published protocol, switched on; :class:`discreet.service.PaperServer` is one."""
-
-    def add_to(self, app: FastAPI, limits: Limits) -> Callable[[], None]:
-        """Add its routes to an application; give what is to be called when the application ends."""
-        ...
+__all__ = ["create_app"]
 
 
 def create_app(
     mechanism: Published | Awaited,
     region: Region | None,
     *,
-    paper: PaperMode | None = None,
     on_report: Callable[[ReportMessage], None] | None = None,
     limits: Limits | None = None,
     metrics: Metrics | None = None,
@@ -69,7 +58,7 @@ def create_app(
     trusted_proxies: Sequence[str] = (),
     stopping: Event | None = None,
 ) -> FastAPI:
-    """Make the application that serves a mechanism.
+    """Create the application that serves a mechanism.
 
     Parameters
     ----------
@@ -78,9 +67,7 @@ def create_app(
         until it is there.
     region
         The places; ``None`` for a mechanism for every point that was read from a file, which does not hold them: then
-        nothing is told of them.
-    paper
-        The published protocol. ``None`` leaves it switched off.
+        the route of the region is refused.
     on_report
         Called with each report that is handed in. ``None`` takes none: what a client does with its report is its own
         affair.
@@ -120,14 +107,6 @@ def create_app(
     ['/v1/healthz', '/v1/mechanism', '/v1/region']
     """
     bounds = limits or Limits()
-    closing: list[Callable[[], None]] = []
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        for close in closing:
-            await run_in_threadpool(close)
-
     app = FastAPI(
         title="discreet location service",
         version=str(PROTOCOL),
@@ -136,7 +115,6 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=lifespan,
     )
     ending, counted = stopping or Event(), metrics or Metrics()
     app.add_middleware(Guard, limits=bounds, trusted=networks(trusted_proxies), stopping=ending)
@@ -159,13 +137,11 @@ def create_app(
     )
     if on_report is not None:
         _add_reports(app, on_report)
-    if paper is not None:
-        closing.append(paper.add_to(app, bounds))
     return app
 
 
 def _made(mechanism: Published | Awaited) -> Published | None:
-    """Give the mechanism where it is there."""
+    """Return the mechanism, or ``None`` while it is designed and if the design failed."""
     if not isinstance(mechanism, Future):
         return mechanism
     return mechanism.result() if mechanism.done() and not mechanism.exception() else None
@@ -185,12 +161,12 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
     @app.get("/v1/healthz", responses=answers(HealthMessage), summary="Is it well?")
     @app.get("/healthz", include_in_schema=False)
     async def healthz(request: Request) -> Response:
-        found = _made(mechanism)
-        failed = isinstance(mechanism, Future) and mechanism.done() and found is None
+        published = _made(mechanism)
+        failed = isinstance(mechanism, Future) and mechanism.done() and published is None
         status: Literal["ready", "failed", "designing"] = (
-            "ready" if found else "failed" if failed else "designing"
+            "ready" if published else "failed" if failed else "designing"
         )
-        digest = found.digest if found else None
+        digest = published.digest if published else None
         health = HealthMessage(protocol=PROTOCOL, status=status, mechanism=digest)
         return answer(request, health, status=503 if failed else 200)
 
@@ -209,7 +185,7 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
             media,
             lambda: RegionMessage(protocol=PROTOCOL, region=region.to_dict()),
         )
-        return kept(request, body, media, region.digest)
+        return cacheable_answer(request, body, media, region.digest)
 
     @app.get(
         "/v1/mechanism",
@@ -217,18 +193,18 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
         summary="The mechanism, whole: the same for everybody, wherever they are.",
     )
     async def get_mechanism(request: Request) -> Response:
-        found, media = _made(mechanism), accepted(request.headers.get("accept", ""))
-        if found is None:
+        published, media = _made(mechanism), accepted(request.headers.get("accept", ""))
+        if published is None:
             return refuse(503, "not-ready", "the mechanism is being designed; ask again later")
         body = await run_in_threadpool(
             written,
             "mechanism",
             media,
             lambda: MechanismMessage(
-                protocol=PROTOCOL, digest=found.digest, mechanism=found.to_dict()
+                protocol=PROTOCOL, digest=published.digest, mechanism=published.to_dict()
             ),
         )
-        return kept(request, body, media, found.digest)
+        return cacheable_answer(request, body, media, published.digest)
 
 
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:

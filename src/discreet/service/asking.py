@@ -1,7 +1,7 @@
 """Ask a server over HTTP: fixed headers, bounded answers, and patience while it is away.
 
-Nothing here knows a place. Every request of the sound mode is made of the server's address and of what was fetched
-before, so that two users who stand in different places send the same bytes.
+Nothing here knows a place. A request depends on the server's address and on earlier answers alone, so two users at
+different places send the same bytes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Server:
     Raises
     ------
     InvalidProblemError
-        For an address that is none, or one that needs HTTPS.
+        For an invalid address, or one that needs HTTPS.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Server:
     def get(
         self, path: str, reader: Callable[[object], Read], *, known: str | None = None
     ) -> Read | None:
-        """Ask for a message.
+        """Fetch a message.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Server:
         reader
             Reads the message from a plain mapping, or refuses it.
         known
-            The digest of what one has already.
+            Digest of the message that the client has.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class Server:
             else:
                 if status not in {429, 503}:
                     return status, media, answer
-                why = _said(media, answer)
+                why = _reason_of(media, answer)
             if self._clock() + pause > end:
                 raise LimitReachedError(f"{self.url}: {why}, for {self._patience} seconds")
             self._sleep(pause)
@@ -193,7 +193,7 @@ def _is_here(host: str) -> bool:
 
 def _understood(status: int, media: str, body: bytes, reader: Callable[[object], Read]) -> Read:
     if status not in {200, 202}:
-        raise InvalidProblemError("server", "an answer", f"{status}: {_said(media, body)}")
+        raise InvalidProblemError("server", "an answer", f"{status}: {_reason_of(media, body)}")
     try:
         return reader(decode(body, media))
     except InvalidProblemError as error:
@@ -201,8 +201,8 @@ def _understood(status: int, media: str, body: bytes, reader: Callable[[object],
         raise InvalidProblemError("server", "a message of the protocol", detail) from None
 
 
-def _said(media: str, body: bytes) -> str:
-    """Give a server's reason, or say that there is none that can be read."""
+def _reason_of(media: str, body: bytes) -> str:
+    """Return the reason in a server's refusal, or a sentence for a refusal without a readable one."""
     try:
         message: str = read_message("refusal", decode(body, media or JSON))["message"]
     except InvalidProblemError:

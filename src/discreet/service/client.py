@@ -18,7 +18,7 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
 from discreet.lrgeo import Epochs
 from discreet.lrgeo.client import held_everywhere
-from discreet.lrgeo.epochs import keep, pin, reserve
+from discreet.lrgeo.epochs import SECONDS_PER_DAY, keep, pin, reserve
 from discreet.lrgeo.messages import read_mechanism
 from discreet.lrgeo.points.client import PointClient
 from discreet.lrgeo.points.published import PublishedPoints
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.lrgeo.state import Source
 
 __all__ = ["Client", "Located", "Reserved"]
-
-_DAY = 86_400.0
 
 
 @final
@@ -115,7 +113,7 @@ class Client:
     Raises
     ------
     InvalidProblemError
-        For an address that is none, one that needs HTTPS or `accepts`, or an unknown scope.
+        For an invalid address, one that needs HTTPS or `accepts`, or an unknown scope.
 
     Guarantee
     ---------
@@ -134,7 +132,7 @@ class Client:
         epochs: Epochs | None = None,
         accepts: MetricDP | None = None,
         scope: Literal["points", "places"] = "points",
-        refresh: float = _DAY,
+        refresh: float = SECONDS_PER_DAY,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._server = Server(server) if isinstance(server, str) else server
@@ -207,23 +205,23 @@ class Client:
         return self._client
 
     def _fetched(self) -> lrgeo.Client | PointClient:
-        kept, now = self._cache.read(), self._now()
-        self._unknown = kept is None
-        if kept is not None and 0 <= now - kept.fetched < self._refresh:
-            return self._trusted(kept.mechanism)
-        known = None if kept is None else kept.mechanism.digest
+        stored, now = self._cache.read(), self._now()
+        self._unknown = stored is None
+        if stored is not None and 0 <= now - stored.fetched < self._refresh:
+            return self._trusted(stored.mechanism)
+        known = None if stored is None else stored.mechanism.digest
         mechanism = self._server.get("/v1/mechanism", read_mechanism, known=known)
         if mechanism is None:
-            if kept is None:
+            if stored is None:
                 raise InvalidProblemError(
                     "server", "a mechanism", "nothing new, though none is known"
                 )
-            trusted = self._trusted(kept.mechanism)
-            self._cache.write(kept.mechanism, now)
+            trusted = self._trusted(stored.mechanism)
+            self._cache.write(stored.mechanism, now)
             return trusted
         accepts = self._accepts
-        if accepts is None and kept is not None:
-            accepts = _held_before(kept.mechanism, mechanism)
+        if accepts is None and stored is not None:
+            accepts = _held_before(stored.mechanism, mechanism)
         # Seconds, once for each mechanism: every pair of places, or every triangle and report, in integers.
         client = self._made(mechanism, accepts=accepts)
         self._cache.write(mechanism, now)
@@ -301,7 +299,7 @@ class Client:
             change.state = keep(client, change.state, report, reserved.epoch)
 
     def last(self) -> tuple[State, Fraction, bool]:
-        """Give what is kept, what was spent today, and whether the last report is the one of this epoch."""
+        """Return the state, the epsilon spent today, and whether the last report is that of this epoch."""
         unit, now = self.mechanism.guarantee.unit, self._now()
         with self._state.changing(self._epochs.seconds, unit) as change:
             state = change.state
@@ -336,7 +334,7 @@ class Client:
         accepts: MetricDP | None,
         verified_digest: str | None = None,
     ) -> lrgeo.Client | PointClient:
-        """Make the client without input and output of a mechanism of either kind."""
+        """Return the client without input and output for a mechanism for places or for every point."""
         if isinstance(mechanism, PublishedPoints):
             return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
         if self._scope == "points":
@@ -351,7 +349,7 @@ class Client:
 def _held_before(
     before: Mechanism | PublishedPoints, now: Mechanism | PublishedPoints
 ) -> MetricDP | None:
-    """Give what a server's mechanism promised so far; one for places is weaker than one for every point."""
+    """Return the guarantee of the server's mechanism so far; one for places is weaker than one for every point."""
     if not isinstance(before, PublishedPoints):
         return held_everywhere(before)
     if not isinstance(now, PublishedPoints):

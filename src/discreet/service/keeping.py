@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Kept", "MechanismCache", "StateFile"]
 
-_MOST = 64 << 20
+_MAX_FILE_BYTES = 64 << 20
 _CACHE_VERSION = 1
-_VERSION = 2
+_STATE_VERSION = 2
 """Of a state; version 1 did not say which mechanism drew a report."""
 
 
@@ -62,14 +62,14 @@ class MechanismCache:
         self._path = folder / f"{name}.mechanism.json"
 
     def read(self) -> Kept | None:
-        """Give what is kept, or nothing where there is nothing that is whole.
+        """Return the mechanism in the cache, or ``None`` if there is none or its file is damaged.
 
         Raises
         ------
         InvalidProblemError
             When others may write the file: then nobody knows who verified it.
         """
-        body = read_private(self._path, most=_MOST)
+        body = read_private(self._path, most=_MAX_FILE_BYTES)
         if body is None:
             return None
         try:
@@ -116,7 +116,7 @@ class StateFile:
             ledger in it would be forgotten. Nor is one that others may write, that has a second name, or that was
             exchanged meanwhile.
         """
-        with held(self._path, most=_MOST) as file:
+        with held(self._path, most=_MAX_FILE_BYTES) as file:
             change = Change(State() if file.data is None else _state(file.data, seconds, unit))
             before = change.state
             yield change
@@ -143,15 +143,15 @@ def _state(body: bytes, seconds: int, unit: str) -> State:
     try:
         data = json.loads(body)
         frame = data["version"], data["seconds"], data["unit"]
-        whole = data["digest"] == _digest(data)
+        is_intact = data["digest"] == _digest(data)
         state = State.from_dict(data["state"])
     except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        whole = False
-    if not whole or [type(part) for part in frame] != [int, int, str]:
+        is_intact = False
+    if not is_intact or [type(part) for part in frame] != [int, int, str]:
         expected = "a whole state; it is the ledger, so no new one takes its place"
         raise InvalidProblemError("state", expected, "something else")
-    if frame[0] not in (1, _VERSION) or frame[1:] != (seconds, unit):
-        expected = f"version {_VERSION}, epochs of {seconds} seconds and epsilon per {unit}"
+    if frame[0] not in (1, _STATE_VERSION) or frame[1:] != (seconds, unit):
+        expected = f"version {_STATE_VERSION}, epochs of {seconds} seconds and epsilon per {unit}"
         got = (
             f"{frame[0]}, {frame[1]} and {frame[2] if frame[2] in ('km', 'm') else 'another unit'}"
         )
@@ -160,7 +160,7 @@ def _state(body: bytes, seconds: int, unit: str) -> State:
 
 
 def _written(state: State, seconds: int, unit: str) -> bytes:
-    data = {"version": _VERSION, "seconds": seconds, "unit": unit, "state": state.to_dict()}
+    data = {"version": _STATE_VERSION, "seconds": seconds, "unit": unit, "state": state.to_dict()}
     return (json.dumps({**data, "digest": _digest(data)}, indent=1) + "\n").encode()
 
 

@@ -1,18 +1,15 @@
 """The messages of the service as pydantic models: strict, bounded, shown by OpenAPI, and silent about input.
 
-:meth:`Message.read` is the only way in from the wire. What it refuses it names by the field and by what is allowed; no
-refusal repeats a value or a key that came. The client without I/O reads the messages of the sound mode without
-pydantic, by :mod:`discreet.lrgeo.messages`; a test holds the two readers to one catalogue. The messages of the
-published protocol are in :mod:`discreet.service.published`.
+:meth:`Message.read` is the only entry from the wire. A refusal names the field and the allowed values, and repeats no
+value and no key of the input. The client without I/O reads the messages of the sound mode without
+pydantic, by :mod:`discreet.lrgeo.messages`; a test holds the two readers to one catalogue.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import (
@@ -31,7 +28,6 @@ __all__ = [
     "RefusalMessage",
     "RegionMessage",
     "ReportMessage",
-    "array_of",
 ]
 
 Digest = Annotated[str, Field(pattern=f"^{DIGEST}$", max_length=64)]
@@ -90,7 +86,7 @@ class Message(BaseModel):
 
     @classmethod
     def title(cls) -> str:
-        """Name the message as people do: ``report`` for :class:`ReportMessage`."""
+        """Return the name of the message in refusals: ``report`` for :class:`ReportMessage`."""
         return cls.__name__.removesuffix("Message").lower()
 
     def write(self) -> dict[str, Any]:
@@ -99,7 +95,7 @@ class Message(BaseModel):
 
     @classmethod
     def _refused(cls, error: ValidationError) -> InvalidProblemError:
-        """Say the first thing that is wrong, by a field of ours: a place within it may hold a key that came."""
+        """Return the first error, by the name of a field: a path within a field may contain a key of the input."""
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = str(first["loc"][0]) if first["loc"] else cls.title()
         expected = first["msg"].removeprefix("Input should be ")
@@ -107,7 +103,7 @@ class Message(BaseModel):
 
 
 class HealthMessage(Message):
-    """What the server can do at the moment: ``mechanism`` is the digest of what it publishes, once it is ready."""
+    """What the server can do at the moment: ``mechanism`` is the digest of the published mechanism."""
 
     status: Literal["designing", "ready", "failed"]
     mechanism: Digest | None
@@ -129,7 +125,7 @@ class MechanismMessage(Message):
 class ReportMessage(Message):
     """A report, as it is handed in: the place that was drawn, never the place where the user is.
 
-    ``mechanism`` is the digest of what it was drawn from, ``epoch`` the number of the public epoch.
+    ``mechanism`` is the digest of the mechanism that drew it, ``epoch`` the number of the public epoch.
     """
 
     mechanism: Digest
@@ -142,34 +138,3 @@ class RefusalMessage(Message):
 
     error: Annotated[str, Field(pattern="^[a-z-]{1,20}$", max_length=20)]
     message: Sentence
-
-
-def array_of(items: Any, dtype: type[np.generic]) -> GetPydanticSchema:  # noqa: ANN401 - an annotated type
-    """Annotate an array that crosses the wire as nested lists: read whole, copied, and kept read-only.
-
-    Parameters
-    ----------
-    items
-        The annotated type of the lists, with their bounds.
-    dtype
-        What the array holds.
-    """
-
-    def frozen(listed: list[Any]) -> np.ndarray[Any, Any]:
-        if len({len(row) for row in listed if isinstance(row, list)}) > 1:
-            raise PydanticCustomError("ragged", "rows of equal length")
-        made = np.array(listed, dtype=dtype)
-        made.setflags(write=False)
-        return made
-
-    def schema(_source: Any, handler: Any) -> core_schema.CoreSchema:  # noqa: ANN401 - pydantic's own
-        return core_schema.no_info_before_validator_function(
-            lambda value: value.tolist() if isinstance(value, np.ndarray) else value,
-            core_schema.no_info_after_validator_function(
-                frozen,
-                handler.generate_schema(items),
-                serialization=core_schema.plain_serializer_function_ser_schema(np.ndarray.tolist),
-            ),
-        )
-
-    return GetPydanticSchema(schema)

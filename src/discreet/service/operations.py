@@ -153,7 +153,7 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status, whole = time.perf_counter(), 0, False
+        began, status, is_complete = time.perf_counter(), 0, False
         name, method = secrets.token_hex(8), scope["method"]
         inner = {**scope, "discreet.request": name}
         if method == "HEAD":
@@ -161,13 +161,13 @@ class Observed:
             inner["method"] = "GET"
 
         async def numbered(message: Message) -> None:
-            nonlocal status, whole
+            nonlocal status, is_complete
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message.get("headers", []), (b"request-id", name.encode())]
             await send(message)
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                whole = True
+                is_complete = True
 
         self._metrics.begin()
         try:
@@ -175,7 +175,7 @@ class Observed:
         finally:
             route = getattr(inner.get("route"), "path", "none")
             took = time.perf_counter() - began
-            self._metrics.end(route, method, status if whole else 0, took)
+            self._metrics.end(route, method, status if is_complete else 0, took)
 
 
 def add_operations(
@@ -222,16 +222,16 @@ def add_operations(
 
     @app.get("/livez", include_in_schema=False)
     async def livez() -> Response:
-        return _said({"status": "alive"}, 200)
+        return _json_answer({"status": "alive"}, 200)
 
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> Response:
         now = state()
-        return _said({"status": now}, 200 if now == "ready" else 503)
+        return _json_answer({"status": now}, 200 if now == "ready" else 503)
 
     @app.get("/version", include_in_schema=False)
     async def get_version() -> Response:
-        return _said({"discreet": version("discreet"), "protocol": PROTOCOL}, 200)
+        return _json_answer({"discreet": version("discreet"), "protocol": PROTOCOL}, 200)
 
     @app.get("/metrics", include_in_schema=False)
     async def get_metrics(request: Request) -> Response:
@@ -269,13 +269,13 @@ def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
     async def static(name: str) -> Response:
         if name not in _PAGES:
             return refuse(404, "not-found", "no such path")
-        return _told((_STATIC / name).read_text(encoding="utf-8"), _PAGES[name])
+        return _text_answer((_STATIC / name).read_text(encoding="utf-8"), _PAGES[name])
 
 
 def _facts(
     region: Region | None, found: Mechanism | PublishedPoints | None, state: State
 ) -> dict[str, str]:
-    """Say what is published, in HTML."""
+    """Return the facts about the mechanism for the page, in HTML."""
     promise = "It is being designed; ask again later." if found is None else f"{found.guarantee}."
     if state == "failed":
         promise = "No mechanism could be designed; the log says why."
@@ -293,7 +293,7 @@ def _facts(
 
 
 def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
-    """Give a place that a client may type: latitude and longitude where the region is on the globe."""
+    """Return an example of a place as a client types it: latitude and longitude for a region on the globe."""
     known = (
         found if isinstance(found, PublishedPoints) else region if found is None else found.region
     )
@@ -303,7 +303,7 @@ def _example(region: Region | None, found: Mechanism | PublishedPoints | None) -
 
 
 def _subject(region: Region | None, found: Mechanism | PublishedPoints | None) -> str:
-    """Say what the mechanism is for; before it is there, the region alone is known."""
+    """Return the phrase for the secrets of the mechanism: places, or points of a region."""
     if found is None:
         return "a region" if region is None else f"a region of {printed.count(region.K)} places"
     if isinstance(found, PublishedPoints):
@@ -312,7 +312,7 @@ def _subject(region: Region | None, found: Mechanism | PublishedPoints | None) -
 
 
 def _from_here(request: Request) -> bool:
-    """Tell whether a request comes from this machine, by its address, and not through a proxy on it."""
+    """Whether a request comes from this machine, by its address, and not through a proxy on it."""
     if any(name in _FORWARDED for name, _ in request.scope["headers"]):
         return False
     host = request.headers.get("host", "").rpartition(":")[0].strip("[]") or request.headers.get(
@@ -329,7 +329,7 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
-def _said(data: dict[str, object], status: int) -> Response:
+def _json_answer(data: dict[str, object], status: int) -> Response:
     from discreet.service.wire import JSON, encode
 
     headers = {"cache-control": "no-store"}
@@ -338,9 +338,9 @@ def _said(data: dict[str, object], status: int) -> Response:
 
 def _page(name: str, parts: dict[str, str]) -> Response:
     text = (_STATIC / name).read_text(encoding="utf-8")
-    return _told(Template(text).substitute(parts), "text/html; charset=utf-8")
+    return _text_answer(Template(text).substitute(parts), "text/html; charset=utf-8")
 
 
-def _told(text: str, media: str) -> Response:
+def _text_answer(text: str, media: str) -> Response:
     headers = {"content-security-policy": _POLICY, "cache-control": "no-store"}
     return Response(text, media_type=media, headers=headers)

@@ -1,9 +1,9 @@
 """The page for a person: served by the client's own process, on loopback, for one person and one run.
 
 The place stays in the browser, which computes rows and draws by itself. The process serves files, makes charges, and
-keeps a report that was drawn; it sees no place, unless the protocol of the paper is tried out. A page of another
-site can't read it or make it spend: the token in the path is not known elsewhere, a request must name this host (which
-a name that was bound to 127.0.0.1 does not), and one that changes something must come from this page.
+keeps a report that was drawn; it sees no place. A page of another site can't read it or make it spend: the token in the
+path is not known elsewhere, a request must name this host (which a name that was bound to 127.0.0.1 does not), and one
+that changes something must come from this page.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, final
@@ -30,13 +29,12 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.service.client import Client, Reserved
-    from discreet.service.published import PaperClient
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
 
-__all__ = ["Page", "PaperView", "RequestLog"]
+__all__ = ["Page", "RequestLog"]
 
 _FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
@@ -50,11 +48,8 @@ _SHOWN_HEADERS = re.compile(
 )
 """Headers whose values are shown; none of them authenticates a user."""
 
-_MOST = 1000
+_MAX_BODY_BYTES = 1000
 """Bytes of a body."""
-
-_SHOWN = 4096
-"""Bytes of a body that is shown."""
 
 
 @final
@@ -79,38 +74,13 @@ class RequestLog(httpx.BaseTransport):
         lines = [f"{request.method} {request.url.raw_path.decode('ascii')}"]
         for name, value in request.headers.items():
             lines.append(f"{name}: {value if _SHOWN_HEADERS.fullmatch(name) else '(not kept)'}")
-        body = request.read()
-        lines += [f"({len(body)} bytes of body)", *_dump(body)]
+        lines.append(f"({len(request.read())} bytes of body)")
         self.requests.append("\n".join(lines))
         return self._inner.handle_request(request)
 
     def close(self) -> None:
         """Close the connections."""
         self._inner.close()
-
-
-def _dump(body: bytes) -> list[str]:
-    """Write the bytes of a body, sixteen a line, and how many are left out."""
-    shown = body[:_SHOWN]
-    lines = [shown[at : at + 16].hex(" ") for at in range(0, len(shown), 16)]
-    return lines + [f"... and {len(body) - _SHOWN} more"] * (len(body) > _SHOWN)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class PaperView:
-    """A client of the protocol as published, to be looked at.
-
-    Parameters
-    ----------
-    client
-        The client.
-    recorder
-        What it sends through.
-    """
-
-    client: PaperClient
-    recorder: RequestLog
 
 
 @final
@@ -129,9 +99,6 @@ class Page:
         What it was sent, to be shown.
     region
         Places with their roads, to be drawn; ``None`` draws places alone.
-    published
-        The protocol of the paper, to be tried from the page beside the sound one; then this process is told the place
-        when one presses its button. ``None`` leaves it out.
     token
         The secret part of the path; drawn by default.
     """
@@ -144,7 +111,6 @@ class Page:
         url: str = "",
         requests: list[str] | None = None,
         region: Region | None = None,
-        published: PaperView | None = None,
         token: str | None = None,
     ) -> None:
         self._client = client
@@ -152,7 +118,6 @@ class Page:
         self._url = url
         self._requests = [] if requests is None else requests
         self._region = region
-        self._published = published
         self._reserved: Reserved | None = None
         self.token = token or secrets.token_urlsafe(32)
 
@@ -176,10 +141,10 @@ class Page:
 
         why = refused(scope, self._host, self.token)
         if why is not None:
-            status, media, body = _said(*why)
+            status, media, body = _plain_answer(*why)
         else:
-            given = await _body(receive)
-            status, media, body = await run_in_threadpool(self._answer, scope, given)
+            request_body = await _body(receive)
+            status, media, body = await run_in_threadpool(self._answer, scope, request_body)
         about = ((b"content-type", media.encode()), (b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": [*about, *HEADERS]})
         await send({"type": "http.response.body", "body": body})
@@ -191,21 +156,19 @@ class Page:
                 path, media = _FILES[name]
                 return 200, media, files("discreet.service").joinpath("static", path).read_bytes()
             made = {"data.json": self._data, "mechanism.json": self._mechanism}.get(name)
-            return _said(404, "no such path") if made is None else (200, JSON, made())
+            return _plain_answer(404, "no such path") if made is None else (200, JSON, made())
         if body is None:
-            return _said(413, f"a body may have {_MOST} bytes")
+            return _plain_answer(413, f"a body may have {_MAX_BODY_BYTES} bytes")
         try:
             if name == "take":
                 return 200, JSON, self._take()
             if name == "keep":
                 return 200, JSON, self._keep(body)
-            if name == "published" and self._published is not None:
-                return 200, JSON, self._try(self._published, body)
         except BudgetError as error:
             return 200, JSON, _json({"refused": f"{str(error).capitalize()}."})
         except DiscreetError as error:
-            return _said(400, str(error))
-        return _said(404, "no such path")
+            return _plain_answer(400, str(error))
+        return _plain_answer(404, "no such path")
 
     def _mechanism(self) -> bytes:
         return _json(self._client.mechanism.to_dict())
@@ -221,7 +184,6 @@ class Page:
                 "mean": printed.at_most(mechanism.upper, 3, mechanism.guarantee.unit),
                 "url": self._url,
                 "requests": self._requests,
-                "published": self._published is not None,
                 "roads": self._roads,
                 "state": self._state(),
             }
@@ -261,25 +223,9 @@ class Page:
         self._client.keep(reserved, _report(decode(body, JSON)))
         return _json({"state": self._state(any_epoch=True)})
 
-    def _try(self, published: PaperView, body: bytes) -> bytes:
-        """Go through the protocol of the paper once, and give what it sent."""
-        data = decode(body, JSON)
-        place = data.get("place") if isinstance(data, dict) else None
-        if isinstance(place, bool) or not isinstance(place, int):
-            raise InvalidProblemError("place", "an integer", "something else")
-        mechanism = self._client.mechanism
-        if isinstance(mechanism, PublishedPoints):
-            raise InvalidProblemError("published", "a mechanism for places", "one for every point")
-        sent = published.recorder.requests
-        before = len(sent)
-        found = published.client.report(mechanism.region.where(place))
-        return _json(
-            {"report": list(found.result), "reason": found.reason, "requests": sent[before:]}
-        )
-
 
 def _promise(mechanism: Mechanism | PublishedPoints) -> str:
-    """Say what holds, for a person who looks at a map."""
+    """Return the guarantee as sentences for the page."""
     points = "A point counts as the place nearest to it."
     if isinstance(mechanism, PublishedPoints):
         points = (
@@ -293,20 +239,22 @@ def _promise(mechanism: Mechanism | PublishedPoints) -> str:
 def _report(data: object) -> tuple[float, float]:
     pair = data.get("report") if isinstance(data, dict) and len(data) == 1 else None
     numbers = pair if isinstance(pair, list) and len(pair) == 2 else [None]
-    kept = [float(x) for x in numbers if isinstance(x, int | float) and not isinstance(x, bool)]
-    if len(kept) != 2:
+    coordinates = [
+        float(x) for x in numbers if isinstance(x, int | float) and not isinstance(x, bool)
+    ]
+    if len(coordinates) != 2:
         raise InvalidProblemError("report", "two numbers", "something else")
-    return kept[0], kept[1]
+    return coordinates[0], coordinates[1]
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Read a body, or nothing where it is too long."""
+    """Read a body; return ``None`` if it is too long."""
     body, more = b"", True
     while more:
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > _MOST:
+        if len(body) > _MAX_BODY_BYTES:
             return None
     return body
 
@@ -315,5 +263,5 @@ def _json(data: object) -> bytes:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _said(status: int, text: str) -> tuple[int, str, bytes]:
+def _plain_answer(status: int, text: str) -> tuple[int, str, bytes]:
     return status, "text/plain; charset=utf-8", f"{text}\n".encode()

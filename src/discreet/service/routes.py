@@ -14,8 +14,8 @@ from discreet.web.guard import refusal
 __all__ = [
     "answer",
     "answers",
+    "cacheable_answer",
     "invalid",
-    "kept",
     "no_route",
     "read_body",
     "refusals",
@@ -41,7 +41,7 @@ def answer(request: Request, message: Message, *, status: int = 200) -> Response
     return Response(body, status_code=status, media_type=media, headers=headers)
 
 
-def kept(request: Request, body: bytes, media: str, digest: str) -> Response:
+def cacheable_answer(request: Request, body: bytes, media: str, digest: str) -> Response:
     """Answer with what never changes, or say that the client has it."""
     etag = f'"{digest}.{media.rpartition("/")[2]}"'
     headers = {"etag": etag, "cache-control": "public, no-cache", "vary": "accept"}
@@ -60,7 +60,7 @@ def refuse(status: int, error: str, message: str) -> Response:
 
 
 def invalid(_: Request, error: Exception) -> Response:
-    """Say which field is wrong and what is allowed; no words but our own, for others may repeat what came."""
+    """Refuse a request by its field and the allowed values; messages of other libraries may repeat the input."""
     field = getattr(error, "field", None)
     if field is None:
         return refuse(422, "invalid", "the request has another form than the interface describes")

@@ -18,7 +18,7 @@ __all__ = ["JSON", "MSGPACK", "accepted", "decode", "encode"]
 JSON = "application/json"
 MSGPACK = "application/msgpack"
 
-_ITEMS = 1_000_000
+_MAX_ITEMS = 1_000_000
 """A list or a mapping of more is refused while it is read."""
 
 
@@ -83,8 +83,8 @@ def decode(body: bytes, media: str) -> object:
                 body,
                 raw=False,
                 strict_map_key=True,
-                max_array_len=_ITEMS,
-                max_map_len=_ITEMS,
+                max_array_len=_MAX_ITEMS,
+                max_map_len=_MAX_ITEMS,
                 max_ext_len=0,
                 object_pairs_hook=_once,
                 list_hook=_finite,

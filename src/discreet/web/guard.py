@@ -86,16 +86,6 @@ class Limits:
         Requests at once from one address.
     addresses
         Addresses that are remembered for the rate; the one that was silent longest is forgotten first.
-    jobs
-        Jobs that wait or run.
-    results
-        Results that are kept.
-    job_seconds
-        Seconds that one batch of jobs may take; the process that solves it is then killed.
-    result_seconds
-        Seconds for which a result is kept.
-    batch
-        Jobs that are solved together, since their users share the scales.
 
     Raises
     ------
@@ -104,7 +94,7 @@ class Limits:
 
     Examples
     --------
-    >>> Limits(jobs=4).jobs
+    >>> Limits(burst=4).burst
     4
     >>> Limits(rate=0)
     Traceback (most recent call last):
@@ -116,11 +106,6 @@ class Limits:
     rate: float = 50.0
     burst: int = 200
     addresses: int = 10_000
-    jobs: int = 16
-    results: int = 64
-    job_seconds: float = 60.0
-    result_seconds: float = 600.0
-    batch: int = 8
 
     def __post_init__(self) -> None:
         for part in fields(self):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from discreet.kanonymity.as_published.doka import DokaGreedy, DokaHungarian, DokaSortGreedy
-from discreet.kanonymity.as_published.split_carry import reproduce
 from discreet.kanonymity.candidate import SearchLimits, audit
 from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.initial import Initial
@@ -16,6 +14,12 @@ from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.methods.split_carry import SplitCarry
 from discreet.kanonymity.search.search import search
 from discreet_reproduction.drawing import lines
+from discreet_reproduction.kanonymity.as_published.doka import (
+    DokaGreedy,
+    DokaHungarian,
+    DokaSortGreedy,
+)
+from discreet_reproduction.kanonymity.as_published.split_carry import reproduce
 from discreet_reproduction.kanonymity.instances import fars
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from discreet.datasets.city import made_city
 from discreet.evaluate.audit.nets import edge_net_pairs, random_net_pairs
 from discreet.evaluate.audit.points import count_broken
 from discreet.evaluate.simulate.borders import laws_of
-from discreet.lrgeo.as_published.aipo import aipo as interpolated
-from discreet.lrgeo.as_published.remapped_laplace import remapped_laplace
 from discreet.lrgeo.design import design as region_design
 from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.points.net_mechanism import PublishedNet
 from discreet.metricdp import Problem, design
 from discreet_reproduction.drawing import lines_of
+from discreet_reproduction.lrgeo.as_published.aipo import aipo as interpolated
+from discreet_reproduction.lrgeo.as_published.remapped_laplace import remapped_laplace
 from discreet_reproduction.lrgeo.instances import road_tables
 from discreet_reproduction.record import Experiment, numbers
 

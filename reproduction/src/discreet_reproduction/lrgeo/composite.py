@@ -9,17 +9,17 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.guarantee import MetricDP
-from discreet.lrgeo.as_published.baselines import PrintedExponential
-from discreet.lrgeo.as_published.lr_geo import LRGeo
-from discreet.lrgeo.as_published.lr_omg import LROMG
-from discreet.lrgeo.as_published.protocol import reproduce
-from discreet.lrgeo.as_published.violations import violation_bound
 from discreet.lrgeo.design import design
-from discreet.lrgeo.local.composite import composite_check
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.methods.frozen_scales import FrozenScales
 from discreet.lrgeo.places.region import Region
 from discreet_reproduction.drawing import bars, lines_of
+from discreet_reproduction.lrgeo.as_published.baselines import PrintedExponential
+from discreet_reproduction.lrgeo.as_published.composite import composite_check
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+from discreet_reproduction.lrgeo.as_published.lr_omg import LROMG
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
+from discreet_reproduction.lrgeo.as_published.violations import violation_bound
+from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
 from discreet_reproduction.lrgeo.instances import GRID_NOTE, batch, grid, places, users_of
 from discreet_reproduction.record import Experiment, numbers
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from discreet.lrgeo.local.composite import Composite
+    from discreet_reproduction.lrgeo.as_published.composite import Composite
     from discreet_reproduction.record import Cell, Run
 
 __all__ = ["composite", "figure11", "figure12"]

@@ -12,14 +12,14 @@ import numpy as np
 from discreet.core.errors import InfeasibleError, LimitReachedError
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
-from discreet.lrgeo.as_published.benders import clr_geo_benders
-from discreet.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
-from discreet.lrgeo.as_published.cost_table import CostTable
-from discreet.lrgeo.as_published.lr_geo import LRGeo
-from discreet.lrgeo.as_published.protocol import reproduce
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
 from discreet_reproduction.drawing import bars, lines_of
+from discreet_reproduction.lrgeo.as_published.benders import clr_geo_benders
+from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
+from discreet_reproduction.lrgeo.as_published.cost_table import CostTable
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
 from discreet_reproduction.lrgeo.instances import GRID_NOTE, batch, grid, places, users_of
 from discreet_reproduction.record import Experiment, numbers
 

@@ -12,19 +12,19 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
-from discreet.lrgeo.as_published.lr_geo import LRGeo
-from discreet.lrgeo.as_published.released import AsReleased
-from discreet.lrgeo.local.coefficients import prepare
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-from discreet.lrgeo.local.instance import Instance, trip_cost
 from discreet.lrgeo.places.region import Region
+from discreet_reproduction.lrgeo.as_published.coefficients import prepare
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
+from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
+from discreet_reproduction.lrgeo.as_published.released import AsReleased
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Centered, Prepared
+    from discreet_reproduction.lrgeo.as_published.coefficients import Centered, Prepared
 
 __all__ = ["GRID_NOTE", "Places", "batch", "grid", "places", "road_tables", "users_of"]
 

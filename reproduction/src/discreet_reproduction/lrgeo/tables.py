@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.guarantee import MetricDP
-from discreet.lrgeo.as_published.baselines import baseline, remapped_cost
-from discreet.lrgeo.as_published.cost_bounds import lower_bound
-from discreet.lrgeo.as_published.protocol import reproduce
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.baselines import baseline, remapped_cost
+from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.protocol import reproduce
 from discreet_reproduction.lrgeo.instances import GRID_NOTE, places, users_of
 from discreet_reproduction.record import Experiment
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from discreet.lrgeo.as_published.cost_bounds import lower_bound
-from discreet.lrgeo.as_published.cost_table import CostTable
-from discreet.lrgeo.as_published.lr_omg import lr_omg
-from discreet.lrgeo.as_published.request_disc import request_radius
-from discreet.lrgeo.as_published.violations import exponential_entries
-from discreet.lrgeo.local.clr_geo import clr_geo
-from discreet.lrgeo.local.coefficients import Centered, prepare, prepare_global
-from discreet.lrgeo.local.exponential_form import ExponentialForm
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
+from discreet_reproduction.lrgeo.as_published.coefficients import Centered, prepare, prepare_global
+from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound
+from discreet_reproduction.lrgeo.as_published.cost_table import CostTable
+from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
+from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
+from discreet_reproduction.lrgeo.as_published.lr_omg import lr_omg
+from discreet_reproduction.lrgeo.as_published.request_disc import request_radius
+from discreet_reproduction.lrgeo.as_published.violations import exponential_entries
 from discreet_reproduction.lrgeo.instances import GRID_NOTE, batch, grid
 from discreet_reproduction.record import Experiment
 
@@ -148,7 +148,7 @@ def _paths(seed: int, *, side: int) -> Iterator[Row]:
 
 
 def _discs() -> Iterator[Row]:
-    from discreet.lrgeo.local.instance import Instance
+    from discreet_reproduction.lrgeo.as_published.instance import Instance
 
     at = np.arange(20.0)
     apart = np.abs(at[:, None] - at[None])

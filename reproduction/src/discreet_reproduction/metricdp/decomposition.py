@@ -15,8 +15,8 @@ from discreet.core.exact import float_ceil
 from discreet.core.lp import solve
 from discreet.core.lp.solution import LPSolution
 from discreet.metricdp import Benders, design
-from discreet.metricdp.as_published.decomposition import as_published, as_released
 from discreet.metricdp.blocks import PARTITIONERS
+from discreet_reproduction.metricdp.as_published.decomposition import as_published, as_released
 from discreet_reproduction.metricdp.flat import excess, flat_program
 from discreet_reproduction.metricdp.instances import EPSILON, NOTES, make_instance
 from discreet_reproduction.metricdp.tracing import Size
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.core.outcome import Unproven
-    from discreet.metricdp.as_published.decomposition import PublishedDecomposition
+    from discreet_reproduction.metricdp.as_published.decomposition import PublishedDecomposition
     from discreet_reproduction.metricdp.instances import MetricInstance
     from discreet_reproduction.record import Cell, Run
 

@@ -12,13 +12,17 @@ from discreet.core.calculus import to_approx_dp
 from discreet.core.randomness import SeededBits
 from discreet.submodular import PartSampled, UniformMatroid, WeightedCoverage
 from discreet.submodular.accounting import advanced, concentrated
-from discreet.submodular.as_published.algorithm_2 import Algorithm2, layer_scores, sample_size
-from discreet.submodular.as_published.algorithm_4 import Algorithm4
 from discreet.submodular.draws.fractional import marginals
 from discreet.submodular.method import DrawPlan
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.bases import draw_base
 from discreet.submodular.stating import state_choice
 from discreet_reproduction.record import Experiment
+from discreet_reproduction.submodular.as_published.algorithm_2 import (
+    Algorithm2,
+    layer_scores,
+    sample_size,
+)
 from discreet_reproduction.submodular.instances import decoys, slow_steps
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.submodular import Algorithm3, TopicInfluence, UniformMatroid, release
-from discreet.submodular.as_published.algorithm_4 import Algorithm4
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.baselines import LazyGreedy, RandomBase
 from discreet.submodular.methods.subsampled import Subsampled
 from discreet.submodular.objectives.combine import CountedObjective

@@ -13,8 +13,8 @@ from discreet.core.guarantee import ApproxDP
 from discreet.core.randomness import SeededBits
 from discreet.submodular import Algorithm3, BadanidiyuruVondrak, Subsampled, release, reproduce
 from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.as_published.algorithm_4 import Algorithm4
 from discreet.submodular.method import DrawPlan
+from discreet.submodular.methods.algorithm_4 import Algorithm4
 from discreet.submodular.methods.baselines import LazyGreedy, RandomBase
 from discreet.submodular.methods.bases import BaseContinuousGreedy
 from discreet.submodular.methods.gupta import Gupta

@@ -95,7 +95,8 @@ def attack(
     k
         Smallest size of an equivalence class with which the mechanism runs.
     mode
-        Mode of the location service, with ``"lrgeo"``; the last two attack borders between places.
+        Mode of the location service, with ``"lrgeo"``: ``"sound"``, or ``"every-point"`` or ``"places-only"`` to attack
+        borders between places; ``"published"`` needs the distribution ``discreet-reproduction``.
     reports
         Numbers of reports of one secret. Default: 1, 2, 5, 10.
     steps

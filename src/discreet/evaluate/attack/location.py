@@ -1,44 +1,48 @@
-r"""What the attacks on a location service have in common: recorded sessions, what is public, and how guesses count.
+r"""Attacks on a location service by its traffic: recorded sessions, how guesses count, and guesses from bytes.
 
-The attacker is the server, or a reader of its traffic. It knows what is public: the region, the parameters, the
-costs. It does not know where a client is, and wants to. A session holds everything that one client sent and was told,
-as recorded at the server's door, with the place that the client was at, which only the judge of the guess reads.
+The attacker is the server, or a reader of its traffic. It knows what is public: the region, the parameters, the prior.
+It does not know where a client is. A session holds everything that one client sent, as recorded at the server, with
+the place of the client, which only the judge of the guess reads.
 
-A service is *sound* when traffic tells nothing of the place: no guess may be right more often than the best one
-without looking, :math:`\max_i p_i`, by more than the interval of the count. Reports are judged apart, by what the
-guarantee allows for them.
+A service is *sound* if traffic is independent of the place: no guess is right more often than the best one without
+looking, :math:`\max_i p_i`, by more than the interval of the count. Reports are judged apart, by what the guarantee
+allows for them. The attack by bytes needs no idea of the protocol: the attacker runs the same client at every place,
+keeps what it sends, and looks for the place whose sessions look most like the one that it sees.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, TypeVar, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, clopper_pearson
-from discreet.lrgeo.local.coefficients import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.local.coefficients import Coefficients
-    from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
-    from discreet.lrgeo.local.instance import Instance
-
-__all__ = ["CostPart", "Request", "Session", "World", "count_guesses"]
-
-GUESSED = "places guessed"
+__all__ = [
+    "HasPlace",
+    "HasRequests",
+    "Request",
+    "Session",
+    "attack_traffic",
+    "count_guesses",
+    "distinct_sessions",
+]
 
 
 @final
 @dataclass(frozen=True)
 class Request:
-    """What a client sent once.
+    """One request of a client.
 
     Parameters
     ----------
@@ -47,7 +51,7 @@ class Request:
     head
         All headers, as bytes.
     body
-        All of it.
+        The whole body.
     """
 
     line: str
@@ -55,13 +59,23 @@ class Request:
     body: bytes
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class CostPart:
-    """A part of the cost table: ``costs[i, j]`` of reporting ``places[j]`` when being at ``places[i]``."""
+class HasPlace(Protocol):
+    """A session whose place is known to the judge."""
 
-    places: NDArray[np.int64]
-    costs: NDArray[np.float64]
+    @property
+    def place(self) -> int:
+        """Index of the place of the client."""
+
+
+class HasRequests(HasPlace, Protocol):
+    """A session with its requests."""
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """Requests of the client, byte for byte."""
+
+
+S = TypeVar("S", bound=HasPlace)
 
 
 @final
@@ -72,71 +86,23 @@ class Session:
     Parameters
     ----------
     place
-        Where it is: for the judge.
+        Index of the place of the client: for the judge.
     requests
-        What it sent, byte for byte.
-    uploads
-        Coefficients that it uploaded by the published protocol.
-    centers
-        Centers of the discs of the cost table for which it asked.
-    tables
-        Parts of the cost table that it was told.
-    matrices
-        Obfuscation matrices that it was told.
+        Requests, byte for byte.
     reports
-        Epoch and report of what it reported, as numbers.
+        Epoch and report of each report, as numbers.
     """
 
     place: int = field(repr=False)
     requests: tuple[Request, ...]
-    uploads: tuple[Coefficients, ...] = ()
-    centers: tuple[int, ...] = ()
-    tables: tuple[CostPart, ...] = ()
-    matrices: tuple[NDArray[np.float64], ...] = ()
     reports: tuple[tuple[int, int], ...] = ()
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class World:
-    """What everybody knows.
-
-    Parameters
-    ----------
-    instance
-        Places, distances, costs and prior. The server knows the costs, since they are its table.
-    graph
-        The Geo-Ind graph.
-    reach, r_obf
-        Radii of the location set and of the obfuscation range.
-    """
-
-    instance: Instance
-    graph: GeoIndGraph
-    reach: float
-    r_obf: float
-
-    @property
-    def blind(self) -> int:
-        """The best guess without looking."""
-        return int(self.instance.prior.argmax())
-
-    @property
-    def naive(self) -> float:
-        """How often that is right."""
-        return float(self.instance.prior.max())
-
-    def upload(self, place: int) -> Coefficients:
-        """Work out what a client at a place uploads: anybody can."""
-        one = prepare(self.instance, self.graph, place, reach=self.reach, r_obf=self.r_obf)
-        return one.coefficients
 
 
 def count_guesses(
     attack: str,
-    sessions: Sequence[Session],
-    guess: Callable[[Session], int],
-    world: World,
+    sessions: Sequence[S],
+    guess: Callable[[S], int],
+    prior: NDArray[np.float64],
     *,
     limit: float | None = None,
     failure: float = FAILURE,
@@ -147,24 +113,24 @@ def count_guesses(
     Parameters
     ----------
     attack
-        What to call it.
+        Name of the attack.
     sessions
         Recorded traffic of clients whose places were drawn from the prior.
     guess
-        The attacker.
-    world
-        What is public.
+        The attacker: from a session to the index of a place.
+    prior
+        ``(K,)`` probabilities of the places.
     limit
-        What any attacker may reach. Default: the best guess without looking.
+        Highest probability of a right guess that the service allows. Default: that of the best guess without looking.
     failure
-        Most probability with which the interval misses.
+        Upper bound on the error probability of the interval.
     note
-        What a reader should know.
+        A remark for the reader.
 
     Returns
     -------
     Finding
-        The control group is judged by the place of the next session, which this one says nothing of.
+        The control group is judged by the place of the next session, of which this one is independent.
 
     Raises
     ------
@@ -179,12 +145,77 @@ def count_guesses(
     def share(truth: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Estimate:
         return clopper_pearson(int((guesses == truth).sum()), len(sessions), failure=failure)
 
+    blind = float(prior.max())
     return Finding(
         attack,
-        GUESSED,
+        "places guessed",
         share(places),
-        Estimate.computed(world.naive),
+        Estimate.computed(blind),
         share(np.roll(places, 1)),
-        limit=world.naive if limit is None else limit,
+        limit=blind if limit is None else limit,
         note=note,
     )
+
+
+def attack_traffic(
+    sessions: Sequence[HasRequests],
+    own: Sequence[HasRequests],
+    prior: NDArray[np.float64],
+    *,
+    failure: float = FAILURE,
+) -> Finding:
+    """Guess places from bytes.
+
+    Parameters
+    ----------
+    sessions
+        Traffic that is attacked.
+    own
+        Sessions of the attacker, one or more at each place.
+    prior
+        ``(K,)`` probabilities of the places.
+    failure
+        Upper bound on the error probability of the interval.
+
+    Returns
+    -------
+    Finding
+        The limit is the best guess without looking.
+    """
+    known: dict[tuple[str, bytes], set[int]] = {}
+    for one in own:
+        for request in one.requests:
+            for token in _tokens(request):
+                known.setdefault(token, set()).add(one.place)
+    everywhere = len({one.place for one in own})
+    blind = int(prior.argmax())
+
+    def guess(session: HasRequests) -> int:
+        score: Counter[int] = Counter({blind: 0})
+        for request in session.requests:
+            for token in _tokens(request):
+                places = known.get(token, set())
+                if 0 < len(places) < everywhere:
+                    # A long coincidence is stronger evidence than a short one.
+                    worth = math.log(everywhere / len(places)) * (1 + len(token[1]))
+                    score.update(dict.fromkeys(places, round(worth * 1e6)))
+        return score.most_common(1)[0][0]
+
+    return count_guesses(
+        "bytes of the traffic, compared with one's own",
+        sessions,
+        guess,
+        prior,
+        failure=failure,
+        note=f"{len(sessions)} sessions, {distinct_sessions(sessions)} different ones",
+    )
+
+
+def distinct_sessions(sessions: Sequence[HasRequests]) -> int:
+    """Count sessions that differ in any byte."""
+    return len({one.requests for one in sessions})
+
+
+def _tokens(request: Request) -> Iterator[tuple[str, bytes]]:
+    yield request.line, request.head + request.body
+    yield f"length {request.line}", str(len(request.body)).encode()

@@ -1,11 +1,8 @@
-r"""Attacks on the reports themselves, the one thing that the guarantee covers; and what a tile would disclose.
+r"""Attack on the reports of a session, the one thing that the guarantee covers.
 
 The attacker multiplies the chances of all reports that were drawn anew. It knows the clock: a report that is repeated
 within an epoch is no new one. What any attacker may reach after n fresh reports follows from the guarantee, see
 :func:`~discreet.evaluate.attack.bayes.success_limit`.
-
-The service has no tiles: its clients fetch the mechanism whole. A client that requested one would disclose it, and the
-best guess would be right with :math:`\sum_t \max_{i \in t} p_i`.
 """
 
 from __future__ import annotations
@@ -14,23 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.bayes import success_limit
 from discreet.evaluate.attack.finding import FAILURE, Finding
 from discreet.evaluate.attack.location import count_guesses
-from discreet.evaluate.intervals import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.guarantee import MetricDP
     from discreet.core.spaces.metric import MetricSpace
-    from discreet.evaluate.attack.location import Session, World
+    from discreet.evaluate.attack.location import Session
 
-
-__all__ = ["attack_repeats", "score_tiles"]
+__all__ = ["attack_repeats"]
 
 
 def attack_repeats(
@@ -38,7 +32,7 @@ def attack_repeats(
     laws: ArrayLike,
     space: MetricSpace,
     guarantee: MetricDP,
-    world: World,
+    prior: NDArray[np.float64],
     *,
     allowed: int,
     label: str,
@@ -49,27 +43,27 @@ def attack_repeats(
     Parameters
     ----------
     sessions
-        With reports.
+        Sessions with reports.
     laws
-        ``(K, K')``: what each place reports.
+        ``(K, K')``; row i: distribution of reports from place i.
     space, guarantee
-        The claim for one report.
-    world
-        What is public.
+        The region, and the claim for one report.
+    prior
+        ``(K,)`` probabilities of the places.
     allowed
-        How many fresh reports the service says that it gave: what the limit is for.
+        Number of independent reports assumed by the limit.
     label
-        What to call it.
+        Name of the attack.
     failure
-        Most probability with which the interval misses.
+        Upper bound on the error probability of the interval.
 
     Returns
     -------
     Finding
-        Kept while the guess is right no more often than so many reports may make it.
+        Kept if the guess is right no more often than so many reports allow.
     """
     with np.errstate(divide="ignore"):
-        nats, start = np.log(np.asarray(laws, dtype=np.float64)), np.log(world.instance.prior)
+        nats, start = np.log(np.asarray(laws, dtype=np.float64)), np.log(prior)
 
     def guess(session: Session) -> int:
         drawn: list[tuple[int, int]] = []
@@ -79,43 +73,5 @@ def attack_repeats(
                 drawn.append(one)
         return int((start + sum(nats[:, report] for _, report in drawn)).argmax())
 
-    limit = success_limit(space, guarantee, world.instance.prior, reports=allowed)
-    return count_guesses(label, sessions, guess, world, limit=limit, failure=failure)
-
-
-def score_tiles(tiles: ArrayLike, world: World, *, disclosed: bool) -> Finding:
-    """Compute how often a place is guessed by who knows its tile.
-
-    Parameters
-    ----------
-    tiles
-        ``(K,)``: the tile of each place.
-    world
-        What is public.
-    disclosed
-        Whether the service says that a tile is disclosed. Then the score is stated and limits nothing; otherwise the
-        limit is the best guess without looking.
-
-    Returns
-    -------
-    Finding
-        Computed.
-
-    Raises
-    ------
-    InvalidProblemError
-        For tiles that are not one for each place.
-    """
-    named, prior = np.asarray(tiles), world.instance.prior
-    if named.shape != prior.shape:
-        raise InvalidProblemError("tiles", f"{len(prior)} tiles", named.shape)
-    best = sum(float(prior[named == tile].max()) for tile in np.unique(named))
-    return Finding(
-        f"asking for one of {len(np.unique(named))} tiles",
-        "places guessed",
-        Estimate.computed(best),
-        Estimate.computed(world.naive),
-        bound=best,
-        limit=None if disclosed else world.naive,
-        note="tiles are not used; asked for one by one, they are disclosed" if disclosed else "",
-    )
+    limit = success_limit(space, guarantee, prior, reports=allowed)
+    return count_guesses(label, sessions, guess, prior, limit=limit, failure=failure)

@@ -10,12 +10,13 @@ from discreet.artefact.judging import judge, kind_of_file
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import guarantee_from_dict
 from discreet.core.lazy import registered
+from discreet.core.moved import load
 from discreet.core.options import path_of
 from discreet.evaluate.audit.audit import certified
 from discreet.evaluate.audit.implicit import audit_anchored
 from discreet.evaluate.audit.metricdp import audit_channel
 from discreet.evaluate.audit.request import AuditRequest
-from discreet.evaluate.registry import AUDITS
+from discreet.evaluate.registry import AUDITS, PUBLISHED_AUDITS
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +54,8 @@ def audit(
         Name of a mechanism: ``"hierarchy"``, ``"kanonymity"``, ``"lrgeo"``, ``"metricdp"``, ``"submodular"`` or
         ``"tables"``; or the path of a file that :func:`verify` reads, which states its own claim.
     method
-        Method of the mechanism, published ones with false claims included. Default: the mechanism's own.
+        Method of the mechanism; published ones with false claims need the distribution ``discreet-reproduction``.
+        Default: the mechanism's own.
     epsilon
         Claimed privacy budget. It has no default.
     delta
@@ -82,13 +84,14 @@ def audit(
     Raises
     ------
     InvalidProblemError
-        For an unknown name, a file that cannot be read, or an option that has no meaning for the target.
+        For an unknown name, a method whose distribution is not installed, a file that cannot be read, or an option that
+        has no meaning for the target.
 
     Examples
     --------
-    >>> verdict = audit("hierarchy", method="m-c-ch", epsilon="1")
-    >>> verdict.rejected, round(verdict.lower, 3)
-    (True, 1.499)
+    >>> verdict = audit("submodular", method="lazy-greedy", epsilon="5")
+    >>> verdict.rejected, verdict.lower
+    (True, inf)
     >>> print(verdict.verdict)
     rejected: the claim is false
     """
@@ -99,7 +102,14 @@ def audit(
     if points is not None and path != "lrgeo":
         raise InvalidProblemError("points", "none but with lrgeo", points)
     if path in AUDITS:
-        verdict: Audit = registered(AUDITS, path, "target")(request)
+        published = PUBLISHED_AUDITS.get(path, {})
+        name = (method or "").replace("_", "-")
+        judge = (
+            load(published[name], "method", name)
+            if name in published
+            else registered(AUDITS, path, "target")
+        )
+        verdict: Audit = judge(request)
         return verdict
     return _audit_file(path, request)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 
@@ -12,19 +12,23 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.randomness import SystemBits
 from discreet.evaluate.audit.audit import Audit
 from discreet.kanonymity.anonymize import anonymize
-from discreet.kanonymity.as_published.split_carry import reproduce
 from discreet.kanonymity.methods import METHODS
-from discreet.kanonymity.problem import Numeric, Problem
+from discreet.kanonymity.problem import Numeric
 from discreet.kanonymity.verify import classes_of, verify
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from discreet.core.certificate import Certificate
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["audit_tables"]
+    Columns = Mapping[str, list[int]]
+
+__all__ = ["ATTRIBUTES", "audit_tables", "judge_tables"]
 
 DEFAULT = "local-search"
-_COLUMNS = ("age", "visits")
+ATTRIBUTES = (Numeric("age"), Numeric("visits"))
+"""Quasi-identifiers of the tables."""
 _VALUES = (40, 6)
 _TABLES = 20
 
@@ -35,18 +39,18 @@ def audit_tables(request: AuditRequest) -> Audit:
     Parameters
     ----------
     request
-        A name of :data:`discreet.kanonymity.methods.METHODS`, and k.
+        Name of a method with a guarantee in :data:`discreet.kanonymity.methods.METHODS`, and k.
 
     Returns
     -------
     Audit
         Certified: every table that the method published was counted by the verifier, or some was not k-anonymous.
-        `lower` is the size of the smallest class that was seen.
+        `lower` is the size of the smallest equivalence class.
 
     Raises
     ------
     InvalidProblemError
-        For an unknown method, or without k.
+        For an unknown method, one without a guarantee, or without k.
 
     Examples
     --------
@@ -54,56 +58,58 @@ def audit_tables(request: AuditRequest) -> Audit:
     >>> audit_tables(AuditRequest("mondrian", k=3)).rejected
     False
     """
+    method = METHODS.resolve(request.method or DEFAULT)
+
+    def publish(columns: Columns, claim: KAnonymity) -> tuple[int, Certificate | None]:
+        frame = nw.from_dict(dict(columns), backend="polars").to_native()
+        published = anonymize(frame, claim, method=method).table
+        certificate = verify(published, claim, against=frame, attributes=ATTRIBUTES)
+        return int(classes_of(published, claim.quasi_identifiers).sizes.min()), certificate
+
+    return judge_tables(request, publish)
+
+
+def judge_tables(
+    request: AuditRequest,
+    publish: Callable[[Columns, KAnonymity], tuple[int, Certificate | None]],
+) -> Audit:
+    """Publish small tables made by chance, until one has an equivalence class of fewer than k rows.
+
+    Parameters
+    ----------
+    request
+        The claimed k, and the source of chance.
+    publish
+        From columns of integers and the claim to the size of the smallest equivalence class and, for a method with a
+        guarantee, the certificate of the verifier. It may raise `InfeasibleError`; then it publishes nothing.
+
+    Returns
+    -------
+    Audit
+        As of :func:`audit_tables`.
+    """
     request.refuse("epsilon", "delta", "rho", "neighbors")
     request.choose("certified")
     if request.k is None:
         raise InvalidProblemError("k", "the claimed size of the smallest class", "none")
-    name = request.method or DEFAULT
-    record = METHODS.find(name)
-    method = record.make()
-    claim = KAnonymity(request.k, _COLUMNS)
+    claim = KAnonymity(request.k, tuple(one.name for one in ATTRIBUTES))
     smallest, failed, judged = None, "", 0
     bits = request.bits or SystemBits()
     for number in range(_TABLES):
         rows = (2 + number % 3) * request.k + number % request.k
-        made = {
-            column: [bits.randrange(stop) for _ in range(rows)]
-            for column, stop in zip(_COLUMNS, _VALUES, strict=True)
+        columns = {
+            one.name: [bits.randrange(stop) for _ in range(rows)]
+            for one, stop in zip(ATTRIBUTES, _VALUES, strict=True)
         }
         try:
-            size, certificate = _publish(made, claim, method, proven=record.guarantee is not None)
+            size, certificate = publish(columns, claim)
         except InfeasibleError:
-            # A method may refuse a table; it then publishes nothing.
             continue
         judged += 1
         smallest = size if smallest is None else min(smallest, size)
         if size < request.k or (certificate is not None and not certificate.passed):
             failed = f"a table of {rows} rows was published with a class of {size}"
             break
-    return _stated(claim, smallest, failed, judged)
-
-
-def _publish(
-    made: dict[str, list[int]],
-    claim: KAnonymity,
-    method: Any,  # noqa: ANN401 - any method
-    *,
-    proven: bool,
-) -> tuple[int, Certificate | None]:
-    if not proven:
-        problem = Problem.from_columns(made, [Numeric(name) for name in _COLUMNS])
-        return reproduce(problem, claim.k, method).result.smallest_class, None
-    frame = nw.from_dict(made, backend="polars").to_native()
-    published = anonymize(frame, claim, method=method).table
-    certificate = verify(published, claim, against=frame, attributes=_attributes())
-    return int(classes_of(published, _COLUMNS).sizes.min()), certificate
-
-
-def _attributes() -> tuple[Numeric, ...]:
-    return tuple(Numeric(name) for name in _COLUMNS)
-
-
-def _stated(claim: KAnonymity, smallest: int | None, failed: str, judged: int) -> Audit:
     return Audit(
         claim,
         "certified",

@@ -22,8 +22,6 @@ from discreet.core.randomness.replay import Law
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.audit.audit import Pair, audit, audit_laws, certified
 from discreet.metricdp import Problem, design
-from discreet.metricdp.as_published.decomposition import as_published, as_released
-from discreet.metricdp.methods import METHODS
 from discreet.metricdp.verify import verify
 
 if TYPE_CHECKING:
@@ -37,9 +35,17 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
-__all__ = ["audit_channel", "audit_designs", "find_steps", "law_by_steps", "worst_pairs"]
+__all__ = [
+    "audit_channel",
+    "audit_designs",
+    "audited_grid",
+    "find_steps",
+    "is_constrained",
+    "law_by_steps",
+    "pair_of",
+    "worst_pairs",
+]
 
-PUBLISHED = {"as-published": as_published, "as-released": as_released}
 _SIDE = 3
 _EVERY_PAIR = 40
 """Secrets up to which an exact audit looks at all pairs."""
@@ -53,40 +59,43 @@ def audit_designs(request: AuditRequest) -> Audit:
     Parameters
     ----------
     request
-        A name of :data:`discreet.metricdp.methods.METHODS`, those without a guarantee too, and epsilon a km.
+        Name of a method with a guarantee in :data:`discreet.metricdp.methods.METHODS`, and epsilon per km.
 
     Returns
     -------
     Audit
-        Default: certified; what was published as floats is judged on these, exactly.
+        Default: certified.
 
     Raises
     ------
     InvalidProblemError
-        For an unknown method.
+        For an unknown method, or one without a guarantee.
 
     Examples
     --------
     >>> from discreet.evaluate.audit.request import AuditRequest
     >>> audit_designs(AuditRequest("kernel", epsilon="1")).verdict
     'not rejected: every check of the verifier passed'
-    >>> audit_designs(AuditRequest("as-released", epsilon="1")).rejected
-    True
+    """
+    problem, claim = audited_grid(request)
+    made = design(problem, claim, method=request.method or "kernel", throw=False)
+    return audit_channel(made.channel, problem.space, made.guarantee, verify(made), request)
+
+
+def audited_grid(request: AuditRequest, radius: int | None = None) -> tuple[Problem, MetricDP]:
+    """Return the problem of an audit of a method, 3 x 3 cells of 1 km, and the claim for it.
+
+    Raises
+    ------
+    InvalidProblemError
+        If there is no claimed epsilon, or a claim of another kind.
     """
     request.refuse("delta", "rho", "neighbors", "k")
     if request.epsilon is None:
         raise InvalidProblemError("epsilon", "the claimed epsilon a km", "none")
-    name = request.method or "kernel"
-    record = METHODS.find(name)
     space = MetricSpace.grid(_SIDE, _SIDE, cell=1, unit="km")
-    problem = Problem(space, utility_loss="distance")
-    if record.guarantee is None:
-        request.choose("exact")
-        claim = MetricDP(request.epsilon, unit="km", radius=1)
-        matrix = PUBLISHED[record.name](problem, claim, blocks=2).result.matrix
-        return _judge_floats(matrix, space, claim)
-    made = design(problem, MetricDP(request.epsilon, unit="km"), method=name, throw=False)
-    return audit_channel(made.channel, space, made.guarantee, verify(made), request)
+    claim = MetricDP(request.epsilon, unit="km", radius=radius)
+    return Problem(space, utility_loss="distance"), claim
 
 
 def audit_channel(
@@ -129,13 +138,13 @@ def audit_channel(
             if every
             else worst_pairs(channel, space, guarantee)
         )
-        near = [(i, j) for i, j in places if _bound(space, guarantee, i, j)]
-        pairs = [_pair(channel, space, i, j) for i, j in near]
+        near = [(i, j) for i, j in places if is_constrained(space, guarantee, i, j)]
+        pairs = [pair_of(channel, space, i, j) for i, j in near]
         laws = {
             i: law_by_steps(channel.report, channel, i) for i in {i for both in near for i in both}
         }
         return audit_laws([(laws[i], laws[j]) for i, j in near], pairs, guarantee)
-    pairs = [_pair(channel, space, i, j) for i, j in worst_pairs(channel, space, guarantee)]
+    pairs = [pair_of(channel, space, i, j) for i, j in worst_pairs(channel, space, guarantee)]
     return audit(
         None,
         pairs,
@@ -176,7 +185,7 @@ def worst_pairs(channel: Channel, space: MetricSpace, guarantee: MetricDP) -> li
         raise InvalidProblemError("channel", "two secrets or more that are constrained", "none")
     first = found[0]
     order = np.argsort(space.distances[first], kind="stable").tolist()
-    near = [(first, j) for j in order if j != first and _bound(space, guarantee, first, j)]
+    near = [(first, j) for j in order if j != first and is_constrained(space, guarantee, first, j)]
     return list(dict.fromkeys([(found[0], found[1]), *near]))[:_PAIRS]
 
 
@@ -292,12 +301,14 @@ class _Scripted:
         return np.array([self.randrange(stop) for _ in range(size)], dtype=np.uint64)
 
 
-def _bound(space: MetricSpace, guarantee: MetricDP, i: int, j: int) -> bool:
+def is_constrained(space: MetricSpace, guarantee: MetricDP, i: int, j: int) -> bool:
+    """Whether a guarantee constrains the reports of two secrets."""
     distance = space.distance(i, j)
     return distance > 0 and (guarantee.radius is None or distance <= guarantee.radius)
 
 
-def _pair(channel: Any, space: MetricSpace, i: int, j: int) -> Pair:  # noqa: ANN401 - or rows of floats
+def pair_of(channel: Any, space: MetricSpace, i: int, j: int) -> Pair:  # noqa: ANN401 - or none, with laws
+    """Return two secrets as a pair of an audit; `channel` may be ``None`` for laws that are known."""
     distance = space.distance(i, j)
     label = f"secrets {i} and {j}, {estimate(distance)} {space.unit} apart"
     return Pair(_Secret(channel, i), _Secret(channel, j), label, distance)
@@ -312,7 +323,7 @@ def _certified(
     if loss.pair is not None and loss.report is not None:
         i, j = loss.pair
         weights = sorted(channel.row(secret)[loss.report] for secret in (i, j))
-        label, event = _pair(channel, space, i, j).label, f"report {loss.report}"
+        label, event = pair_of(channel, space, i, j).label, f"report {loss.report}"
         lower = float("inf")
         if weights[0]:
             nats = Fraction(log_floor(Fraction(weights[1], weights[0]), _BITS), 1 << _BITS)
@@ -325,16 +336,3 @@ def _certified(
         event=event,
         pairs=space.n * (space.n - 1) // 2,
     )
-
-
-def _judge_floats(matrix: NDArray[np.float64], space: MetricSpace, claim: MetricDP) -> Audit:
-    """Read the rows of a published channel as the fractions that they are, each divided by its sum."""
-    laws = []
-    for row in matrix.tolist():
-        exact = [Fraction(max(value, 0.0)) for value in row]
-        total = sum(exact)
-        masses: dict[Hashable, Fraction] = {k: x / total for k, x in enumerate(exact) if x}
-        laws.append(Law(MappingProxyType(masses), Fraction(0), 1))
-    near = [(i, j) for i, j in combinations(range(space.n), 2) if _bound(space, claim, i, j)]
-    pairs = [_pair(None, space, i, j) for i, j in near]
-    return audit_laws([(laws[i], laws[j]) for i, j in near], pairs, claim)

@@ -1,22 +1,14 @@
-r"""Audits of private choices: every method of :mod:`discreet.submodular`, on tiny records and all their neighbors.
-
-Algorithm 2 of [RY20]_ has an instance of its own, on which its Theorem 4.5 fails: two elements whose scores straddle
-the boundary of a layer, and one record that moves from one to the other. Its claim for one step is
-:math:`2 \epsilon_0`; a draw loses :math:`\epsilon_0^2 n / 2`.
-"""
+"""Audits of private choices: every method of :mod:`discreet.submodular`, on tiny records and all their neighbors."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
-from discreet.core.guarantee import PureDP
 from discreet.evaluate.audit.audit import Audit, Pair, audit
-from discreet.submodular.as_published.algorithm_2 import Algorithm2
 from discreet.submodular.matroids.capacities import UniformMatroid
 from discreet.submodular.methods import METHODS
 from discreet.submodular.objectives.coverage import Coverage
@@ -29,11 +21,13 @@ if TYPE_CHECKING:
 
     Records = tuple[frozenset[int], ...]
 
-__all__ = ["audit_choices", "choice_pairs", "chosen_set"]
+__all__ = ["PlannedChoice", "audit_choices", "choice_pairs", "chosen_set", "judge_choices"]
 
 DEFAULT = "subsampled"
 _ELEMENTS = 3
 _REPLAYS = 500
+_NOT_AUDITED = frozenset({"algorithm-2", "continuous-greedy"})
+"""Continuous greedy averages too many sampled sets to replay; Algorithm 2 has an audit beside its code."""
 _SMALL: dict[str, dict[str, int]] = {
     "algorithm-1": {"rho": 1},
     "badanidiyuru-vondrak": {"rounds": 1, "samples": 1},
@@ -42,14 +36,12 @@ _SMALL: dict[str, dict[str, int]] = {
     "subsampled-rounds": {"rounds": 1},
 }
 """Parameters of the methods that make many draws: as few as there can be, since all are replayed."""
-_LARGEST = 200_000
-"""Records of the instance for Algorithm 2 beyond which nothing is tried."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Choice:
-    """A choice that is about to be made: records, what may be chosen, and the plan."""
+class PlannedChoice:
+    """A planned choice: the objective of its records, the matroid, the method and the plan."""
 
     objective: Coverage
     matroid: UniformMatroid
@@ -79,33 +71,41 @@ def audit_choices(request: AuditRequest) -> Audit:
     Examples
     --------
     >>> from discreet.evaluate.audit.request import AuditRequest
-    >>> audit_choices(AuditRequest("algorithm-2", epsilon="1", strength="sampled")).rejected
-    True
     >>> audit_choices(AuditRequest("permute-and-flip", epsilon="1")).rejected
     False
     """
     name = request.method or DEFAULT
-    # Its points are averages of many sampled sets: there is nothing to replay, and it claims nothing.
-    allowed = [known for known in METHODS if known != "continuous-greedy"]
+    allowed = [known for known in METHODS if known not in _NOT_AUDITED]
     record = METHODS.find(name, allowed=allowed)
     if record.name not in allowed:
         raise unknown_name("method", name, allowed)
+    claim = request.dp("add-remove-one")
+    method = record.make(**_SMALL.get(record.name, {}))
+    pairs = [
+        Pair(
+            _choice(both[0], method, claim, rank),
+            _choice(both[1], method, claim, rank),
+            _label(both, rank),
+        )
+        for rank in (1, 2)
+        for both in choice_pairs(claim.neighbors)
+    ]
+    return judge_choices(pairs, claim, request)
+
+
+def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) -> Audit:
+    """Audit pairs of neighboring choices, by replay of every draw or by samples.
+
+    Parameters
+    ----------
+    pairs
+        Pairs of :class:`PlannedChoice`.
+    claim
+        The claimed guarantee.
+    request
+        The strength, the number of samples, and the error probability.
+    """
     strength = request.choose("exact", "sampled")
-    if record.name == "algorithm-2":
-        claim: DPGuarantee = request.pure("replace-one", "for Algorithm 2")
-        pairs = _straddling(claim)
-    else:
-        claim = request.dp("add-remove-one")
-        method = record.make(**_SMALL.get(record.name, {}))
-        pairs = [
-            Pair(
-                _choice(both[0], method, claim, rank),
-                _choice(both[1], method, claim, rank),
-                _label(both, rank),
-            )
-            for rank in (1, 2)
-            for both in choice_pairs(claim.neighbors)
-        ]
     return audit(
         chosen_set,
         pairs,
@@ -120,7 +120,7 @@ def audit_choices(request: AuditRequest) -> Audit:
     )
 
 
-def chosen_set(case: _Choice, bits: RandomBits) -> tuple[tuple[int, int], ...]:
+def chosen_set(case: PlannedChoice, bits: RandomBits) -> tuple[tuple[int, int], ...]:
     """Choose, with the production code, and forget the order."""
     return tuple(sorted(case.method.choose(case.objective, case.matroid, case.plan, bits)))
 
@@ -154,7 +154,7 @@ def _label(both: tuple[Records, Records], rank: int) -> str:
     return f"records {told[0]} and {told[1]}, {rank} to choose"
 
 
-def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> _Choice:  # noqa: ANN401 - any method
+def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> PlannedChoice:  # noqa: ANN401 - any method
     table = np.zeros((len(records), _ELEMENTS), dtype=np.bool_)
     for row, record in enumerate(records):
         table[row, sorted(record)] = True
@@ -164,29 +164,4 @@ def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> _Ch
         plan = method.literal_plan(state_choice(objective, matroid, None), matroid)
     else:
         plan = method.plan(state_choice(objective, matroid, claim), matroid, claim)
-    return _Choice(objective, matroid, method, plan)
-
-
-def _straddling(claim: DPGuarantee) -> list[Pair]:
-    """Make the two data sets on which layers lose most, with the least number of records that shows it."""
-    if not isinstance(claim, PureDP):
-        raise InvalidProblemError("epsilon", "an epsilon alone for Algorithm 2", "another claim")
-    step = claim.epsilon / 2
-    n = math.ceil(2 * (3 * claim.epsilon + 3) / step**2)
-    # The boundary of the first layer is to fall between two numbers of records, not on one.
-    while not 1 <= 4 * (step * n % 1) <= 3:
-        n += 1
-        if n > _LARGEST:
-            raise InvalidProblemError("epsilon", "one for which few records suffice", claim.epsilon)
-    above = min(math.floor(step * n) + 1, n)
-    cases = []
-    for favored in (0, 1):
-        table = np.zeros((n, 2), dtype=np.bool_)
-        table[: above - 1] = True
-        table[above - 1, favored] = True
-        objective, matroid = Coverage(table), UniformMatroid(2, 1)
-        method = Algorithm2(step)
-        plan = method.literal_plan(state_choice(objective, matroid, None), matroid)
-        cases.append(_Choice(objective, matroid, method, plan))
-    label = f"{n} records, {above - 1} for both elements, and one for this or that element"
-    return [Pair(cases[0], cases[1], label)]
+    return PlannedChoice(objective, matroid, method, plan)

@@ -1,4 +1,4 @@
-"""The location service on a small grid, attacked in both modes and audited, through its recorded traffic.
+"""The location service on a small grid, attacked and audited through its recorded traffic.
 
 This module imports no server: its caller hands over a function that runs the application with real clients and
 records what comes to its door, such as :func:`discreet.service.recorded.record`.
@@ -6,7 +6,7 @@ records what comes to its door, such as :func:`discreet.service.recorded.record`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
@@ -16,28 +16,17 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
 from discreet.evaluate.attack.finding import Attacked
-from discreet.evaluate.attack.location import Session, World
-from discreet.evaluate.attack.location_messages import (
-    attack_center,
-    attack_discs,
-    attack_targets,
-    attack_traffic,
-    attack_uploads,
-    distinct_sessions,
-)
-from discreet.evaluate.attack.location_reports import attack_repeats, score_tiles
+from discreet.evaluate.attack.location import Session, attack_traffic, distinct_sessions
+from discreet.evaluate.attack.location_reports import attack_repeats
 from discreet.evaluate.attack.reports import attack_reports, draw_secrets
 from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.audit.audit import Pair, audit
 from discreet.evaluate.audit.implicit import telling_pairs
-from discreet.lrgeo import Client, Epochs, Instance, Mechanism, Region, State, design, locate
-from discreet.lrgeo.local.geo_ind_graph import GeoIndGraph
+from discreet.lrgeo import Client, Epochs, Mechanism, Region, State, design, locate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
 
     from discreet.core.randomness import RandomBits
     from discreet.evaluate.attack.finding import Finding
@@ -47,18 +36,18 @@ if TYPE_CHECKING:
     from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
-    "PublishedParameters",
+    "Bench",
     "Record",
     "RecordedService",
     "attack_places",
     "audit_service",
+    "channel_of",
 ]
 
 _SIDE = 6
 _TARGETS = (3, 13, 32)
-"""Where people go: public in the sound mode, and what the published one means to hide."""
+"""Places where trips end; public."""
 
-_GAMMA, _REACH, _R_OBF, _R_EXP = 1.5, 1.5, 2.0, 1.0
 _AUDITED_SIDE, _PAIRS = 3, 2
 _TRIALS = 40
 _REPEATS = 10
@@ -66,28 +55,11 @@ _HOUR = 3600
 _BEGIN = 1_800_000_000.0
 
 
-@final
-class PublishedParameters(NamedTuple):
-    """What is public in the published protocol: epsilon, the reach of the graph's edges, and three radii."""
-
-    epsilon: float
-    gamma: float
-    reach: float
-    r_obf: float
-    r_exp: float
-
-
 class RecordedService(Protocol):
     """The application of the location service in this process, whose clients' traffic is recorded."""
 
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
         """Be a client of the sound mode: fetch the mechanism, verify it, and locate so often at one time."""
-
-    def ask(self, place: int, bits: RandomBits) -> Session:
-        """Go through the published protocol once."""
-
-    def prepare(self, place: int, times: int, bits: RandomBits) -> Session:
-        """Begin the published protocol so often, each time with a disc."""
 
     def fetched(self) -> Mechanism | PublishedPoints:
         """Give what a new client fetched and verified, and draws its reports from."""
@@ -107,25 +79,20 @@ class Record(Protocol):
     """Runs the application."""
 
     def __call__(
-        self,
-        mechanism: Mechanism | PublishedPoints,
-        region: Region,
-        *,
-        published: PublishedParameters | None = None,
-        targets: Sequence[int] = (),
+        self, mechanism: Mechanism | PublishedPoints, region: Region
     ) -> AbstractContextManager[RecordedService]:
-        """Run it with a mechanism, and with the published protocol where its parameters are given."""
+        """Run it with a mechanism."""
 
 
 def attack_places(request: AttackRequest, record: Record) -> Attacked:
-    """Attack the location service on a grid of 6 x 6 places 1 km apart, in one of its modes.
+    """Attack the location service on a grid of 6 x 6 places 1 km apart.
 
-    Real clients talk to the real application, and the attacks see what came to its door.
+    Real clients send requests to the real application, and the attacks read what arrives there.
 
     Parameters
     ----------
     request
-        The mode, ``"sound"`` or ``"published"``, and epsilon per km, by default 1.
+        The mode ``"sound"``, and epsilon per km, by default 1.
     record
         Runs the application and records its traffic.
 
@@ -141,153 +108,114 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
     """
     request.only(("mode", "epsilon"))
     mode = request.need("mode")
-    if mode not in {"published", "sound"}:
-        raise InvalidProblemError(
-            "mode", "published, sound, every-point or places-only", repr(mode)
+    if mode != "sound":
+        raise InvalidProblemError("mode", "sound, every-point or places-only", repr(mode))
+    bench = Bench(request)
+    mechanism, region, bits = bench.mechanism, bench.region, bench.bits
+    with record(mechanism, region) as service:
+        sessions, own = (
+            [service.locate(place, 3, _BEGIN, bits) for place in places]
+            for places in (bench.victims, range(region.K))
         )
-    region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
-    claim = MetricDP(request.epsilon or "1", unit="km")
-    bench = _Bench(region, claim, request, record)
-    findings, facts = bench.published() if mode == "published" else bench.sound()
-    facts |= {"mode": mode, "places": region.K, "epsilon": float(claim.epsilon)}
-    return Attacked(f"lrgeo, {mode}, {_SIDE} x {_SIDE} km", tuple(findings), facts)
+    findings = [attack_traffic(sessions, own, bench.prior, failure=request.failure)]
+    rows = [mechanism.channel.row(place).tolist() for place in range(region.K)]
+    channel = channel_of(rows)
+    findings += bench.attack_channel(channel)
+    for epochs in (1, _REPEATS):
+        watched = [_stay(mechanism, place, epochs, bits) for place in bench.victims * 5]
+        label = f"{_REPEATS} asks, {epochs} epoch{'s' * (epochs > 1)}"
+        findings.append(bench.attack_repeats(watched, channel, epochs, label))
+    return bench.attacked(mode, channel, findings, distinct_sessions([*sessions, *own]))
 
 
 @final
-class _Bench:
-    """A service, clients and what an attacker knows."""
+class Bench:
+    """The grid of an attack, the mechanism for it, and victims at places drawn from the uniform prior.
 
-    def __init__(
-        self, region: Region, claim: MetricDP, request: AttackRequest, record: Record
-    ) -> None:
-        self._region, self._claim, self._request, self._record = region, claim, request, record
-        self._bits: RandomBits = as_bits(request.bits)
-        instance = Instance.from_region(region, targets=np.array(_TARGETS))
-        graph = GeoIndGraph(instance.distances, _GAMMA)
-        self._world = World(instance, graph, _REACH, _R_OBF)
-        trials = request.trials or _TRIALS
-        self._victims = draw_secrets(instance.prior, trials, self._bits).tolist()
-        made = design(region, claim, targets=list(_TARGETS), gap=0.5, scope="places")
-        self._mechanism = Mechanism.from_design(made, region)
+    Parameters
+    ----------
+    request
+        Epsilon per km, the number of victims, the error probability, and the source of chance.
+    """
 
-    def sound(self) -> tuple[list[Finding], dict[str, object]]:
-        """Attack what the library publishes."""
-        with self._record(self._mechanism, self._region) as service:
-            sessions, own = (
-                [service.locate(place, 3, _BEGIN, self._bits) for place in places]
-                for places in (self._victims, range(self._region.K))
-            )
-        failure = self._request.failure
-        findings = [attack_traffic(sessions, own, self._world, failure=failure)]
-        findings += self._on_messages(sessions, sessions)
-        rows = [self._mechanism.channel.row(place).tolist() for place in range(self._region.K)]
-        channel = Channel.from_weights([_rounded(row) for row in rows])
-        findings += self._on_reports(channel, failure)
-        for epochs in (1, _REPEATS):
-            watched = [self._stay(place, epochs) for place in self._victims * 5]
-            label = f"{_REPEATS} asks, {epochs} epoch{'s' * (epochs > 1)}"
-            findings.append(self._repeats(watched, channel.probabilities, epochs, label))
-        half = np.arange(self._region.K) // (self._region.K // 4)
-        findings.append(score_tiles(half, self._world, disclosed=True))
-        facts = infer(channel, None, distances_of(self._region.space)).to_dict()
-        return findings, {**facts, "distinct_sessions": distinct_sessions([*sessions, *own])}
+    def __init__(self, request: AttackRequest) -> None:
+        self.region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
+        self.claim = MetricDP(request.epsilon or "1", unit="km")
+        self.targets = _TARGETS
+        self.bits: RandomBits = as_bits(request.bits)
+        self.failure = request.failure
+        self.prior = np.full(self.region.K, 1 / self.region.K)
+        self.victims = draw_secrets(self.prior, request.trials or _TRIALS, self.bits).tolist()
+        made = design(self.region, self.claim, targets=list(_TARGETS), gap=0.5, scope="places")
+        self.mechanism = Mechanism.from_design(made, self.region)
 
-    def published(self) -> tuple[list[Finding], dict[str, object]]:
-        """Attack the paper's protocol."""
-        epsilon = float(self._claim.epsilon)
-        public = PublishedParameters(epsilon, _GAMMA, _REACH, _R_OBF, _R_EXP)
-        with self._record(
-            self._mechanism, self._region, published=public, targets=_TARGETS
-        ) as service:
-            sessions = [service.ask(place, self._bits) for place in self._victims]
-            own = [service.ask(place, self._bits) for place in range(self._region.K)]
-            asking = [service.prepare(place, _REPEATS, self._bits) for place in self._victims]
-        failure = self._request.failure
-        findings = [attack_traffic(sessions, own, self._world, failure=failure)]
-        findings += self._on_messages(sessions, asking)
-        channel = Channel.from_weights([self._sampled(one) for one in own])
-        findings += self._on_reports(channel, failure)
-        # Nothing is said of time, and every ask is drawn anew.
-        drawn = [
-            (place, channel.report_many([place] * _REPEATS, self._bits))
-            for place in self._victims * 5
-        ]
-        watched = [
-            Session(place, (), reports=tuple(enumerate(seen.tolist()))) for place, seen in drawn
-        ]
-        label = f"{_REPEATS} asks, each drawn anew"
-        findings.append(self._repeats(watched, channel.probabilities, _REPEATS, label))
-        facts = infer(channel, None, distances_of(self._region.space)).to_dict()
-        return findings, {**facts, "distinct_sessions": distinct_sessions([*sessions, *own])}
-
-    def _on_messages(self, sessions: list[Session], asking: list[Session]) -> list[Finding]:
-        """Run the attacks on messages; where there are none, they guess without looking."""
-        failure, size = self._request.failure, self._region.K
-        shares = np.zeros(size)
-        shares[list(_TARGETS)] = 1 / len(_TARGETS)
-        return [
-            *attack_uploads(sessions, self._world, failure=failure),
-            *attack_center(sessions, self._world, failure=failure),
-            *attack_discs(asking, self._world, requests=(1, 3, _REPEATS), failure=failure),
-            *attack_targets(asking, self._region.travel, shares),
-        ]
-
-    def _on_reports(self, channel: Channel, failure: float) -> list[Finding]:
-        space = self._region.space
+    def attack_channel(self, channel: Channel) -> list[Finding]:
+        """Attack single reports of a channel over the places."""
+        space = self.region.space
         return attack_reports(
             channel,
             loss=distances_of(space),
             unit="km",
-            limit=success_limit(space, self._claim),
+            limit=success_limit(space, self.claim),
             trials=4_000,
-            failure=failure,
-            bits=self._bits,
+            failure=self.failure,
+            bits=self.bits,
         )
 
-    def _repeats(
-        self, watched: Sequence[Session], laws: NDArray[np.float64], fresh: int, label: str
+    def attack_repeats(
+        self, watched: Sequence[Session], channel: Channel, allowed: int, label: str
     ) -> Finding:
+        """Attack sessions with several reports, of which `allowed` are independent."""
         return attack_repeats(
             watched,
-            laws,
-            self._region.space,
-            self._claim,
-            self._world,
-            allowed=fresh,
+            channel.probabilities,
+            self.region.space,
+            self.claim,
+            self.prior,
+            allowed=allowed,
             label=label,
-            failure=self._request.failure,
+            failure=self.failure,
         )
 
-    def _stay(self, place: int, epochs: int) -> Session:
-        """Ask for a report so often, evenly over some epochs."""
-        client = Client(self._mechanism, verified_digest=self._mechanism.digest)
-        names = self._mechanism.channel.names
-        seen = {self._region.where(int(name)): at for at, name in reversed(list(enumerate(names)))}
-        state, clock, reports = State(), Epochs(_HOUR), []
-        for ask in range(_REPEATS):
-            now = _BEGIN + _HOUR * (ask * epochs // _REPEATS)
-            report, state = locate(
-                client, state, self._region.where(place), now, epochs=clock, bits=self._bits
-            )
-            reports.append((clock.number(now), seen[report]))
-        return Session(place, (), reports=tuple(reports))
-
-    def _sampled(self, session: Session) -> list[int]:
-        """Give the row that a client sampled from, from the answer to its upload."""
-        from discreet.lrgeo.local.geo_ind_graph import lr_set
-
-        rows = lr_set(self._world.graph, session.place, _REACH)
-        matrix = session.matrices[0]
-        row = np.maximum(matrix[int(np.searchsorted(rows, session.place))], 0.0)
-        return _rounded(np.floor(row * 2.0**53).astype(np.int64).tolist())
+    def attacked(
+        self, mode: str, channel: Channel, findings: list[Finding], distinct: int
+    ) -> Attacked:
+        """Return the findings, with facts about the channel and the number of distinct sessions."""
+        facts = {
+            **infer(channel, None, distances_of(self.region.space)).to_dict(),
+            "distinct_sessions": distinct,
+            "mode": mode,
+            "places": self.region.K,
+            "epsilon": float(self.claim.epsilon),
+        }
+        return Attacked(f"lrgeo, {mode}, {_SIDE} x {_SIDE} km", tuple(findings), facts)
 
 
-def _rounded(weights: Sequence[int]) -> list[int]:
-    """Scale weights to the sum that a channel has; what is left over goes to the largest."""
-    total, whole = sum(weights), 1 << LIMB_BITS
-    scaled = [weight * whole // total for weight in weights]
-    scaled[scaled.index(max(scaled))] += whole - sum(scaled)
-    return scaled
+def channel_of(rows: Sequence[Sequence[int]]) -> Channel:
+    """Return the channel of rows of integer weights, each scaled to the sum that a channel has.
+
+    The remainder of each row goes to its largest weight.
+    """
+    scaled = []
+    for weights in rows:
+        total, whole = sum(weights), 1 << LIMB_BITS
+        row = [weight * whole // total for weight in weights]
+        row[row.index(max(row))] += whole - sum(row)
+        scaled.append(row)
+    return Channel.from_weights(scaled)
+
+
+def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Session:
+    """Request a report ten times at one place, evenly over some epochs."""
+    client = Client(mechanism, verified_digest=mechanism.digest)
+    region, names = mechanism.region, mechanism.channel.names
+    numbers = {region.where(int(name)): at for at, name in reversed(list(enumerate(names)))}
+    state, clock, reports = State(), Epochs(_HOUR), []
+    for ask in range(_REPEATS):
+        now = _BEGIN + _HOUR * (ask * epochs // _REPEATS)
+        report, state = locate(client, state, region.where(place), now, epochs=clock, bits=bits)
+        reports.append((clock.number(now), numbers[report]))
+    return Session(place, (), reports=tuple(reports))
 
 
 def audit_service(request: AuditRequest, record: Record) -> Audit:

@@ -21,7 +21,7 @@ Tell = Callable[[str], None]
 DEFAULT = "m-c-dp-weighted"
 """The method of ``method=None``, whatever the data."""
 
-_PUBLISHED = "discreet.hierarchy.as_published"
+_PUBLISHED = "discreet_reproduction.hierarchy.as_published"
 _HERE = "discreet.hierarchy.methods"
 _CLAIM = "differential privacy"
 

@@ -3,7 +3,7 @@ r"""The chain of cumulative counts through all regions and sizes, with noise for
 Section 9.2 of [FVZ21]_: on each level the counts are added up along all sizes and, within a size, along all regions;
 the nearest monotone chain gives consistent counts without a second step. One person changes as many entries of a
 level's chain as the level has regions, and with noise for that the chain is of no use; the paper's calibration, which
-is for one entry, is :mod:`discreet.hierarchy.as_published.m_c_ch`.
+is for one entry, is :mod:`discreet_reproduction.hierarchy.as_published.m_c_ch`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from discreet.core.method import MethodRecord, Methods
 __all__ = ["METHODS", "UNPROVEN"]
 
 _HERE = "discreet.kanonymity.methods"
-_PUBLISHED = "discreet.kanonymity.as_published"
+_PUBLISHED = "discreet_reproduction.kanonymity.as_published"
 _CLAIM = "k-anonymity"
 _FREEFORM = (
     "freeform generalization is not k-anonymity: rows have cells of their own, and each covers k original rows, but k "

@@ -66,10 +66,10 @@ class SplitCarry:
     Notes
     -----
     The published rule carries the rows that are *linked* to the last k, which may be part of a class only, so that what
-    stays behind is published with fewer than k (E3); see
-    :class:`~discreet.kanonymity.as_published.split_carry.PublishedSplitCarry`. Here whole classes are carried, of k to
-    2k - 1 rows each. Units of loss are those of the whole table (T3). With blocks solved to optimality the loss is at
-    most that of the initial solution: its classes, and those carried, are feasible for each block.
+    stays behind is published with fewer than k (E3): `discreet_reproduction.kanonymity.as_published.split_carry`. Here
+    whole classes are carried, of k to 2k - 1 rows each. Units of loss are those of the whole table (T3). With
+    blocks solved to optimality the loss is at most that of the initial solution: its classes, and those carried, are
+    feasible for each block.
 
     Examples
     --------

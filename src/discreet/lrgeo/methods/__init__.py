@@ -1,7 +1,4 @@
-"""The methods by the names that people type: one table for ``method=``, commands, audits and reports.
-
-``frozen_scales`` starts from a published program and guarantees nothing by itself; ``audited`` makes it private.
-"""
+"""The methods by the names that people type: one table for ``method=``, commands, audits and reports."""
 
 from __future__ import annotations
 

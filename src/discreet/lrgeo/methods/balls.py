@@ -71,7 +71,7 @@ class Balls:
 
 
 def two_steps() -> Balls:
-    """Make it with balls of two steps.
+    """Return the method with balls of two steps.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def two_steps() -> Balls:
 
 
 def three_steps() -> Balls:
-    """Make it with balls of three steps.
+    """Return the method with balls of three steps.
 
     Examples
     --------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClosedForm"]
 
-_LEAST = -1e-12
+_NEGATIVE_TOLERANCE = -1e-12
 """Anchors that are less than so much of the largest below zero are zeros."""
 
 
@@ -66,9 +66,11 @@ class ClosedForm:
         except np.linalg.LinAlgError:
             return None
         anchors = np.asarray(solved, dtype=np.float64)
-        if not (np.isfinite(anchors).all() and anchors.min() >= _LEAST * anchors.max()):
+        if not (
+            np.isfinite(anchors).all() and anchors.min() >= _NEGATIVE_TOLERANCE * anchors.max()
+        ):
             return None
-        whole = np.floor(np.maximum(anchors, 0) * (LARGEST / anchors.max())).astype(np.int64)
+        weights = np.floor(np.maximum(anchors, 0) * (LARGEST / anchors.max())).astype(np.int64)
         lift = least_weight(space, guarantee, rate)
-        channel = AnchoredChannel(space, rate, np.arange(space.n), whole, lift=lift)
+        channel = AnchoredChannel(space, rate, np.arange(space.n), weights, lift=lift)
         return Made("closed-form", renamed(channel, stated), SHARE, {})

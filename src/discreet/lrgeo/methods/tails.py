@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tails"]
 
-_NEAR = 2.9
+_COMPARED_RADIUS_IN_STEPS = 2.9
 """Typical steps within which row totals of neighbors are compared before all pairs are verified."""
 
 
@@ -45,10 +45,12 @@ class Tails:
     ) -> Made | None:
         """Even out the row totals."""
         del limits
-        near = MetricDP(guarantee.epsilon, guarantee.unit, _NEAR * nearest(space))
+        near = MetricDP(
+            guarantee.epsilon, guarantee.unit, _COMPARED_RADIUS_IN_STEPS * nearest(space)
+        )
         made = tail_channel(space, near)
         wide, lift = made.channel, made.channel.lift
         shift = max(0, int(wide.anchors.max()).bit_length() - LARGEST.bit_length())
         channel = AnchoredChannel(space, wide.rate, wide.centers, wide.anchors >> shift, lift=lift)
-        kept = channel if problem is None else renamed(channel, problem)
-        return Made("tails", kept, made.totals_share, {"rounds": made.rounds})
+        best = channel if problem is None else renamed(channel, problem)
+        return Made("tails", best, made.totals_share, {"rounds": made.rounds})

@@ -52,7 +52,7 @@ def read_nodes(table: object) -> dict[str, tuple[float, float]]:
     from discreet.tables.frames import records_of
 
     records = records_of(table, "nodes")
-    found: dict[str, tuple[float, float]] = {}
+    nodes: dict[str, tuple[float, float]] = {}
     for number, record in enumerate(records):
         course = record.get("geometry")
         point = course[0] if isinstance(course, list) and len(course) == 1 else None
@@ -62,8 +62,8 @@ def read_nodes(table: object) -> dict[str, tuple[float, float]]:
         place = (_float(x), _float(y))
         if name is None or not all(map(math.isfinite, place)):
             raise InvalidProblemError("nodes", "osmid, x and y", f"none of them in row {number}")
-        found[_name(name)] = place
-    return found
+        nodes[_name(name)] = place
+    return nodes
 
 
 def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -> Edges:
@@ -110,10 +110,10 @@ def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -
 def _course(geometry: Any) -> list[tuple[float, float]]:  # noqa: ANN401 - text, points, or nothing
     """Read a course: WKT, coordinates, or nothing."""
     if isinstance(geometry, str) and geometry.strip():
-        found = _WKT.fullmatch(geometry)
-        if found is None:
+        match = _WKT.fullmatch(geometry)
+        if match is None:
             raise InvalidProblemError("geometry", "a LINESTRING", "another geometry")
-        numbers = [[float(x) for x in point.split()] for point in found[1].split(",")]
+        numbers = [[float(x) for x in point.split()] for point in match[1].split(",")]
         return [(point[0], point[1]) for point in numbers]
     if isinstance(geometry, list | tuple):
         return [(float(point[0]), float(point[1])) for point in geometry]
@@ -122,7 +122,7 @@ def _course(geometry: Any) -> list[tuple[float, float]]:  # noqa: ANN401 - text,
 
 
 def _name(value: object) -> str:
-    """Give a node's name: 5, 5.0 and "5" are the same."""
+    """Return a node's name: 5, 5.0 and "5" are the same."""
     text = str(value).strip()
     return text.removesuffix(".0")
 

@@ -14,7 +14,7 @@ from discreet.core.spaces.features import in_degrees
 __all__ = ["street_tables"]
 
 _EXAMPLE = "a graph of OSMnx, such as osmnx.graph_from_place('Rome, Italy', network_type='drive')"
-_EQUAL = 0.1
+_LENGTH_TOLERANCE_METERS = 0.1
 """Meters by which two directions of one street may differ: lengths are rounded in some extracts."""
 
 
@@ -62,7 +62,8 @@ def street_tables(graph: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]
         length = edge.get("length")
         back = lengths.get((v, u), [])
         both = not directed or any(
-            length is None or abs(other - float(length)) <= _EQUAL for other in back
+            length is None or abs(other - float(length)) <= _LENGTH_TOLERANCE_METERS
+            for other in back
         )
         edges.append(
             {"u": u, "v": v, "length": length, "oneway": not both, "geometry": edge.get("geometry")}

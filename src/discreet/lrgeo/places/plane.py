@@ -49,7 +49,7 @@ DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
 
 
 def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -> float:
-    """Give the number c for places at some latitudes whose longitudes differ by `width` degrees at most.
+    """Return the factor c for places at some latitudes whose longitudes differ by `width` degrees at most.
 
     Places that are unrounded are still to be rounded to decimeters, which may widen the region.
 
@@ -76,7 +76,7 @@ def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -
 def sphere_to_plane(
     points: NDArray[np.float64], origin: tuple[float, float], cosine: float
 ) -> NDArray[np.float64]:
-    """Give decimeters east and north of the origin for latitudes and longitudes in degrees."""
+    """Convert latitudes and longitudes in degrees to decimeters east and north of the origin."""
     away = points - np.array(origin)
     east = (away[..., 1] + 180) % 360 - 180
     return np.stack([east * (DEGREE * cosine), away[..., 0] * DEGREE], axis=-1)
@@ -85,7 +85,7 @@ def sphere_to_plane(
 def plane_to_sphere(
     plane: NDArray[np.float64], origin: tuple[float, float], cosine: float
 ) -> NDArray[np.float64]:
-    """Give latitudes and longitudes in degrees for decimeters east and north of the origin."""
+    """Convert decimeters east and north of the origin to latitudes and longitudes in degrees."""
     return np.stack(
         [
             origin[0] + plane[..., 1] / DEGREE,

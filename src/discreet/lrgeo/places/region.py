@@ -121,7 +121,7 @@ class Region:
         unit: str,
         origin: tuple[float, float] | None = None,
     ) -> Region:
-        """Make the region of the cells of a grid; the cell in row r and column c is place ``r * columns + c``.
+        """Return the region of the cells of a grid; the cell in row r and column c is place ``r * columns + c``.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Region:
         origin: tuple[float, float] | None = None,
         planar: bool = False,
     ) -> Region:
-        """Make the region of a road network: places on its roads, about `spacing` apart.
+        """Return the region of a road network: places on its roads, about `spacing` apart.
 
         See :func:`discreet.lrgeo.places.roads.place_on_roads` for the tables that it reads.
 
@@ -194,7 +194,7 @@ class Region:
 
     @classmethod
     def from_osmnx(cls, graph: Any, *, spacing: Exact, unit: str = "km") -> Region:  # noqa: ANN401 - of networkx
-        """Make the region of a street network as OSMnx gives it [Boe17]_.
+        """Return the region of a street network in the form of OSMnx [Boe17]_.
 
         Parameters
         ----------
@@ -254,13 +254,13 @@ class Region:
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
-        """Array ``(K, 2)`` of what a report shows: latitude and longitude, or east and north in the unit."""
+        """Coordinates of reports, ``(K, 2)``: latitude and longitude, or east and north in the unit."""
         shown = self._where(self.places.astype(np.float64))
         shown.setflags(write=False)
         return shown
 
     def _where(self, plane: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give what is shown of points in the plane."""
+        """Convert points of the plane to the coordinates of reports."""
         if self.origin is None:
             return plane / per_unit(self.unit)
         return plane_to_sphere(plane, self.origin, self.cosine)
@@ -307,7 +307,7 @@ class Region:
         return hashlib.sha256(b"discreet.region/1 " + text + b"\n" + body).hexdigest()
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
-        """Give the place nearest to a point, the lowest-numbered one where several are.
+        """Return the place nearest to a point, the lowest-numbered one among equally near ones.
 
         Parameters
         ----------
@@ -319,14 +319,14 @@ class Region:
         InvalidProblemError
             For a point outside the region, or no point at all; the message does not repeat it.
         """
-        asked = _point(point)
+        position = _point(point)
         if self.origin is not None:
-            if abs(asked[0]) > 90 or not -180 <= asked[1] <= 360:
+            if abs(position[0]) > 90 or not -180 <= position[1] <= 360:
                 raise InvalidProblemError("point", "a latitude and a longitude", "something else")
-            asked = sphere_to_plane(asked, self.origin, self.cosine)
+            position = sphere_to_plane(position, self.origin, self.cosine)
         else:
-            asked = asked * per_unit(self.unit)
-        away = np.hypot(*(self.places - asked).T)
+            position = position * per_unit(self.unit)
+        away = np.hypot(*(self.places - position).T)
         nearest = int(away.argmin())
         if not away[nearest] <= self.reach * per_unit(self.unit) * (1 + 1e-9):
             # Nothing of the point may come to light, not even on which side it lies.
@@ -334,14 +334,14 @@ class Region:
         return nearest
 
     def where(self, index: int) -> tuple[float, float]:
-        """Give what is shown of a place: latitude and longitude, or east and north in the unit."""
+        """Return the coordinates of a place: latitude and longitude, or east and north in the unit."""
         if not 0 <= index < self.K:
             raise InvalidProblemError("index", f"a place from 0 to {self.K - 1}", "another")
         first, second = self.coordinates[index].tolist()
         return first, second
 
     def geojson(self) -> dict[str, Any]:
-        """Give places, and roads where there are some, as a GeoJSON feature collection.
+        """Return places and roads as a GeoJSON feature collection.
 
         Without an origin the coordinates are those of the plane, which GeoJSON does not foresee.
         """
@@ -360,7 +360,7 @@ class Region:
         return _feature("MultiLineString", lines, {"one_way": one_way})
 
     def _shown(self, coordinates: NDArray[np.float64]) -> list[list[float]]:
-        """Give the coordinates as (north, east), in decimal places that are finer than a decimeter."""
+        """Return the coordinates as (north, east), in decimal places that are finer than a decimeter."""
         order = coordinates if self.origin is not None else coordinates[:, ::-1]
         shown: list[list[float]] = order.round(7 if self.origin is not None else 4).tolist()
         return shown
@@ -394,12 +394,12 @@ class Region:
 
 def _point(point: object) -> NDArray[np.float64]:
     try:
-        asked = np.array(point, dtype=np.float64)
+        position = np.array(point, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
         raise InvalidProblemError("point", "two numbers", "something else") from None
-    if asked.shape != (2,) or not np.isfinite(asked).all():
+    if position.shape != (2,) or not np.isfinite(position).all():
         raise InvalidProblemError("point", "two finite numbers", "something else")
-    return asked
+    return position
 
 
 def _feature(kind: str, coordinates: list[Any], properties: dict[str, Any]) -> dict[str, Any]:

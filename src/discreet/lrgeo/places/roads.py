@@ -71,7 +71,7 @@ class Roads:
             object.__setattr__(self, part.name, array)
 
     def travel(self, unit: str) -> NDArray[np.float64]:
-        """Give the way driven from each place to each other, ``(K, K)``, all finite, in the unit.
+        """Return the driving distances between places, ``(K, K)``, all finite, in the unit.
 
         Complexity
         ----------
@@ -79,14 +79,14 @@ class Roads:
         """
         from scipy.sparse.csgraph import dijkstra
 
-        found = dijkstra(self.graph(), directed=True, indices=self.stops)[:, self.stops]
-        if not np.isfinite(found).all():
+        distances = dijkstra(self.graph(), directed=True, indices=self.stops)[:, self.stops]
+        if not np.isfinite(distances).all():
             raise InvalidProblemError("roads", "a way from each place to each other", "none")
-        travel: NDArray[np.float64] = found / per_unit(unit)
+        travel: NDArray[np.float64] = distances / per_unit(unit)
         return travel
 
     def graph(self) -> csr_array:
-        """Give the directed graph, of parallel roads the shortest."""
+        """Return the directed graph; of parallel roads the shortest."""
         from scipy.sparse import csr_array
 
         both = ~self.one_way
@@ -218,9 +218,9 @@ def place_on_roads(
 def _segments(
     plane: NDArray[np.float64], table: Edges, scale: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Cut courses into straight pieces between integer vertices; of equal pieces keep the shortest, open both ways."""
-    whole = np.rint(plane).astype(np.int64)
-    vertices, number = np.unique(whole, axis=0, return_inverse=True)
+    """Split courses into straight pieces between integer vertices; of equal pieces keep the shortest."""
+    rounded = np.rint(plane).astype(np.int64)
+    vertices, number = np.unique(rounded, axis=0, return_inverse=True)
     number = number.ravel()
     sizes = np.array([len(course) for course in table.courses])
     last = np.cumsum(sizes) - 1
@@ -234,10 +234,10 @@ def _segments(
     factor = np.where(drawn > 0, stated / np.where(drawn > 0, drawn, 1), 1.0)
     pieces = np.stack([number[at], number[at + 1]], axis=1)
     lengths, one_way = straight * factor[edge], table.one_way[edge]
-    kept = pieces[:, 0] != pieces[:, 1]
-    pieces, lengths, one_way = pieces[kept], lengths[kept], one_way[kept]
-    turned = ~one_way & (pieces[:, 0] > pieces[:, 1])
-    pieces[turned] = pieces[turned][:, ::-1]
+    is_piece = pieces[:, 0] != pieces[:, 1]
+    pieces, lengths, one_way = pieces[is_piece], lengths[is_piece], one_way[is_piece]
+    is_reversed = ~one_way & (pieces[:, 0] > pieces[:, 1])
+    pieces[is_reversed] = pieces[is_reversed][:, ::-1]
     order = np.lexsort((lengths, one_way, pieces[:, 1], pieces[:, 0]))
     pieces, lengths, one_way = pieces[order], lengths[order], one_way[order]
     first = np.ones(len(order), dtype=bool)
@@ -260,14 +260,14 @@ def _largest(
     _, label = connected_components(every.graph(), directed=True, connection="strong")
     inside = label == np.bincount(label).argmax()
     number = np.cumsum(inside) - 1
-    kept = inside[pieces].all(axis=1)
-    if not kept.any():
+    is_inside = inside[pieces].all(axis=1)
+    if not is_inside.any():
         raise InvalidProblemError("edges", "roads on which one can drive in a circle", "none")
     return Roads(
         vertices[inside],
-        number[pieces[kept]],
-        lengths[kept],
-        one_way[kept],
+        number[pieces[is_inside]],
+        lengths[is_inside],
+        one_way[is_inside],
         np.zeros(1, dtype=np.int64),
     )
 
@@ -305,7 +305,7 @@ def _choose(roads: Roads, step: float) -> list[tuple[int, float]]:
 
 
 def _split(roads: Roads, chosen: list[tuple[int, float]]) -> Roads:
-    """Make vertices of the places, and cut the pieces that they lie on."""
+    """Insert the places as vertices, and split the pieces that they lie on."""
     vertices = roads.vertices.tolist()
     known = {tuple(vertex): number for number, vertex in enumerate(vertices)}
     cuts: dict[int, list[tuple[float, int]]] = {}
@@ -319,7 +319,7 @@ def _split(roads: Roads, chosen: list[tuple[int, float]]) -> Roads:
             cuts.setdefault(piece, []).append((along, known[east, north]))
         if known[east, north] not in stops:
             stops.append(known[east, north])
-    kept = np.array([piece not in cuts for piece in range(len(roads.segments))])
+    is_uncut = np.array([piece not in cuts for piece in range(len(roads.segments))])
     segments, lengths, one_way = [], [], []
     for piece, inner in cuts.items():
         first, last = roads.segments[piece].tolist()
@@ -330,8 +330,10 @@ def _split(roads: Roads, chosen: list[tuple[int, float]]) -> Roads:
             one_way.append(bool(roads.one_way[piece]))
     return Roads(
         np.array(vertices, dtype=np.int64),
-        np.concatenate([roads.segments[kept], np.array(segments, dtype=np.int64).reshape(-1, 2)]),
-        np.concatenate([roads.lengths[kept], np.array(lengths, dtype=np.float64)]),
-        np.concatenate([roads.one_way[kept], np.array(one_way, dtype=bool)]),
+        np.concatenate(
+            [roads.segments[is_uncut], np.array(segments, dtype=np.int64).reshape(-1, 2)]
+        ),
+        np.concatenate([roads.lengths[is_uncut], np.array(lengths, dtype=np.float64)]),
+        np.concatenate([roads.one_way[is_uncut], np.array(one_way, dtype=bool)]),
         np.array(stops, dtype=np.int64),
     )

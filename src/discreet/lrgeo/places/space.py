@@ -23,19 +23,19 @@ __all__ = ["per_unit", "space_of"]
 _PER = {"km": PER_KM, "m": 10}
 """Decimeters in a unit."""
 
-_CROWDED = 4
+_MAX_CELLS_PER_PLACE = 4
 """Cells of a lattice for each place, up to which the region is taken for a grid."""
 
 
 def per_unit(unit: str) -> int:
-    """Give the decimeters in a unit."""
+    """Return the number of decimeters in a unit."""
     if unit not in _PER:
         raise InvalidProblemError("unit", "'km' or 'm'", repr(unit))
     return _PER[unit]
 
 
 def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
-    """Make the metric space of places in decimeters.
+    """Return the metric space of places in decimeters.
 
     Where the places fill a square lattice, lengths are those of :class:`~discreet.core.spaces.lattice.LatticeLengths`
     over the lattice; else, or where these are no metric and there are few enough places for a table, those of
@@ -53,7 +53,7 @@ def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
     corner = places.min(axis=0)
     cell = int(np.gcd.reduce((places - corner).ravel()))
     cells = (wide // cell + 1) * (high // cell + 1)
-    if cells <= _CROWDED * len(places):
+    if cells <= _MAX_CELLS_PER_PLACE * len(places):
         lattice = LatticeLengths((places - corner)[:, ::-1] // cell, Fraction(cell, per), bits)
         space = MetricSpace(unit, "grid", bits, lattice, points)
         if lattice.is_closed or not space.has_matrix:
@@ -63,7 +63,7 @@ def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
 
 
 def _bits(squared: int, per: int) -> int:
-    """Give the largest s with ``2^s extent < 2^46``, from the square of the extent in decimeters."""
+    """Return the largest s with ``2^s extent < 2^46``, from the square of the extent in decimeters."""
     extent = math.isqrt(squared) + 1
     bits = scale_for(float(Fraction(extent, per)), TOTAL_BITS)
     while extent << bits >= per << TOTAL_BITS:

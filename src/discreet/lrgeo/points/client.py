@@ -165,12 +165,12 @@ class PointClient:
 def _refuse_weaker(mechanism: PublishedPoints, accepts: MetricDP) -> None:
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
-    held = mechanism.guarantee
+    claim = mechanism.guarantee
     name = (
-        f"{decimal_up(held.epsilon)} per {held.unit} between any two points, where "
+        f"{decimal_up(claim.epsilon)} per {claim.unit} between any two points, where "
         f"{decimal(accepts.epsilon)} per {accepts.unit} is accepted"
     )
-    found, most = (one.epsilon / per_unit(one.unit) * per_unit("km") for one in (held, accepts))
-    check = Check(name, found, most, exact=True)
+    epsilon, limit = (one.epsilon / per_unit(one.unit) * per_unit("km") for one in (claim, accepts))
+    check = Check(name, epsilon, limit, exact=True)
     if not check.passed:
         raise CertificateError(Certificate((check,)))

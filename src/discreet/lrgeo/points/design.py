@@ -45,14 +45,14 @@ POINT_METHODS = ("noise", "table")
 _SAME_PLACE = "no bound for all mechanisms: two places lie at one decimeter."
 
 _WIDER = 1 + Fraction(1, 10**9)
-"""By what epsilon grows for the bound: more than stored distances were rounded down by."""
+"""Factor of epsilon for the bound: larger than the relative rounding of stored distances."""
 
 _MOST_TRIED = 200_000
 """Weights of a net, control points times reports, up to which its program is solved by default. Over the noise the
 table had .89 for 2 x 2 places a nat apart, .984 for 8 x 8 at half a nat, .94 for 12 x 12 with people in few of them,
 .87 for 40 x 3, .85 for six clusters, and .999 for 20 x 20 and 431,000 weights of central Rome (2026-11)."""
 
-_EFFORT = 450_000_000
+_MAX_TABLE_WORK = 450_000_000
 """Its steps times pairs of a node and a report: some four CPU seconds."""
 
 
@@ -74,7 +74,7 @@ def design_every_point(
     Parameters
     ----------
     region
-        The places: where reports are, and where people are thought to be.
+        The places: locations of reports, and the prior.
     guarantee
         Epsilon per unit, without a radius.
     problem
@@ -143,7 +143,7 @@ def design_every_point(
                 time_limit=None if time_limit is None else max(stop - time.perf_counter(), 1e-3),
                 on_progress=on_progress,
                 threads=threads,
-                effort=_EFFORT,
+                effort=_MAX_TABLE_WORK,
             ),
         )
     if gap is None:
@@ -163,10 +163,10 @@ def _weights(made: NoiseDesign) -> float:
 def _better(noise: NoiseDesign, table: LatticeDesign) -> NoiseDesign | LatticeDesign:
     """Take what loses less, and say what the other one loses."""
     losses = [math.inf if one.upper is None else one.upper for one in (noise, table)]
-    told = " and ".join(
+    words = " and ".join(
         f"{name} {at_most(loss)}" for name, loss in zip(("noise", "table"), losses, strict=True)
     )
-    trace = f"of two methods the better one: {told} {noise.unit}."
+    trace = f"of two methods the better one: {words} {noise.unit}."
     made = noise if losses[0] <= losses[1] else table
     return mark_verified(replace(made, provenance=_traced(made.provenance, trace)))
 

@@ -97,10 +97,10 @@ class PointFrame:
     north: int
 
     def __post_init__(self) -> None:
-        whole = per_unit(self.unit) * SCALE
+        scale = per_unit(self.unit) * SCALE
         if self.origin is None:
-            if (self.east, self.north) != (whole, whole):
-                raise InvalidProblemError("east and north", f"{whole} without an origin", "others")
+            if (self.east, self.north) != (scale, scale):
+                raise InvalidProblemError("east and north", f"{scale} without an origin", "others")
             return
         latitude, longitude = (read_decimal(text) for text in self.origin)
         if abs(latitude) > 90 or not -180 <= longitude <= 360:
@@ -110,7 +110,7 @@ class PointFrame:
 
     @classmethod
     def plain(cls, unit: str) -> PointFrame:
-        """Make the frame of a plane that lies nowhere."""
+        """Return the frame of a plane that is not on the globe."""
         return cls(unit, None, per_unit(unit) * SCALE, per_unit(unit) * SCALE)
 
     @classmethod
@@ -121,7 +121,7 @@ class PointFrame:
         latitudes: tuple[float, float],
         width: float,
     ) -> PointFrame:
-        """Make the frame of an envelope on the sphere.
+        """Return the frame of an envelope on the sphere.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class PointFrame:
         return cls(unit, origin, math.floor(east), math.floor(north))
 
     def plane(self, point: object) -> tuple[Fraction, Fraction]:
-        """Give decimeters east and north for a point as it was stated, exactly.
+        """Convert a point, read as decimals, to decimeters east and north, exactly.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class PointFrame:
         return away * self.east / SCALE, (x - latitude) * self.north / SCALE
 
     def shown(self, places: NDArray[np.int64]) -> list[tuple[str, str]]:
-        """Say where points of the plane are: seven decimals of degrees, or exactly in the unit.
+        """Format points of the plane: seven decimals of degrees, or exactly in the unit.
 
         Examples
         --------
@@ -196,7 +196,7 @@ class PointFrame:
 
 
 def region_digest(frame: PointFrame, corners: Sequence[tuple[int, int]], reach: int) -> str:
-    """Name a region by SHA-256: its plane, its corners and its reach, whatever is drawn from there.
+    """Return the SHA-256 of a region: its plane, its corners and its reach, and no mechanism.
 
     Parameters
     ----------
@@ -227,9 +227,9 @@ def region_digest(frame: PointFrame, corners: Sequence[tuple[int, int]], reach: 
 def _exact(value: int, per: int) -> str:
     """Write value / per, per a power of ten, as a decimal."""
     digits = len(str(per)) - 1
-    whole, part = divmod(abs(value), per)
+    integer, part = divmod(abs(value), per)
     tail = str(part).zfill(digits).rstrip("0")
-    text = f"{whole}.{tail}" if tail else str(whole)
+    text = f"{integer}.{tail}" if tail else str(integer)
     return f"-{text}" if value < 0 else text
 
 

@@ -1,4 +1,4 @@
-"""How a region of places becomes a plane: its frame, its places in decimeters, and what is told of its reports."""
+"""The plane of a region of places: its frame, its places in decimeters, and the coordinates of reports."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo.places.region import Region
 
-__all__ = ["cell_sides", "plane_of", "told"]
+__all__ = ["cell_sides", "plane_of", "report_texts"]
 
 
 def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
-    """Give the frame of a region and its envelope, its places there, and the reach in decimeters.
+    """Return the frame of a region and its envelope, its places there, and the reach in decimeters.
 
     Raises
     ------
@@ -40,10 +40,10 @@ def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
     return frame, places, _reach(region)
 
 
-def told(
+def report_texts(
     region: Region, frame: PointFrame, places: NDArray[np.int64]
 ) -> tuple[tuple[str, str], ...]:
-    """Say what is told of each place of the region, as a report."""
+    """Return the coordinates of each place of the region as decimal texts, as reports show them."""
     if region.origin is None:
         return tuple(frame.shown(places))
     return tuple((f"{lat:.7f}", f"{lon:.7f}") for lat, lon in region.coordinates.tolist())
@@ -79,7 +79,7 @@ def cell_sides(
     coarser: Fraction,
     finer: int,
 ) -> list[int]:
-    """Give the sides of a net's cells that come into question, in decimeters, in the order of ``rates``.
+    """Return the candidate sides of a net's cells, in decimeters, in the order of ``rates``.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def cell_sides(
 
 
 def _side(cell: int, wanted: Fraction, coarser: Fraction, finer: int) -> int:
-    """Give a side of about so many decimeters, by which the cells of a grid can be divided where there is one."""
+    """Return a side of about so many decimeters that divides the cells of a grid, if the region is one."""
     if cell:
         fewest = math.ceil(cell / (wanted * coarser))
         # No part is less than a decimeter: with a large epsilon there would be no end to try.
@@ -128,7 +128,7 @@ def _side(cell: int, wanted: Fraction, coarser: Fraction, finer: int) -> int:
 
 
 def _grid_cell(region: Region) -> int:
-    """Give the side of the cells of a grid that lies nowhere on the globe, in decimeters; 0 for other regions."""
+    """Return the side of the cells of a grid that is not on the globe, in decimeters; 0 for other regions."""
     source = region.space.source
     if isinstance(source, LatticeLengths) and region.origin is None:
         return int(source.cell * per_unit(region.unit))

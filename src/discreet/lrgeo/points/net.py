@@ -156,7 +156,7 @@ class ControlNet:
         return NetSpot(column, row, _weights(x), _weights(y))
 
     def projected(self, point: Point) -> Point:
-        """Give the point of the region that is nearest to a point within the reach.
+        """Return the point of the region that is nearest to a point within the reach.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class ControlNet:
     def coefficients(
         self, places: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Give, for public points, the first columns and rows of their control points, and the weights of each.
+        """Return, for public points, the first columns and rows of their control points, and the weights of each.
 
         Parameters
         ----------
@@ -194,22 +194,26 @@ class ControlNet:
         weights : ndarray
             ``(n, 2, 3)``, those of columns and of rows, each summing to 1.
         """
-        spots = [self.find((Fraction(x), Fraction(y))) for x, y in places.tolist()]
-        first = np.array([(spot.column, spot.row) for spot in spots], dtype=np.int64)
-        whole = np.array([(spot.across, spot.along) for spot in spots], dtype=np.float64)
-        weights: NDArray[np.float64] = whole / whole.sum(axis=2, keepdims=True)
+        positions = [self.find((Fraction(x), Fraction(y))) for x, y in places.tolist()]
+        first = np.array(
+            [(position.column, position.row) for position in positions], dtype=np.int64
+        )
+        pair = np.array(
+            [(position.across, position.along) for position in positions], dtype=np.float64
+        )
+        weights: NDArray[np.float64] = pair / pair.sum(axis=2, keepdims=True)
         return first.reshape(-1, 2), weights.reshape(-1, 2, 3)
 
 
 def _cell(away: Fraction, side: int, count: int) -> tuple[Fraction, int]:
-    """Give how far along its cell a coordinate is, from 0 to 1, and which cell that is: the last one at its end."""
+    """Return the position of a coordinate within its cell, in [0, 1], and the number of the cell."""
     along = away / side
     cell = min(math.floor(along), count - 1)
     return along - cell, cell
 
 
 def _weights(part: Fraction) -> tuple[int, int, int]:
-    """Give the weights of the quadratic B-spline in lowest terms."""
+    """Return the weights of the quadratic B-spline in lowest terms."""
     p, q = part.numerator, part.denominator
     weights = ((q - p) ** 2, q * q + 2 * p * q - 2 * p * p, p * p)
     shared = math.gcd(*weights)
@@ -219,8 +223,8 @@ def _weights(part: Fraction) -> tuple[int, int, int]:
 
 def one_of(weights: Sequence[int], bits: RandomBits) -> int:
     """Draw a number by its weight, exactly."""
-    drawn, found = bits.randrange(sum(weights)), 0
-    while drawn >= weights[found]:
-        drawn -= weights[found]
-        found += 1
-    return found
+    drawn, index = bits.randrange(sum(weights)), 0
+    while drawn >= weights[index]:
+        drawn -= weights[index]
+        index += 1
+    return index

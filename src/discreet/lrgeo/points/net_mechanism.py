@@ -61,11 +61,11 @@ class OnNet(EveryPoint):
 
     @abc.abstractmethod
     def published(self) -> PublishedNet:
-        """Give what a server publishes of it."""
+        """Return the mechanism that a server publishes."""
 
 
 def plane_and_net(frame: PointFrame, net: ControlNet) -> _PlaneAndNet:
-    """Give what verifiers take of a plane and a net, in their order."""
+    """Return the arguments of the verifiers that state a plane and a net, in their order."""
     plane = (frame.unit, frame.origin, (frame.east, frame.north), net.reach)
     return (*plane, net.low, net.side, net.cells)
 
@@ -95,8 +95,8 @@ class NetDesign(OnNet):
         places = self.reports / per_unit(self.unit)
         middle = most_central(places)
         x, y = self.reports[middle].tolist()
-        spot = self.net.find((Fraction(x), Fraction(y)))
-        row = self.published().row_at(spot.column + 1, spot.row + 1) / 2.0**self.bits
+        position = self.net.find((Fraction(x), Fraction(y)))
+        row = self.published().row_at(position.column + 1, position.row + 1) / 2.0**self.bits
         loss = "not computed" if self.upper is None else at_most(self.upper, 4)
         return view(
             self.guarantee,
@@ -131,7 +131,7 @@ class PublishedNet(OnNet, PublishedPoints):
 
     @abc.abstractmethod
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Give ``(K,)`` integers: how likely each report is from a control point, times :math:`2^{bits}`."""
+        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
 
     def find(self, point: object) -> NetSpot:
         """Find the control points of a point as it was stated, and its weights: private, as the point is.
@@ -154,20 +154,20 @@ class PublishedNet(OnNet, PublishedPoints):
         bits
             Source of randomness; the operating system's by default.
         """
-        spot, source = self.find(point), bits or SystemBits()
-        return self.draw_at(*spot.draw(source), source)
+        position, source = self.find(point), bits or SystemBits()
+        return self.draw_at(*position.draw(source), source)
 
     def law(self, point: object) -> list[Fraction]:
-        """Give the probability of each report at a point, exactly: private, as the point is."""
-        spot = self.find(point)
-        found = np.zeros(self.K, dtype=object)
-        for i, across in enumerate(spot.across):
-            for j, along in enumerate(spot.along):
+        """Return the exact probability of each report at a point. It is as private as the point."""
+        position = self.find(point)
+        weights = np.zeros(self.K, dtype=object)
+        for i, across in enumerate(position.across):
+            for j, along in enumerate(position.along):
                 if across * along:
-                    row = self.row_at(spot.column + i, spot.row + j)
-                    found += across * along * row.astype(object)
-        whole = sum(spot.across) * sum(spot.along) << self.bits
-        return [Fraction(weight, whole) for weight in found.tolist()]
+                    row = self.row_at(position.column + i, position.row + j)
+                    weights += across * along * row.astype(object)
+        total = sum(position.across) * sum(position.along) << self.bits
+        return [Fraction(weight, total) for weight in weights.tolist()]
 
     def own_parts(self) -> dict[str, Any]:
         """Plain values for JSON: the net."""

@@ -6,10 +6,10 @@ metric sees, count like the rest. Sweeps over all nodes, rows divided by their s
 
 **Mending.** Columns that keep the condition form a convex cone, so that a violation is paid for by adding a column that
 has slack where it is. At the control points of a node that is violated by u the least such column is about
-:math:`u / \rho`, and from there it may fall off at any rate below epsilon: the closure of what is needed, at four
-tenths of epsilon along steps from a control point to the eight around it, has slack everywhere. Division by the row
-sums turns gradients by little, and two or three rounds end it. What is left after many rounds is paid for by mixing
-with the reports' mean probabilities, which have no gradient at all.
+:math:`u / \rho`, and from there it may fall off at any rate below epsilon: the closure of the required additions, at
+four tenths of epsilon along steps from a control point to the eight around it, has slack everywhere. Division by the
+row sums changes gradients by little, and two or three rounds end it. A violation that remains after many rounds is
+removed by mixing with the reports' mean probabilities, which have no gradient at all.
 
 **Rounding.** Let rows of y sum to 1 and :math:`|G(y_k)| \le (1 - s) \rho V(y_k)` at all nodes for all k, with
 :math:`0 < s < 1`. Let :math:`x = (2^B - K m) y + m` with :math:`m \ge (6 / \rho + 2) / s + 1`. Then integers w within 2
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,26 +38,30 @@ if TYPE_CHECKING:
 __all__ = ["NET_BITS", "mend_net", "round_net"]
 
 NET_BITS = 48
-"""Of what a row sums to: six bytes a weight, and exact doubles in JavaScript."""
+"""Bits of the sum of a row: six bytes a weight, and exact doubles in JavaScript."""
 
-_ROUNDS = 20
-_FALL = 0.4
-"""Part of epsilon at which what is added falls off."""
 
-_SLACK = 0.4
-"""Part of epsilon that is thought to be left in what is added; too high a guess takes another round."""
+class _Tuning(NamedTuple):
+    """Parameters of the repair."""
 
-_SWEEPS, _LENGTH = 200, 1.6
-"""Sweeps over all nodes, at most, and how far a violated one is moved, in units of what its constraint needs."""
+    rounds: int = 20
+    sweeps: int = 200
+    """Limit of the number of sweeps over all nodes."""
+    step_length: float = 1.6
+    """Step of a violated node, in units of its linearized violation."""
+    sweeps_per_check: int = 10
+    tolerance: float = 1e-3
+    """Share of epsilon by which gradients may be too large after the sweeps."""
+    added_decay: float = 0.4
+    """Decay of added columns, as a share of epsilon."""
+    assumed_slack: float = 0.4
+    """Assumed slack of an added column, as a share of epsilon; too high a value takes another round."""
+    columns_per_task: int = 64
+    min_entry: float = 1e-14
+    """Smallest entry, so that quotients are finite."""
 
-_ROUND, _ENOUGH = 10, 1e-3
-"""Sweeps from one look at what is left to the next, and the part of epsilon by which gradients may be too large."""
 
-_PIECE = 64
-"""Columns that a thread takes at a time."""
-
-_FLOOR = 1e-14
-"""Entries are raised to this, so that quotients are numbers."""
+_TUNING = _Tuning()
 
 
 def mend_net(
@@ -65,10 +69,10 @@ def mend_net(
     matrix: NDArray[np.float64],
     rho: float,
     *,
-    sweeps: int = _SWEEPS,
+    sweeps: int = _TUNING.sweeps,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Make rows sum to 1 and columns keep the condition.
+    """Repair a table so that rows sum to 1 and columns satisfy the condition.
 
     Parameters
     ----------
@@ -77,7 +81,7 @@ def mend_net(
     matrix
         ``(V, K)`` non-negative, each row with a positive entry.
     rho
-        Nats a cell: less than the guarantee's by what the rounding needs.
+        Nats a cell: that of the guarantee less the share of the rounding.
     sweeps
         Of projections, at most, before anything is added.
     threads
@@ -90,12 +94,12 @@ def mend_net(
     """
     from discreet.metricdp.bounds.closure import close_columns
 
-    table = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    table = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _TUNING.min_entry)
     if sweeps:
         _project(cells, table, rho, sweeps, threads)
     start, ends, lengths = _around(cells)
-    factor = np.exp(-_FALL * rho * lengths)
-    for _ in range(_ROUNDS):
+    factor = np.exp(-_TUNING.added_decay * rho * lengths)
+    for _ in range(_TUNING.rounds):
         needed = _needed(cells, table, rho)
         if needed is None:
             return np.asarray(table)
@@ -116,12 +120,18 @@ def _project(
     kinds, points, weights = stencils(cells)
     ways = ((kinds, points), (kinds[::-1].copy(), points[::-1].copy()))
     n_reports = table.shape[1]
-    pieces = -(-n_reports // _PIECE)
+    pieces = -(-n_reports // _TUNING.columns_per_task)
 
     def take(way: int, piece: int) -> None:
-        first = piece * _PIECE
+        first = piece * _TUNING.columns_per_task
         project_nets(
-            first, min(first + _PIECE, n_reports), table, *ways[way], weights, rho, _LENGTH
+            first,
+            min(first + _TUNING.columns_per_task, n_reports),
+            table,
+            *ways[way],
+            weights,
+            rho,
+            _TUNING.step_length,
         )
 
     with ThreadPoolExecutor(max(1, threads - 1)) as pool:
@@ -129,8 +139,8 @@ def _project(
         for sweep in range(sweeps):
             share(helpers, threads, pieces, partial(take, sweep % 2))
             table /= table.sum(axis=1, keepdims=True)
-            looks = sweep % _ROUND == _ROUND - 1
-            if looks and float(slack(cells, table, rho)[1].min()) > -_ENOUGH:
+            is_check = sweep % _TUNING.sweeps_per_check == _TUNING.sweeps_per_check - 1
+            if is_check and float(slack(cells, table, rho)[1].min()) > -_TUNING.tolerance:
                 return
 
 
@@ -153,19 +163,19 @@ def _around(
 def _needed(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float
 ) -> NDArray[np.float64] | None:
-    """Give what has to be added at the control points of violated nodes; nothing where none is."""
+    """Return the additions at the control points of violated nodes, or ``None`` if no node is violated."""
     needed, worst = np.full(table.shape, 1e-18), 0.0
     points = stencils(cells).points
     for nodes, length, value in gradients(cells, table):
         short = np.maximum(length - rho * value, 0.0)
         worst = max(worst, float(short.max()))
         for column in points[nodes].T:
-            np.maximum.at(needed, column, short * (1.02 / (_SLACK * rho)))
+            np.maximum.at(needed, column, short * (1.02 / (_TUNING.assumed_slack * rho)))
     return needed if worst > 0 else None
 
 
 def _mixed(cells: tuple[int, int], table: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
-    """Mix with the reports' mean probabilities, as much as is left over."""
+    """Mix the table with the mean probabilities of its reports, by the share that removes the largest violation."""
     mean = table.mean(axis=0)
     short = np.maximum(-slack(cells, table, rho)[0], 0.0) / (rho * mean)
     theta = float(short.max()) / (1 + float(short.max())) * (1 + 1e-6)
@@ -202,11 +212,11 @@ def round_net(
         return None
     free = total - lift * k
     scaled = table / table.sum(axis=1, keepdims=True) * free
-    whole = np.floor(scaled)
+    rounded = np.floor(scaled)
     # Floats of 48 bits err by parts of a unit, their sums by a few units, which the nearest to the next one get.
-    left = free - whole.astype(np.int64).sum(axis=1)
-    order = np.argsort(whole - scaled, axis=1, kind="stable")
-    weights = whole.astype(np.int64) + lift
+    left = free - rounded.astype(np.int64).sum(axis=1)
+    order = np.argsort(rounded - scaled, axis=1, kind="stable")
+    weights = rounded.astype(np.int64) + lift
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(k)[None], axis=1)
     weights += (rank < left[:, None]).astype(np.int64)

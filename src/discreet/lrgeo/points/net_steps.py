@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -30,36 +30,43 @@ if TYPE_CHECKING:
 
 __all__ = ["NetIterate"]
 
-_STEEPNESS = 0.7
-"""Part of the decay of a column that the scaling takes away. Tails that are measured in too large a unit violate the
-condition by much, and mending them costs: 400 reports, 441 control points, half a nat a cell, after 300 steps an
-iterate of 1.62 to 1.64 was 3.57 after mending with 0.5, 1.73 with 0.57, 1.674 with 0.7 and 1.677 with 0.8; the bound
-was 1.577, 1.588, 1.588 and 1.598, and the optimum is about 1.65; November 2026."""
 
-_DEEPEST = 30.0
-"""Nats that the scaling takes away at most, so that products of floats keep their range."""
+class _Tuning(NamedTuple):
+    """Parameters of the steps; those of restarts are as in :mod:`discreet.metricdp.primal_dual.iterate`.
 
-_STEEP_START = 0.85
-"""Part of epsilon at which the columns of the start fall off."""
+    Tails that are measured in too large a unit violate the condition by much, and repairing them costs: 400 reports,
+    441 control points, half a nat a cell, after 300 steps an iterate of 1.62 to 1.64 was 3.57 after the repair with a
+    `scaled_decay` of 0.5, 1.73 with 0.57, 1.674 with 0.7 and 1.677 with 0.8; the bound was 1.577, 1.588, 1.588 and
+    1.598, and the optimum is about 1.65; November 2026.
+    """
 
-_WEIGHTS = (0.2, 8.0)
-"""Between which the primal weight is kept."""
+    scaled_decay: float = 0.7
+    """Share of the decay of a column that the scaling removes."""
+    max_scaled_nats: float = 30.0
+    """Limit of what the scaling removes, so that products of floats keep their range."""
+    start_decay: float = 0.85
+    """Decay of the columns of the start, as a share of epsilon."""
+    primal_weight_range: tuple[float, float] = (0.2, 8.0)
+    row_weight: float = 0.15
+    """Weight of the row sums against the cones in the step size."""
+    sufficient_decrease: float = 0.2
+    necessary_decrease: float = 0.8
+    max_age_share: float = 0.36
+    """Restart once the residual fell to the first share of its first value; if it rose below the second; or once the
+    current run is this share of all steps."""
+    steps_per_check: int = 8
+    power_iterations: int = 30
+    importance_decay: float = 1.0
+    """Decay of the importance of a place around it, as a share of epsilon."""
+    min_importance: float = 0.01
+    """Smallest importance relative to the mean."""
+    min_multipliers_for_threads: int = 400_000
 
-_ROW_WEIGHT = 0.15
-_SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.8, 0.36
-_STRIDE = 8
-"""As in :mod:`discreet.metricdp.primal_dual.iterate`."""
 
-_POWER_ROUNDS = 30
+_TUNING = _Tuning()
 
-_SPREAD, _LEAST_IMPORTANCE = 1.0, 0.01
-"""Part of epsilon at which the importance of a place falls off around it, and the least relative importance."""
-
-_BLOCK = 64
-"""Reports side by side, as in the kernels."""
-
-_ALONE = 400_000
-"""Multipliers below which one thread takes all blocks."""
+_REPORTS_PER_BLOCK = 64
+"""As in the kernels."""
 
 
 @final
@@ -94,33 +101,35 @@ class NetIterate:
         self.stencils = stencils(cells)
         nats = rho * away
         near = nats - nats.min(axis=1, keepdims=True)
-        start = np.exp(-_STEEP_START * near)
+        start = np.exp(-_TUNING.start_decay * near)
         start /= start.sum(axis=1, keepdims=True)
         self.unit: float = float((cost * start).sum()) / self.n or 1.0
         """What a row costs, typically: all costs are divided by it."""
-        self.table = np.exp(-np.minimum(_STEEPNESS * near, _DEEPEST))
+        self.table = np.exp(-np.minimum(_TUNING.scaled_decay * near, _TUNING.max_scaled_nats))
         self.table /= np.sqrt(_importance(cells, (cost * start).sum(axis=1), rho))[:, None]
         rows = np.concatenate([1.0 / value for _, _, value in gradients(cells, self.table)])
         scaled = (start / self.table, start / self.table, self.table, cost / self.unit * self.table)
-        blocks, nodes = -(-self.n_reports // _BLOCK), len(self.stencils.kinds)
-        self.P = aligned((blocks, self.n, 5, _BLOCK))
+        blocks, nodes = -(-self.n_reports // _REPORTS_PER_BLOCK), len(self.stencils.kinds)
+        self.P = aligned((blocks, self.n, 5, _REPORTS_PER_BLOCK))
         for part, one in enumerate(scaled):
             self.P[:, :, part] = _blocked(one)
         self.X, self.X0, self.G = self.P[:, :, 0], self.P[:, :, 1], self.P[:, :, 4]
-        self.D = aligned((blocks, nodes, 7, _BLOCK))
+        self.D = aligned((blocks, nodes, 7, _REPORTS_PER_BLOCK))
         self.D[:, :, 6] = _blocked(rows)
         self.L, self.L0 = self.D[:, :, :3], self.D[:, :, 3:6]
         self.y = np.zeros(self.n, dtype=np.float32)
         self.y0 = self.y.copy()
         self.total, self.summands = aligned(self.L.shape), 0.0
         size = self._largest(rows)
-        self.row_weight = _ROW_WEIGHT * size / (self.table**2).sum(axis=1)
-        self.step_size = 0.97 / math.sqrt((1.03 + _ROW_WEIGHT) * size)
+        self.row_weight = _TUNING.row_weight * size / (self.table**2).sum(axis=1)
+        self.step_size = 0.97 / math.sqrt((1.03 + _TUNING.row_weight) * size)
         self.weight = 4.0
         self.count = self.age = self.restarts = 0
         self.first = self.last = math.inf
         self.sums, self.moved = np.zeros((blocks, self.n)), np.zeros((blocks, 2))
-        self.threads = min(threads, blocks) if self.L.size > _ALONE else 1
+        self.threads = (
+            min(threads, blocks) if self.L.size > _TUNING.min_multipliers_for_threads else 1
+        )
 
     def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
         """Open what work is divided with, to be closed by ``with``; nothing for one thread."""
@@ -129,7 +138,7 @@ class NetIterate:
         return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
 
     def _largest(self, rows: NDArray[np.float64]) -> float:
-        """Estimate the largest squared singular value of what columns are multiplied with, by the power method."""
+        """Estimate the largest squared singular value of the constraint matrix of a column, by the power method."""
         columns = np.unique(np.linspace(0, self.n_reports - 1, min(8, self.n_reports)).astype(int))
         points, most = self.stencils.points, 0.0
         weights = self.stencils.weights[self.stencils.kinds]
@@ -137,7 +146,7 @@ class NetIterate:
         for k in columns.tolist():
             scaled = weights * rows[:, k, None, None]
             x = np.cos(np.arange(self.n) * 2.4)
-            for _ in range(_POWER_ROUNDS):
+            for _ in range(_TUNING.power_iterations):
                 at = (self.table[:, k] * x)[points]
                 back = np.einsum("tpe,tp->te", scaled, np.einsum("tpe,te->tp", scaled, at))
                 x = np.bincount(points.ravel(), back.ravel(), self.n) * self.table[:, k]
@@ -161,7 +170,7 @@ class NetIterate:
         dl += float((change.astype(np.float64) ** 2 / self.row_weight).sum())
         self.count += 1
         self.age += 1
-        if self.count % _STRIDE == 0:
+        if self.count % _TUNING.steps_per_check == 0:
             self.total += self.L
             self.summands += 1
         self._judge(math.sqrt(self.weight * dx + dl / self.weight))
@@ -194,11 +203,11 @@ class NetIterate:
             self._push()
             self.age, self.last = 0, math.inf
             return
-        enough = size < _SUFFICIENT * self.first
-        stalled = self.last < size < _NECESSARY * self.first
-        old = self.count > 50 and self.age > _ARTIFICIAL * self.count
+        sufficient = size < _TUNING.sufficient_decrease * self.first
+        stalled = self.last < size < _TUNING.necessary_decrease * self.first
+        old = self.count > 50 and self.age > _TUNING.max_age_share * self.count
         self.last = size
-        if self.count > 5 and (enough or stalled or old):
+        if self.count > 5 and (sufficient or stalled or old):
             self._move_anchor()
 
     def _push(self) -> None:
@@ -215,7 +224,7 @@ class NetIterate:
         dl = _squared(self.L, self.L0)
         dl += float(((self.y - self.y0).astype(np.float64) ** 2 / self.row_weight).sum())
         if dx > 0 and dl > 0:
-            low, high = _WEIGHTS
+            low, high = _TUNING.primal_weight_range
             self.weight = min(max(math.sqrt(math.sqrt(dl / dx) * self.weight), low), high)
         self.X0[:], self.L0[:], self.y0 = self.X, self.L, self.y.copy()
         self._push()
@@ -223,13 +232,13 @@ class NetIterate:
         self.restarts += 1
 
     def matrix(self) -> NDArray[np.float64]:
-        """Give z, unscaled: rows sum to about 1."""
-        laid = self.X.transpose(1, 0, 2).reshape(self.n, -1)[:, : self.n_reports]
-        table: NDArray[np.float64] = laid * self.table
+        """Return the unscaled iterate z: rows sum to about 1."""
+        columns = self.X.transpose(1, 0, 2).reshape(self.n, -1)[:, : self.n_reports]
+        table: NDArray[np.float64] = columns * self.table
         return np.maximum(table, 0.0)
 
     def mean(self) -> NDArray[np.float32]:
-        """Give the mean of the multipliers; what went into it counts half from then on."""
+        """Return the mean of the multipliers; its earlier terms have half the weight from then on."""
         mean: NDArray[np.float32] = self.total / np.float32(max(self.summands, 1.0))
         self.total *= np.float32(0.5)
         self.summands *= 0.5
@@ -264,28 +273,32 @@ class NetIterate:
 def _importance(
     cells: tuple[int, int], loss: NDArray[np.float64], rho: float
 ) -> NDArray[np.float64]:
-    """Say how much each control point and those around it lose, relative to the mean, and not too small.
+    """Return the importance of each control point: the loss around it, relative to the mean, bounded below.
 
     Where people are likely, prices are high, and steps of the variables have to be short.
     """
     columns, rows = (
         np.exp(
-            -_SPREAD * rho * np.abs(np.subtract.outer(np.arange(count + 2), np.arange(count + 2)))
+            -_TUNING.importance_decay
+            * rho
+            * np.abs(np.subtract.outer(np.arange(count + 2), np.arange(count + 2)))
         )
         for count in cells
     )
     around = columns @ loss.reshape(len(columns), len(rows)) @ rows
-    found: NDArray[np.float64] = np.maximum(around / around.mean(), _LEAST_IMPORTANCE).ravel()
-    return found
+    importance: NDArray[np.float64] = np.maximum(
+        around / around.mean(), _TUNING.min_importance
+    ).ravel()
+    return importance
 
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Lay a table out in blocks of reports, the last filled up with zeros."""
+    """Split a table into blocks of reports, the last one padded with zeros."""
     n, k = table.shape
-    blocks = -(-k // _BLOCK)
-    padded = np.zeros((n, blocks * _BLOCK), dtype=np.float32)
+    blocks = -(-k // _REPORTS_PER_BLOCK)
+    padded = np.zeros((n, blocks * _REPORTS_PER_BLOCK), dtype=np.float32)
     padded[:, :k] = table
-    return padded.reshape(n, blocks, _BLOCK).transpose(1, 0, 2)
+    return padded.reshape(n, blocks, _REPORTS_PER_BLOCK).transpose(1, 0, 2)
 
 
 def _squared(new: NDArray[np.float32], old: NDArray[np.float32]) -> float:

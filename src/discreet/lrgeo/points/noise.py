@@ -46,7 +46,7 @@ class NoiseRows(OnNet):
     names: NDArray[np.int64]
 
     def claimed(self) -> ClaimedNoise:
-        """Give what is verified: the arrays and the claim, and nothing that made them."""
+        """Return the claim for the verifier: the arrays and the guarantee, without provenance."""
         return ClaimedNoise(
             *plane_and_net(self.frame, self.net),
             self.noise,
@@ -57,7 +57,7 @@ class NoiseRows(OnNet):
         )
 
     def published(self) -> NoiseMechanism:
-        """Give what a server publishes of it."""
+        """Return the mechanism that a server publishes."""
         return NoiseMechanism(**{one.name: getattr(self, one.name) for one in fields(NoiseRows)})
 
 
@@ -99,11 +99,11 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return np.cumsum(self.noise.ravel())
 
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Give ``(K,)`` integers: how likely each report is from a control point, times :math:`2^{bits}`."""
-        found = np.zeros(self.K, dtype=np.int64)
+        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
+        weights = np.zeros(self.K, dtype=np.int64)
         moved = np.roll(self.noise, (column, row), axis=(0, 1))
-        np.add.at(found, self.names.ravel(), moved.ravel())
-        return found
+        np.add.at(weights, self.names.ravel(), moved.ravel())
+        return weights
 
     def own_parts(self) -> dict[str, Any]:
         """Plain values for JSON: the net, the noise and the names."""

@@ -25,7 +25,7 @@ from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.frame import region_digest
-from discreet.lrgeo.points.layout import cell_sides, plane_of, told
+from discreet.lrgeo.points.layout import cell_sides, plane_of, report_texts
 from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
@@ -55,13 +55,13 @@ and at 1 about a fifth."""
 _LARGEST_FACTOR = 4
 """How much finer than needed a net may be so that its cells divide those of a grid."""
 
-_MANY = 10**15
-"""From so many nodes on their number is not told."""
+_MAX_PRINTED_NODES = 10**15
+"""Number of nodes above which messages do not print it."""
 
 _FEW_NODES, _MOST_NODES = 1 << 16, 1 << 18
 """Nodes of a torus up to which the finest net is taken, and at most: 197,136 of them make a file of 2.2 MB."""
 
-_MARGIN = 8
+_MARGIN_NATS = 8
 """Nats on each side of the region until the torus closes. For 20 x 20 places at 1/2 with 400 reports 5 lose .9 % more
 and 9 lose .1 % less (2026-11)."""
 
@@ -99,7 +99,7 @@ def design_noise(
     Parameters
     ----------
     region
-        The places: where reports are, and where people are thought to be.
+        The places: locations of reports, and the prior.
     guarantee
         Epsilon per unit, without a radius.
     problem
@@ -172,7 +172,7 @@ def design_noise(
         noise=noise,
         names=names,
         reports=places,
-        shown=told(region, frame, places),
+        shown=report_texts(region, frame, places),
         bits=BITS,
         guarantee=claim,
         certificate=certificate,
@@ -192,7 +192,7 @@ def _lay_net(
     rate: Fraction,
     spacing: Exact | None = None,
 ) -> tuple[ControlNet, tuple[int, int]]:
-    """Lay a net over the box around places, and say how large its torus is."""
+    """Return a net over the box around places, and the size of its torus."""
     most = _FEW_NODES if spacing is None else _MOST_NODES
     for side in cell_sides(
         region, rate, _RATES, spacing, coarser=Fraction(1), finer=_LARGEST_FACTOR
@@ -205,17 +205,17 @@ def _lay_net(
     wide, tall = (float(rate * size) for size in np.ptp(places, axis=0).tolist())
     expected = f"a torus of at most {_MOST_NODES:,} nodes; use a larger spacing, a smaller epsilon, or places only"
     nodes = shape[0] * shape[1]
-    told = f"{nodes:,}" if nodes < _MANY else "far more"
-    got = f"{told} for a region of {wide:.3g} x {tall:.3g} over epsilon"
+    words = f"{nodes:,}" if nodes < _MAX_PRINTED_NODES else "far more"
+    got = f"{words} for a region of {wide:.3g} x {tall:.3g} over epsilon"
     raise InvalidProblemError("region", expected, got)
 
 
 def _torus(
     places: NDArray[np.int64], side: int, rate: Fraction
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Give the cells of a net, and the size of its torus: the control points, and a margin on each side."""
+    """Return the cells of a net, and the size of its torus: the control points, and a margin on each side."""
     wide, tall = (max(1, -(-size // side)) for size in np.ptp(places, axis=0).tolist())
-    margin = math.ceil(2 * _MARGIN / (rate * side))
+    margin = math.ceil(2 * _MARGIN_NATS / (rate * side))
     m, n = (-(-(count + 2 + margin) // STEP) * STEP for count in (wide, tall))
     return (wide, tall), (m, n)
 
@@ -223,7 +223,7 @@ def _torus(
 def _certified(
     frame: PointFrame, net: ControlNet, shape: tuple[int, int], reports: int, claim: MetricDP
 ) -> NDArray[np.int64]:
-    """Make noise that passes the verifier."""
+    """Return noise that passes the verifier."""
     rho = claim.epsilon * net.side / per_unit(frame.unit)
     for shaved in _SHAVED:
         noise = noise_table(rho, shape, shaved=shaved)

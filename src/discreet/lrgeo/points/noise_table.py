@@ -13,7 +13,7 @@ changes no slope, and which is large beside what rounding may change: parts in :
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,20 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["BITS", "noise_table"]
 
 BITS = 53
-"""What the noise sums to, in bits."""
+"""Bits of the sum of the noise."""
 
-_WINDOW = 48
-"""Nodes a side around the origin within which the tip is looked at: beyond, curvature no longer matters."""
 
-_HALVINGS = 30
-"""Of the interval in which the rounding of the tip is sought."""
+class _Tuning(NamedTuple):
+    """Parameters of the search for the rounding of the tip of the noise."""
 
-_BLUNTEST = 4.0
-"""Greatest c, in nodes, that is tried."""
+    window_nodes: int = 48
+    """Side of the window around the origin that is checked; beyond it the curvature is too small to matter."""
+    bisections: int = 30
+    max_rounding_nodes: float = 4.0
+    """Largest rounding c that is tried."""
+
+
+_TUNING = _Tuning()
 
 
 def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -> NDArray[np.int64]:
-    """Make the noise.
+    """Return integer weights of the noise on a torus, of sum ``2**53``.
 
     Parameters
     ----------
@@ -63,10 +67,10 @@ def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -
     """
     rate = float(rho)
     fall = math.asinh(rate) * (1 - shaved)
-    m, n = (min(size, _WINDOW) for size in shape)
-    low, high = 0.0, _BLUNTEST
+    m, n = (min(size, _TUNING.window_nodes) for size in shape)
+    low, high = 0.0, _TUNING.max_rounding_nodes
     if _steepest(_decay((m, n), fall, low)) > rate:
-        for _ in range(_HALVINGS):
+        for _ in range(_TUNING.bisections):
             middle = (low + high) / 2
             if _steepest(_decay((m, n), fall, middle)) > rate:
                 low = middle
@@ -77,9 +81,9 @@ def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -
     table = _decay(shape, fall, high)
     # Rounding, and what makes the sum right, change an entry by one, slopes by eight and values by four: see (**).
     raised = 4 / rate + 2
-    whole = (1 << BITS) - table.size
+    free = (1 << BITS) - table.size
     made: NDArray[np.int64] = np.rint(
-        table * ((whole - raised * table.size) / table.sum()) + raised
+        table * ((free - raised * table.size) / table.sum()) + raised
     ).astype(np.int64)
     missing = (1 << BITS) - int(made.sum())
     each, rest = divmod(missing, table.size)
@@ -89,7 +93,7 @@ def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -
 
 
 def _decay(shape: tuple[int, int], fall: float, tip: float) -> NDArray[np.float64]:
-    """Give the values on a torus, whose greatest is one."""
+    """Return the values of the noise on a torus, scaled to a maximum of 1."""
     away = [np.minimum(np.arange(size), size - np.arange(size)) for size in shape]
     square = away[0][:, None] ** 2 + away[1][None] ** 2 + tip**2
     values: NDArray[np.float64] = np.exp(-fall * np.sqrt(square))
@@ -97,7 +101,7 @@ def _decay(shape: tuple[int, int], fall: float, tip: float) -> NDArray[np.float6
 
 
 def _steepest(table: NDArray[np.float64]) -> float:
-    """Give the greatest slope, as a part of the value, where four cells meet: nowhere else is it too steep."""
+    """Return the largest slope relative to the value at the corners of four cells; elsewhere it is smaller."""
     following = np.roll(table, -1, 0)
     both, across = table + following, following - table
     value = both + np.roll(both, -1, 1)

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _MOST_BITS = 53
-"""Partial sums of what is drawn from are exact doubles up to here."""
+"""Largest bits of a row sum: partial sums are then exact doubles."""
 
 _VERSION = 1
 
@@ -57,7 +57,7 @@ class EveryPoint(abc.ABC):
     reports
         ``(K, 2)`` decimeters: where reports are. No promise depends on it.
     shown
-        What is told of each report: two decimal texts.
+        Coordinates of each report: two decimal texts.
     bits
         Noise, or a row, sums to :math:`2^{bits}`.
     guarantee
@@ -99,11 +99,11 @@ class EveryPoint(abc.ABC):
 
     @abc.abstractmethod
     def claimed(self) -> ClaimedNoise | ClaimedTable:
-        """Give what is verified: the arrays and the claim, and nothing that made them."""
+        """Return the claim for the verifier: the arrays and the guarantee, without provenance."""
 
     @abc.abstractmethod
     def published(self) -> PublishedPoints:
-        """Give what a server publishes of it."""
+        """Return the mechanism that a server publishes."""
 
 
 class PublishedPoints(EveryPoint):
@@ -127,7 +127,7 @@ class PublishedPoints(EveryPoint):
     @property
     @abc.abstractmethod
     def sizes(self) -> dict[str, int]:
-        """How many reports there are, and of what else it consists."""
+        """Number of reports, and sizes of the other parts."""
 
     @property
     @abc.abstractmethod
@@ -150,7 +150,7 @@ class PublishedPoints(EveryPoint):
         return region_digest(self.frame, self.corners, self.reach)
 
     def published(self) -> Self:
-        """Give what a server publishes: this."""
+        """Return the mechanism that a server publishes: itself."""
         return self
 
     @abc.abstractmethod
@@ -173,11 +173,11 @@ class PublishedPoints(EveryPoint):
 
     @abc.abstractmethod
     def law(self, point: object) -> list[Fraction]:
-        """Give the probability of each report at a point, exactly: private, as the point is."""
+        """Return the exact probability of each report at a point. It is as private as the point."""
 
     @abc.abstractmethod
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON of what this form alone has."""
+        """Plain values for JSON of the fields of this form."""
 
     @classmethod
     @abc.abstractmethod
@@ -202,7 +202,7 @@ class PublishedPoints(EveryPoint):
             **self.own_parts(),
             "bits": self.bits,
             "reports": packed(self.reports.ravel()),
-            "shown": [list(told) for told in self.shown],
+            "shown": [list(pair) for pair in self.shown],
             "guarantee": self.guarantee.to_dict(),
             "certificate": self.certificate.to_dict(),
             "lower": write_bound(self.lower),
@@ -235,7 +235,7 @@ class PublishedPoints(EveryPoint):
         return made
 
     def where(self, report: int) -> tuple[float, float]:
-        """Give what is told of a report: latitude and longitude, or east and north in the unit."""
+        """Return the coordinates of a report: latitude and longitude, or east and north in the unit."""
         if not 0 <= report < self.K:
             raise InvalidProblemError("report", f"0 to {self.K - 1}", "another")
         first, second = self.shown[report]
@@ -291,7 +291,7 @@ def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_texts(data: Mapping[str, Any]) -> None:
-    """Refuse an origin, or what is told of reports, that is not decimals alone."""
+    """Raise if the origin or a coordinate of a report is not a decimal."""
     stated = data["origin"]
     texts = [*([] if stated is None else stated), *(one for pair in data["shown"] for one in pair)]
     if not all(isinstance(text, str) for text in texts):
@@ -309,14 +309,14 @@ def write_bound(bound: float | None) -> str | None:
 
 def read_bound(text: str | None) -> float | None:
     """Read a bound, a finite number."""
-    found = None if text is None else float(text)
-    if found is not None and not math.isfinite(found):
+    value = None if text is None else float(text)
+    if value is not None and not math.isfinite(value):
         raise InvalidProblemError("bounds", "finite numbers", "others")
-    return found
+    return value
 
 
 def relative(upper: float | None, lower: float | None) -> float | None:
-    """Give the gap between two bounds; ``None`` without both."""
+    """Return the gap between two bounds; ``None`` without both."""
     if upper is None or lower is None:
         return None
     return 0.0 if upper <= lower else (upper - lower) / upper

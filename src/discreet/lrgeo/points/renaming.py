@@ -25,7 +25,7 @@ __all__ = ["STEP", "Renamed", "renamed"]
 STEP = 4
 """Nodes between those at which all reports are compared; tori that are not small are multiples of it."""
 
-_CANDIDATES = 3
+_CANDIDATES_PER_NODE = 3
 """Reports that are kept from each of the four nodes around."""
 
 _MOST_COMPARED = 1_500_000_000
@@ -58,7 +58,7 @@ def renamed(
     *,
     threads: int = 1,
 ) -> Renamed:
-    """Name the nodes of a torus.
+    """Assign a report to each node of a torus.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def renamed(
 
 
 def _blurred(table: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give how likely each step is, that to a control point included."""
+    """Return the probability of each step of a point to a node: noise and the step to a control point."""
     for axis, parts in enumerate(weights):
         table = sum(
             (part * np.roll(table, step, axis) for step, part in enumerate(parts)),
@@ -148,22 +148,29 @@ def _around(
     m, n = table.shape
     wide, tall = m // STEP, n // STEP
     shared = (table, first, weights)
-    kept = np.empty((wide, tall, _CANDIDATES), dtype=np.int64)
+    candidates = np.empty((wide, tall, _CANDIDATES_PER_NODE), dtype=np.int64)
     low = cost.astype(np.float32)
     for column in range(wide):
         likely = np.zeros((tall, len(first)), dtype=np.float32)
         likely_at(*shared, column * STEP, STEP, likely)
         costs = likely @ low
-        few = min(_CANDIDATES, costs.shape[1])
-        kept[column, :, :few] = np.argpartition(costs, few - 1, axis=1)[:, :few]
-        kept[column, :, few:] = kept[column, :, :1]
+        few = min(_CANDIDATES_PER_NODE, costs.shape[1])
+        candidates[column, :, :few] = np.argpartition(costs, few - 1, axis=1)[:, :few]
+        candidates[column, :, few:] = candidates[column, :, :1]
     names, least = np.zeros((m, n), dtype=np.int64), np.zeros((m, n))
-    turned = np.ascontiguousarray(cost.T)
+    cost_rows = np.ascontiguousarray(cost.T)
     with ThreadPoolExecutor(threads) as pool:
         parts = np.array_split(np.arange(wide), threads)
         tasks = [
             pool.submit(
-                name_blocks, *shared, turned, kept, int(part[0]), int(part[-1]) + 1, names, least
+                name_blocks,
+                *shared,
+                cost_rows,
+                candidates,
+                int(part[0]),
+                int(part[-1]) + 1,
+                names,
+                least,
             )
             for part in parts
             if len(part)

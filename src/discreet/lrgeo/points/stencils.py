@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Stencils", "gradients", "slack", "stencils"]
 
-_MOST = 6
+_POINTS_PER_NODE = 6
 """Control points that a node looks at, at most: two times three."""
 
 _BLOCK = 1 << 21
@@ -79,8 +79,8 @@ def stencils(cells: tuple[int, int]) -> Stencils:
     wide, tall = cells
     columns, rows = np.divmod(np.arange((2 * wide + 1) * (2 * tall + 1)), 2 * tall + 1)
     kinds = 2 * (columns % 2) + rows % 2
-    points = np.zeros((len(kinds), _MOST), dtype=np.int64)
-    weights = np.zeros((4, 3, _MOST))
+    points = np.zeros((len(kinds), _POINTS_PER_NODE), dtype=np.int64)
+    weights = np.zeros((4, 3, _POINTS_PER_NODE))
     for kind in range(4):
         first, second = divmod(kind, 2)
         offsets: dict[tuple[int, int], list[float]] = {}
@@ -96,7 +96,7 @@ def stencils(cells: tuple[int, int]) -> Stencils:
         own = kinds == kind
         corner = (columns[own] // 2) * (tall + 2) + rows[own] // 2
         steps = [i * (tall + 2) + j for i, j in offsets]
-        steps += [steps[-1]] * (_MOST - len(steps))
+        steps += [steps[-1]] * (_POINTS_PER_NODE - len(steps))
         points[own] = corner[:, None] + np.array(steps)
         weights[kind, :, : len(offsets)] = np.array(list(offsets.values())).T
     for array in (kinds, points, weights):
@@ -129,7 +129,7 @@ def gradients(
         nodes = slice(first, first + each)
         weights = made.weights[made.kinds[nodes]]
         parts = np.zeros((3, len(weights), table.shape[1]))
-        for place in range(_MOST):
+        for place in range(_POINTS_PER_NODE):
             at = table[made.points[nodes, place]]
             for part in range(3):
                 parts[part] += weights[:, part, place, None] * at
@@ -139,7 +139,7 @@ def gradients(
 def slack(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Give for each report the least slack in the condition, absolute, and relative to the right side.
+    r"""Return for each report the smallest slack in the condition, absolute, and relative to the right side.
 
     Parameters
     ----------

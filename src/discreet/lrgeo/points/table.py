@@ -51,12 +51,12 @@ class LatticeRows(OnNet):
         return relative(self.upper, self.mesh_lower)
 
     def claimed(self) -> ClaimedTable:
-        """Give what is verified: the array and the claim, and nothing that made it."""
+        """Return the claim for the verifier: the array and the guarantee, without provenance."""
         plane = plane_and_net(self.frame, self.net)
         return ClaimedTable(*plane, self.weights, self.bits, self.guarantee)
 
     def published(self) -> LatticeMechanism:
-        """Give what a server publishes of it."""
+        """Return the mechanism that a server publishes."""
         return LatticeMechanism(
             **{one.name: getattr(self, one.name) for one in fields(LatticeRows)}
         )
@@ -98,7 +98,7 @@ class LatticeMechanism(LatticeRows, PublishedNet):
         return int(np.searchsorted(np.cumsum(self.row_at(column, row)), drawn, side="right"))
 
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Give ``(K,)`` integers: how likely each report is from a control point, times :math:`2^{bits}`."""
+        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
         weights: NDArray[np.int64] = self.weights[column * self.net.points[1] + row]
         return weights
 
@@ -113,7 +113,7 @@ class LatticeMechanism(LatticeRows, PublishedNet):
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         """Read what :meth:`own_parts` wrote."""
-        found = super().read_own(data)
-        columns, rows = found["net"].points
+        parts = super().read_own(data)
+        columns, rows = parts["net"].points
         weights = unpacked(data["weights"]).reshape(columns * rows, len(data["shown"]))
-        return {**found, "weights": weights, "mesh_lower": read_bound(data["mesh_lower"])}
+        return {**parts, "weights": weights, "mesh_lower": read_bound(data["mesh_lower"])}

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.frame import region_digest
-from discreet.lrgeo.points.layout import cell_sides, plane_of, told
+from discreet.lrgeo.points.layout import cell_sides, plane_of, report_texts
 from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.net_mend import NET_BITS, mend_net, round_net
@@ -53,7 +53,7 @@ __all__ = ["LatticeDesign", "design_table"]
 
 METHOD = "rows on a net, cone-primal-dual"
 
-_GAP = 0.01
+_DEFAULT_GAP = 0.01
 """The gap to the net's own program that is aimed at where the caller states none."""
 
 _RATES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
@@ -65,21 +65,28 @@ _FEW, _MOST_TABLE = 40_000, 2_600_000
 _LARGEST_FACTOR, _COARSER = 2, Fraction(5, 4)
 """How much finer than wanted a net may be so that its cells divide those of a grid, and how much coarser."""
 
-_FIRST, _GROWTH, _MOST_STEPS = 150, 1.3, 20_000
-"""Steps before the first look at the bound, from one look to the next, and in all."""
 
-_AS_STEPS, _FEWEST_SWEEPS = 200, 20
-"""What mending takes, in steps, and sweeps of projection below which it is not worth while."""
+class _Tuning(NamedTuple):
+    """Parameters of the search for a table."""
 
-_ADDED = 0.005
-"""Part by which mending is thought to raise a loss, at least: before bound and iterate are so near, it is not tried."""
+    first_check: int = 150
+    """Steps before the first computation of the bound."""
+    check_growth: float = 1.3
+    max_steps: int = 20_000
+    repair_steps: int = 200
+    """Cost of a repair, in steps."""
+    min_sweeps: int = 20
+    """Sweeps of projection below which a repair leaves too much to be added."""
+    min_repair_increase: float = 0.005
+    """Relative increase of the loss by a repair, at least: while the gap is smaller, none is tried."""
+    max_work: int = 900_000_000
+    """Steps times pairs of a node and a report, in blocks of 64 reports, without a gap and a time limit: 8 CPU s for
+    441 control points and 400 reports; November 2026."""
+    rounding_share: float = 1 / 2000
+    """Share of epsilon that is left to the rounding."""
 
-_EFFORT = 900_000_000
-"""Steps times pairs of a node and a report, in blocks of 64 reports, at most, where neither a gap nor seconds were
-stated: 8 CPU s for 441 control points and 400 reports; November 2026."""
 
-_DELTA = 1 / 2000
-"""Part of epsilon that is left to the rounding."""
+_TUNING = _Tuning()
 
 
 @final
@@ -111,14 +118,14 @@ def design_table(
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
     throw: bool = True,
-    effort: int = _EFFORT,
+    effort: int = _TUNING.max_work,
 ) -> LatticeDesign:
     """Design the mechanism with a row for each control point of a net.
 
     Parameters
     ----------
     region
-        The places: where reports are, and where people are thought to be.
+        The places: locations of reports, and the prior.
     guarantee
         Epsilon per unit, without a radius.
     problem
@@ -171,7 +178,7 @@ def design_table(
         threads=threads,
     )
     endless = gap is not None or time_limit is not None
-    search.solve(_GAP if gap is None else gap, math.inf if endless else effort)
+    search.solve(_DEFAULT_GAP if gap is None else gap, math.inf if endless else effort)
     done = search.outcome(gap)
     if gap is not None and throw and done.status != "gap reached":
         raise LimitReachedError(missed_gap(gap, done.mesh_lower, done.upper, "on the net"), done)
@@ -209,25 +216,29 @@ class _Search:
         """Take steps; look at the bound, and hand in an iterate, more and more rarely."""
         rho = float(self.rho)
         state = NetIterate(
-            self.net.cells, self.cost, rho * (1 - _DELTA), self._away(), threads=self.threads
+            self.net.cells,
+            self.cost,
+            rho * (1 - _TUNING.rounding_share),
+            self._away(),
+            threads=self.threads,
         )
-        look, pairs = _FIRST, state.D.size // state.D.shape[2]
-        most = min(_MOST_STEPS, max(_FIRST, effort / pairs))
+        look, pairs = _TUNING.first_check, state.D.size // state.D.shape[2]
+        most = min(_TUNING.max_steps, max(_TUNING.first_check, effort / pairs))
         began, used = clock(), 0
         with state.pool() as pool:
             while True:
                 state.advance(pool)
                 # What is mended last has to be done in time, in as many sweeps as there is time for steps.
-                taken = max(clock() - began, 1e-9)
-                left = (self.stop - clock()) * (state.count + used) / taken
-                last = state.count >= most or left < _AS_STEPS
+                elapsed = max(clock() - began, 1e-9)
+                left = (self.stop - clock()) * (state.count + used) / elapsed
+                last = state.count >= most or left < _TUNING.repair_steps
                 if state.count < look and not last:
                     continue
-                look = int(_GROWTH * state.count)
+                look = int(_TUNING.check_growth * state.count)
                 raw = self._look(state, rho)
-                if last or (1 - gap) * raw * (1 + _ADDED) <= self.lower:
-                    self._mend(state, rho, sweeps=int(max(0, min(left, _AS_STEPS))))
-                    used += _AS_STEPS
+                if last or (1 - gap) * raw * (1 + _TUNING.min_repair_increase) <= self.lower:
+                    self._mend(state, rho, sweeps=int(max(0, min(left, _TUNING.repair_steps))))
+                    used += _TUNING.repair_steps
                 self.tell("steps", done=state.count, lower=self.lower, upper=self.upper)
                 if last or (1 - gap) * self.upper <= self.lower:
                     break
@@ -247,7 +258,7 @@ class _Search:
         return away
 
     def _look(self, state: NetIterate, rho: float) -> float:
-        """Look at the bound, and give what the iterate would lose if it kept the condition."""
+        """Update the lower bound, and return the loss that the iterate would have if it satisfied the condition."""
         # The bound is for all of epsilon: a little less of the decay is all that the multipliers lose.
         for multipliers in (state.L, state.mean()):
             self.lower = max(self.lower, state.bound(multipliers, rho))
@@ -256,8 +267,8 @@ class _Search:
         return float(((self.cost * matrix).sum(axis=1) / sums).sum())
 
     def _mend(self, state: NetIterate, rho: float, *, sweeps: int) -> None:
-        matrix, within = state.matrix(), rho * (1 - _DELTA)
-        if matrix.sum(axis=1).min() > 0 and sweeps >= _FEWEST_SWEEPS:
+        matrix, within = state.matrix(), rho * (1 - _TUNING.rounding_share)
+        if matrix.sum(axis=1).min() > 0 and sweeps >= _TUNING.min_sweeps:
             cells = self.net.cells
             self._hand_in(mend_net(cells, matrix, within, sweeps=sweeps, threads=self.threads))
 
@@ -279,7 +290,7 @@ class _Search:
             self.best, self.upper = (weights, certificate), upper
 
     def outcome(self, gap: float | None) -> LatticeDesign:
-        """Put the design together."""
+        """Return the design of the best table."""
         if self.best is None:  # pragma: no cover - solve raised
             raise SolverError("no mechanism on this net passed the verifier", "not verified")
         weights, certificate = self.best
@@ -302,7 +313,7 @@ class _Search:
             frame=self.frame,
             net=self.net,
             reports=self.places,
-            shown=told(region, self.frame, self.places),
+            shown=report_texts(region, self.frame, self.places),
             weights=weights,
             bits=NET_BITS,
             guarantee=self.claim,
@@ -324,7 +335,7 @@ def _net(
     rate: Fraction,
     spacing: Exact | None,
 ) -> ControlNet:
-    """Lay a net over the box around places: the finest of a few whose table is small enough."""
+    """Return a net over the box around places: the finest of a few whose table is small enough."""
     sides = cell_sides(region, rate, _RATES, spacing, coarser=_COARSER, finer=_LARGEST_FACTOR)
     x, y = places.min(axis=0).tolist()
     size = 0

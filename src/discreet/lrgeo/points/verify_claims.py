@@ -22,7 +22,7 @@ DECIMETERS = {"km": 10_000, "m": 10}
 """In a unit."""
 
 MOST_BITS = 53
-"""Of what weights sum to, at most, so that they are exact doubles."""
+"""Largest bits of a row sum, so that weights are exact doubles."""
 
 FARTHEST = 1 << 30
 """Coordinates are below this, so that products of two of their differences are below 2^63."""
@@ -105,7 +105,7 @@ def _digest(stated: Stated) -> str:
 
 
 def _is_flat(stated: Stated) -> bool:
-    """Tell whether no two points within the reach are farther apart in the plane than they are."""
+    """Whether the distance in the plane is at most that on the ground, for all points within the reach."""
     east, north = stated.factors
     if stated.origin is None:
         return east == north == DECIMETERS[stated.unit] * _SCALE

@@ -59,7 +59,7 @@ MOST_NODES = 1 << 22
 _KINDS = ("knot", "middle")
 """Where two cells meet, and the middle of one."""
 
-_CLEAR = 2.0**-44
+_FLOAT_MARGIN = 2.0**-44
 """Part by which one side of (**) has to be larger for floats to settle it: see :func:`_violations`."""
 
 _ALLOWS_ALL = Fraction(1 << 200)
@@ -89,7 +89,7 @@ class ClaimedNoise:
     reports
         How many there are.
     bits
-        Of what the noise sums to.
+        Bits of the sum of the noise.
     guarantee
         The claim.
     """
@@ -199,7 +199,7 @@ def _condition(claimed: ClaimedNoise) -> Check:
 def _along(
     c: NDArray[np.int64], axis: int, kind: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give twice the value and twice the slope, where two cells meet or in the middle of one."""
+    """Return twice the value and twice the slope, at a knot of two cells or in the middle of one."""
     following = np.roll(c, -1, axis)
     if kind == "knot":
         return c + following, 2 * (following - c)
@@ -217,8 +217,8 @@ def _violations(
     """
     left = np.hypot(east.astype(np.float64), north.astype(np.float64))
     right = float(rho) * value.astype(np.float64)
-    wrong = left > right * (1 + _CLEAR)
-    close = ~wrong & (left > right * (1 - _CLEAR))
+    wrong = left > right * (1 + _FLOAT_MARGIN)
+    close = ~wrong & (left > right * (1 - _FLOAT_MARGIN))
     count = int(wrong.sum())
     over, under = rho.numerator**2, rho.denominator**2
     for v, gx, gy in zip(

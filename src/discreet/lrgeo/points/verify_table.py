@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClaimedTable", "verify_table"]
 
-_CLEAR = 2.0**-44
+_FLOAT_MARGIN = 2.0**-44
 """Part by which one side of (**) has to be larger for floats to settle it: see :func:`_violations`."""
 
 _ALLOWS_ALL = Fraction(1 << 200)
@@ -74,7 +74,7 @@ class ClaimedTable:
     weights
         ``((cells[0] + 2) * (cells[1] + 2), K)``: a row for each control point, those of one column after another.
     bits
-        Of what a row sums to.
+        Bits of the sum of a row.
     guarantee
         The claim.
     """
@@ -142,13 +142,13 @@ def _is_strange(claimed: ClaimedTable) -> bool:
 
 def _rows(claimed: ClaimedTable) -> list[Check]:
     """Check that each row is a distribution."""
-    weights, whole = claimed.weights, 1 << claimed.bits
-    negative, too_large = int((weights < 0).sum()), int((weights > whole).sum())
+    weights, total = claimed.weights, 1 << claimed.bits
+    negative, too_large = int((weights < 0).sum()), int((weights > total).sum())
     off = len(weights)
     if not negative + too_large:
         # By parts of 256 entries of at most 2^53, so that no sum overflows.
         parts = np.add.reduceat(weights, np.arange(0, weights.shape[1], 256), axis=1)
-        off = sum(sum(row) != whole for row in parts.tolist())
+        off = sum(sum(row) != total for row in parts.tolist())
     return [
         check_none("negative weights", negative),
         check_none("row sums off", off, f"{len(weights)} rows"),
@@ -173,7 +173,7 @@ def _condition(claimed: ClaimedTable) -> Check:
 
 
 def _across(c: NDArray[np.int64], line: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give twice the value and twice the slope along the first axis at one line: a knot, or a middle."""
+    """Return twice the value and twice the slope along the first axis at one line: a knot, or a middle."""
     a = line // 2
     if line % 2 == 0:
         return c[a] + c[a + 1], 2 * (c[a + 1] - c[a])
@@ -181,7 +181,7 @@ def _across(c: NDArray[np.int64], line: int) -> tuple[NDArray[np.int64], NDArray
 
 
 def _along(c: NDArray[np.int64], *, middle: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the same along the second axis, at all knots or at all middles."""
+    """Return twice the value and twice the slope along the second axis, at all knots or at all middles."""
     if middle:
         return 2 * c[1:-1], c[2:] - c[:-2]
     return c[:-1] + c[1:], 2 * (c[1:] - c[:-1])
@@ -198,8 +198,8 @@ def _violations(
     """
     left = np.hypot(east.astype(np.float64), north.astype(np.float64))
     right = float(rho) * value.astype(np.float64)
-    wrong = left > right * (1 + _CLEAR)
-    close = ~wrong & (left > right * (1 - _CLEAR))
+    wrong = left > right * (1 + _FLOAT_MARGIN)
+    close = ~wrong & (left > right * (1 - _FLOAT_MARGIN))
     count = int(wrong.sum())
     over, under = rho.numerator**2, rho.denominator**2
     for v, gx, gy in zip(

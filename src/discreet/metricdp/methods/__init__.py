@@ -8,7 +8,7 @@ __all__ = ["BASELINES", "METHODS"]
 
 _HERE = "discreet.metricdp.methods"
 _CLAIM = "metric DP"
-_PUBLISHED = "discreet.metricdp.as_published.decomposition"
+_PUBLISHED = "discreet_reproduction.metricdp.as_published.decomposition"
 
 BASELINES = Methods(
     [

@@ -260,9 +260,6 @@ class Page {
     $("map").addEventListener("keydown", (event) => this.key(event));
     $("typed").addEventListener("submit", (event) => this.type(event));
     $("take").addEventListener("click", () => this.take());
-    $("try").addEventListener("click", () => this.try());
-    $("paper").hidden = !data.published;
-    if (data.published) $("never").textContent = "Nothing when you choose a place. The place itself when you try the protocol of the paper:";
     document.documentElement.dataset.ready = "yes";
   }
 
@@ -316,7 +313,7 @@ class Page {
       .map((to) => line([[shown(m, m.where(to)), ""], [`${short(away[to])} ${m.unit}`, "n"], [percent(shares[to]), "n"]]));
     document.querySelector("#likely tbody").replaceChildren(...rows);
     for (const id of ["facts", "likely"]) $(id).hidden = false;
-    for (const id of ["take", "try", "hold"]) $(id).disabled = false;
+    for (const id of ["take", "hold"]) $(id).disabled = false;
     this.compare();
   }
 
@@ -378,22 +375,6 @@ class Page {
       if (parts.length !== 2) throw new Refused("point: not two numbers");
       return this.where.typed(...parts);
     });
-  }
-
-  /** The paper's protocol, whose bytes are a function of the place: here it leaves the page, as the button says. */
-  async try() {
-    $("try").disabled = true;
-    $("unproven").textContent = "Uploading, and waiting for a solution…";
-    try {
-      const found = await tell("published", JSON.stringify({ place: this.spot.place }));
-      $("unproven").textContent = `Not proven: ${shown(this.m, found.report)}. Why: ${found.reason}.`;
-      $("uploaded").textContent = found.requests.join("\n\n");
-    } catch (error) {
-      $("unproven").textContent = "";
-      fail(`The protocol of the paper failed: ${error.message}.`);
-    } finally {
-      $("try").disabled = false;
-    }
   }
 
   /** Pay first, then draw here, then have the report kept, and only then show it. */

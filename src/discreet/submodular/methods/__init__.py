@@ -7,7 +7,7 @@ from discreet.core.method import MethodRecord, Methods
 __all__ = ["METHODS", "WITHOUT_GUARANTEE"]
 
 _HERE = "discreet.submodular.methods"
-_PUBLISHED = "discreet.submodular.as_published"
+_PUBLISHED = "discreet_reproduction.submodular.as_published"
 _CLAIM = "differential privacy"
 _NO_NOISE = "no noise is added: the chosen set is a function of the records."
 _LAYERS = (
@@ -30,7 +30,7 @@ _PROVEN = (
     ("algorithm-3", f"{_HERE}.algorithm_3:Algorithm3", "greedy by the exponential mechanism"),
     (
         "algorithm-4",
-        f"{_PUBLISHED}.algorithm_4:Algorithm4",
+        f"{_HERE}.algorithm_4:Algorithm4",
         "the same among a sample of the candidates, uniform matroids only",
     ),
     (
@@ -78,7 +78,7 @@ WITHOUT_GUARANTEE = Methods(
             ),
             (
                 "algorithm-4-as-published",
-                f"{_PUBLISHED}.algorithm_4:Algorithm4",
+                f"{_HERE}.algorithm_4:Algorithm4",
                 "Algorithm 4 under any matroid",
                 _EXCHANGE,
             ),

@@ -1,0 +1,98 @@
+"""Judges and the demo in a process without the other distribution: they work, and say how to install what moved."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.core.moved import INSTALL
+from discreet.evaluate.registry import PUBLISHED_AUDITS
+
+BLOCKED = (
+    "import sys\n"
+    "class Blocked:\n"
+    "    def find_spec(self, name, path=None, target=None):\n"
+    "        if name.partition('.')[0] == 'discreet_reproduction':\n"
+    "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+    "sys.meta_path.insert(0, Blocked())\n"
+)
+"""A process that begins so has no `discreet_reproduction`."""
+RUN = "from discreet.cli.app import run\nsys.exit(run(sys.argv[1:]))\n"
+
+
+def blocked(code: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run code in a process without the distribution."""
+    return subprocess.run(
+        [sys.executable, "-c", BLOCKED + code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+
+
+def test_published_methods_and_the_published_mode_say_how_to_install_them(tmp_path: Path) -> None:
+    asked = [
+        ("audit", target, "--method", method, *claim)
+        for target, claim in {
+            "hierarchy": ("--epsilon", "1"),
+            "kanonymity": ("-k", "3"),
+            "lrgeo": ("--epsilon", "1"),
+            "metricdp": ("--epsilon", "1"),
+            "submodular": ("--epsilon", "1"),
+        }.items()
+        for method in PUBLISHED_AUDITS.get(target, {"m-c-ch": ""})
+    ]
+    asked.append(("attack", "lrgeo", "--mode", "published"))
+    script = (
+        "import io, json\nfrom contextlib import redirect_stderr\nfrom discreet.cli.app import run\n"
+        "for arguments in json.loads(sys.argv[1]):\n"
+        "    with redirect_stderr(io.StringIO()) as text:\n"
+        "        status = run(arguments)\n"
+        "    print(json.dumps([status, text.getvalue()]))\n"
+    )
+    done = blocked(script, json.dumps(asked), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(asked) == 11
+    for arguments, (status, message) in zip(asked, answers, strict=True):
+        option, name = arguments[2:4]
+        assert status == 2, arguments
+        assert message.startswith(f"discreet: {option}: expected the distribution that has "), (
+            message
+        )
+        assert INSTALL in message
+        assert f"'{name}', which is not installed" in message
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", "hierarchy", "--method", "m-c-dp", "--epsilon", "1"),
+        ("audit", "kanonymity", "-k", "3"),
+        ("audit", "lrgeo", "--epsilon", "1"),
+        ("audit", "metricdp", "--epsilon", "1"),
+        ("audit", "submodular", "--epsilon", "1"),
+        ("audit", "--help"),
+        ("attack", "lrgeo", "--mode", "sound", "--trials", "8"),
+        ("attack", "metricdp", "--epsilon", "1", "--trials", "40"),
+        ("demo", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_judges_work_without_the_distribution(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    done = blocked(RUN, *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.slow
+def test_the_demo_works_without_the_distribution(tmp_path: Path) -> None:
+    done = blocked(RUN, "demo", "-o", "demo", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "demo" / "index.html").read_text(encoding="utf-8")
+    assert "Attacked: this service" in page
