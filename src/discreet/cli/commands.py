@@ -82,8 +82,8 @@ _STUBS = {
 }
 """What the list of commands shows of those of this package."""
 
-_OURS = {"reproduce": "discreet-reproduction"}
-"""Command -> the distribution of this project that adds it."""
+_OURS = {"reproduce": INSTALL}
+"""Command -> what installs the distribution of this project that adds it."""
 
 
 class Commands(TyperGroup):
@@ -182,7 +182,7 @@ def load(name: str) -> typer.Typer:
     """
     found = _added().get(name)
     if found is None:
-        how = f" (pip install {_OURS[name]})" if name in _OURS else ""
+        how = f" ({_OURS[name]})" if name in _OURS else ""
         raise InvalidProblemError(name, f"an installed distribution that adds it{how}", "none")
     whose = f"{found.dist.name} {found.dist.version}" if found.dist is not None else found.value
     try:
