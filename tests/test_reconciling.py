@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def releases(ledger: Ledger | None, folder: Path, count: int) -> list[Path]:
     """Release counts so often, each under the same name in a folder of its own."""
     tree = Tree.from_paths([("GA",), ("NY",)])
-    data = GroupSizes.from_counts(tree, [[2, 0, 1], [1, 1, 1]], units="private")
+    # Many counts far above zero: no two releases have equal bytes.
+    data = GroupSizes.from_counts(tree, [[90] * 12, [70] * 12], units="private")
     planned = plan(data.frame, PureDP(1, neighbors="add-remove-person"))
     made = []
     for number in range(count):
@@ -86,6 +87,14 @@ def test_of_two_releases_with_equal_bytes_each_needs_a_file_of_its_own(tmp_path:
     paths[0].with_name(f"{paths[0].name}.discreet.json").unlink()
     found = reconcile(tmp_path, outputs)
     assert (found.altered, found.missing) == ({}, {str(paths[0]): ids[0]})
+    # A file that was moved without its record is the output that is not in its place.
+    (tmp_path / "moved.csv").write_bytes(b"1,all,1,1\n")
+    write(paths[1], f"release {ids[1]}", b"1,all,1,3\n")
+    found = reconcile(tmp_path, outputs)
+    assert found.matched[str(tmp_path / "moved.csv")] == ids[0]
+    assert (found.altered, found.missing) == ({str(paths[1]): ids[1]}, {})
+    (tmp_path / "moved.csv").unlink()
+    write(paths[1], f"release {ids[1]}")
     # A copy that states the other release is no output of this one.
     write(tmp_path / "copy.csv", f"release {ids[1]}")
     found = reconcile(tmp_path, outputs)

@@ -126,6 +126,8 @@ def _match(
     for path, digest in digests.items():
         free[digest].append(path)
     matched: dict[str, str] = {}
+    # A file that was moved is sought before one that was altered in its place.
+    expected = sorted(expected, key=lambda output: Path(output[1]) in digests)
     rules: tuple[Callable[[str, str, Path, str], bool], ...] = (
         lambda charge, one, _path, _name: charge == f"release {one}",
         lambda charge, _one, path, name: charge == "unknown" and path == Path(name),
