@@ -223,7 +223,7 @@ def test_a_ledger_that_nobody_may_write_refuses_the_release(tmp_path: Path) -> N
     with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("discreet.ledger.file._WAIT", 0.05)
+            patch.setattr("discreet.ledger.file._LOCK_SECONDS", 0.05)
             with pytest.raises(BudgetError, match="locked; nothing may be released"):
                 ledger.reserve("census", PureDP(1, neighbors=PERSON))
     assert ledger.history("census") == ()
@@ -352,7 +352,7 @@ def test_history_lists_charges_and_when(tmp_path: Path) -> None:
 def test_a_charge_is_synced_with_its_folder(tmp_path: Path) -> None:
     """What SQLite promises rests on these two settings of the connection that writes."""
     ledger = make(tmp_path)
-    with ledger._open(writing=True) as db:
+    with ledger._open(writing=True) as (db, _):
         assert db.execute("PRAGMA synchronous").fetchone() == (3,)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert db.in_transaction

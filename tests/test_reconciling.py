@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 def releases(ledger: Ledger | None, folder: Path, count: int) -> list[Path]:
     """Release counts so often, each under the same name in a folder of its own."""
     tree = Tree.from_paths([("GA",), ("NY",)])
-    data = GroupSizes.from_counts(tree, [[2, 0, 1], [1, 1, 1]], units="private")
+    # Many counts far above zero: no two releases have equal bytes.
+    data = GroupSizes.from_counts(tree, [[90] * 12, [70] * 12], units="private")
     planned = plan(data.frame, PureDP(1, neighbors="add-remove-person"))
     made = []
     for number in range(count):
@@ -61,6 +64,46 @@ def check(tmp_path: Path, count: int, each: int) -> None:
     assert set(found.missing) == gone
     assert found.uncharged == dict.fromkeys(map(str, foreign), "charged to no ledger")
     assert len(found.matched) == 2 * count - 3 * each
+
+
+def write(path: Path, charge: str, text: bytes = b"1,all,1,1\n") -> str:
+    """Write a table and its record; return the SHA-256 of the table."""
+    path.write_bytes(text)
+    path.with_name(f"{path.name}.discreet.json").write_text(json.dumps({"charge": charge}))
+    return hashlib.sha256(text).hexdigest()
+
+
+def test_of_two_releases_with_equal_bytes_each_needs_a_file_of_its_own(tmp_path: Path) -> None:
+    ids = "a" * 20, "b" * 20
+    paths = [tmp_path / f"{one}.csv" for one in ids]
+    digests = [write(path, f"release {one}") for path, one in zip(paths, ids, strict=True)]
+    assert digests[0] == digests[1]
+    outputs = {one: {str(path): digests[0]} for path, one in zip(paths, ids, strict=True)}
+    assert len(reconcile(tmp_path, outputs).matched) == 2
+    write(paths[0], f"release {ids[0]}", b"1,all,1,2\n")
+    found = reconcile(tmp_path, outputs)
+    assert (found.altered, found.missing) == ({str(paths[0]): ids[0]}, {})
+    paths[0].unlink()
+    paths[0].with_name(f"{paths[0].name}.discreet.json").unlink()
+    found = reconcile(tmp_path, outputs)
+    assert (found.altered, found.missing) == ({}, {str(paths[0]): ids[0]})
+    # A file that was moved without its record is the output that is not in its place.
+    (tmp_path / "moved.csv").write_bytes(b"1,all,1,1\n")
+    write(paths[1], f"release {ids[1]}", b"1,all,1,3\n")
+    found = reconcile(tmp_path, outputs)
+    assert found.matched[str(tmp_path / "moved.csv")] == ids[0]
+    assert (found.altered, found.missing) == ({str(paths[1]): ids[1]}, {})
+    (tmp_path / "moved.csv").unlink()
+    write(paths[1], f"release {ids[1]}")
+    # A copy that states the other release is no output of this one.
+    write(tmp_path / "copy.csv", f"release {ids[1]}")
+    found = reconcile(tmp_path, outputs)
+    assert found.missing == {str(paths[0]): ids[0]}
+    assert found.matched[str(tmp_path / "copy.csv")] == ids[1]
+    # Equal bytes do not make a foreign file one of this ledger.
+    write(tmp_path / "foreign.csv", "charged to no ledger")
+    found = reconcile(tmp_path, outputs)
+    assert found.uncharged == {str(tmp_path / "foreign.csv"): "charged to no ledger"}
 
 
 def test_altered_removed_and_foreign_files_are_found(tmp_path: Path) -> None:

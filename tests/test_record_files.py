@@ -241,3 +241,16 @@ def test_the_command_reads_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert run.exit_code == 0, run.output
     alone = table.group_by(REGIONS).len()["len"]
     assert f'"k": {alone.to_numpy().min()}' in run.output
+
+
+@pytest.mark.parametrize("row", [b"1,Secr\xe9t", b"Secr\xe9t,GA", b"1", b"1,GA,Secret", b""])
+def test_an_odd_row_of_a_file_counts_as_in_memory(tmp_path: Path, row: bytes) -> None:
+    """Bytes that are not UTF-8, and rows of another length, are read by one rule."""
+    path = tmp_path / "people.csv"
+    path.write_bytes(b"home,state\n1,GA\n2,NY\n" + row + b"\n3,NY\n")
+    layout: dict[str, Any] = {"unit": "home", "columns": ["state"], "max_size": 3}
+    regions = [("GA",), ("NY",)]
+    whole = from_records(path, regions=regions, **layout)
+    pieces = from_records(RecordFiles(path, tmp_path), regions=regions, **layout)
+    assert pieces.counts.tolist() == whole.counts.tolist()
+    assert whole.counts.sum() >= 3

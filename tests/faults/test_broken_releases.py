@@ -6,6 +6,7 @@ The window is between the marker "reading" and the spool: a failure there may de
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ ZYGOTE = Path(__file__).with_name("zygote.py")
 COMMANDS = ("sizes", "categories", "select")
 FILES = {"sizes": 2, "categories": 2, "select": 1}
 POINTS = {"sizes": 168, "categories": 166, "select": 166}
-IN_EVERY_RUN, PARTS = 20, 8
+IN_EVERY_RUN, PARTS, CROWDS = 20, 8, 6
 
 
 class Forks:
@@ -44,11 +45,19 @@ class Forks:
 
     def broken(self, name: str, points: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
         """Break a command off at each point."""
+        return self._answers([f"{name} {number} {fault}" for number, fault in points])
+
+    def crowd(self, points: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
+        """Break commands off that run at once on one ledger."""
+        (found,) = self._answers(["crowd " + ";".join(" ".join(map(str, one)) for one in points)])
+        return found
+
+    def _answers(self, lines: Sequence[str]) -> list[dict[str, Any]]:
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.writelines(f"{name} {number} {fault}\n" for number, fault in points)
+        self._process.stdin.writelines(f"{line}\n" for line in lines)
         self._process.stdin.flush()
-        answers = [self._process.stdout.readline() for _ in points]
+        answers = [self._process.stdout.readline() for _ in lines]
         assert all(answers), "the process ended; its error stands above"
         return [json.loads(answer) for answer in answers]
 
@@ -131,6 +140,38 @@ def test_twenty_points_of_each_command_keep_the_laws(name: str, forks: Forks) ->
 @pytest.mark.parametrize("name", COMMANDS)
 def test_five_hundred_points_keep_the_laws(name: str, part: int, forks: Forks) -> None:
     check(name, forks, POINTS[name], part)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("seed", range(CROWDS))
+def test_sixteen_releases_at_once_cost_what_their_outputs_promise(seed: int, forks: Forks) -> None:
+    """Faults hit them anywhere: after `budget recover` each charge has its outputs, or was lost in the window."""
+    chance = random.Random(seed)  # noqa: S311 - it spreads faults
+    points = []
+    for _ in range(16):
+        name = chance.choice(("sizes", "categories"))
+        points.append((name, chance.randrange(len(forks.trace(name))), chance.choice(FAULTS)))
+    # Some are not broken at all.
+    points[:4] = [(name, -1, "none") for name, _, _ in points[:4]]
+    found = forks.crowd(points)
+    assert "crashed" not in found, found
+    in_window = 0
+    for name, at, _ in points:
+        first, last = window_of(forks.trace(name))
+        in_window += first <= at <= last
+    ends = found["after"]
+    lost = sum(state == "reading" for state in ends)
+    assert set(ends) <= {"done", "void", "reading"}, found
+    assert lost <= in_window, found
+    assert found["there"] == found["whole"], found
+    assert int(found["spent"]) == sum(found["whole"]) + lost == len(ends) - ends.count("void"), (
+        found
+    )
+    # An error that another process brings about leaves the result safe, too.
+    for status, said in zip(found["statuses"][:4], found["err"][:4], strict=True):
+        assert status == 0 or "the result is safe" in said, (status, said)
+    # A release that is killed before it is charged, or lost, leaves the room that it reserved.
+    assert all(name.endswith(".unfinished") for name in found["rest"]), found
 
 
 def check(name: str, forks: Forks, count: int, part: int | None = None) -> None:

@@ -1,7 +1,8 @@
 """A process that has loaded everything and forks a child for each fault point, and one for its judgement.
 
-Usage: ``python zygote.py FOLDER``. A line of standard input is ``COMMAND NUMBER FAULT``; a line of standard output is
-what became of it, as JSON. Tables are only read in the children, since threads of their reader do not survive a fork.
+Usage: ``python zygote.py FOLDER``. A line of standard input is ``COMMAND NUMBER FAULT``, or ``crowd`` and several of
+these between semicolons, which run at once on one ledger; a line of standard output is the result, as JSON. Tables are
+only read in the children, since threads of their reader do not survive a fork.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from discreet.artefact import load_choice, load_counts, load_tables
 from discreet.cli.app import run
 from discreet.core.errors import DiscreetError
 from discreet.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 sys.path.insert(0, str(Path(__file__).parent))
 from injector import Injector  # type: ignore[import-not-found]
@@ -65,33 +69,86 @@ def make(folder: Path, name: str) -> None:
 
 def broken(folder: Path, line: str, injector: Injector) -> dict[str, Any]:
     """Run a command in a child with a fault; return its status and what it said."""
+    _, code = os.waitpid(started(folder, line, injector), 0)
+    said = (folder / "err.txt").read_text(encoding="utf-8", errors="replace")
+    return {"status": os.waitstatus_to_exitcode(code), "err": said}
+
+
+def started(folder: Path, line: str, injector: Injector, suffix: str = "") -> int:
+    """Start a command in a child with a fault; return the number of the child."""
     child = os.fork()
     if not child:
         os.chdir(folder)
-        for number, name in ((1, "out.txt"), (2, "err.txt")):
+        for number, name in ((1, f"out{suffix}.txt"), (2, f"err{suffix}.txt")):
             os.dup2(os.open(name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), number)
         try:
             injector.install()
             status = run(line.split())
             sys.stdout.flush()
-            Path("events.json").write_text(json.dumps(injector.events), encoding="utf-8")
+            Path(f"events{suffix}.json").write_text(json.dumps(injector.events), encoding="utf-8")
         except BaseException:  # noqa: BLE001 - nothing may return into the parent
             traceback.print_exc()
             status = 99
         os._exit(status)
-    _, code = os.waitpid(child, 0)
-    said = (folder / "err.txt").read_text(encoding="utf-8", errors="replace")
-    return {"status": os.waitstatus_to_exitcode(code), "err": said}
+    return child
+
+
+def crowd(folder: Path, points: list[list[str]]) -> dict[str, Any]:
+    """Run commands at once on one ledger, each with a fault and with outputs of its own; then recover what is open."""
+    make(folder, "sizes")
+    children = []
+    for at, (name, number, fault) in enumerate(points):
+        line = COMMANDS[name]
+        for word in files_of(name):
+            line = line.replace(word, f"{at}-{word}")
+        children.append(started(folder, line, Injector(int(number), fault), f"-{at}"))
+    statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    said = [(folder / f"err-{at}.txt").read_text(errors="replace") for at in range(len(points))]
+    return {"statuses": statuses, "err": said, **in_child(lambda: _judge_crowd(folder, points))}
+
+
+def _judge_crowd(folder: Path, points: list[list[str]]) -> dict[str, Any]:
+    os.chdir(folder)
+    ledger = Ledger(folder / "l.db")
+    before = [one.state for one in ledger.history("d")]
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        for number in (1, 2):
+            os.dup2(nowhere.fileno(), number)
+    for one in ledger.history("d"):
+        if one.state in {"reserved", "reading"}:
+            run(["budget", "recover", "l.db", one.release_id])
+    whole = [
+        all(_is_whole(name, f"{at}-{file}") for file in files_of(name))
+        for at, (name, _, _) in enumerate(points)
+    ]
+    there = [Path(f"{at}-{files_of(name)[0]}").exists() for at, (name, _, _) in enumerate(points)]
+    return {
+        "before": before,
+        "after": [one.state for one in ledger.history("d")],
+        "whole": whole,
+        "there": there,
+        "spent": str(ledger.account("d").spent[0]),
+        "rest": sorted(path.name for path in folder.glob("l.db.*")),
+    }
 
 
 def judged(folder: Path, name: str) -> dict[str, Any]:
     """Judge in a child what a broken command left, before and after `budget recover`."""
+
+    def judge() -> dict[str, Any]:
+        os.chdir(folder)
+        return _judge(folder, name)
+
+    return in_child(judge)
+
+
+def in_child(judge: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Call a function in a child; return its result, or its error under "crashed"."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         try:
-            os.chdir(folder)
-            found: dict[str, Any] = _judge(folder, name)
+            found = judge()
         except BaseException:  # noqa: BLE001 - as above
             found = {"crashed": traceback.format_exc()}
         os.write(writer, json.dumps(found).encode())
@@ -146,7 +203,7 @@ def _is_whole(name: str, file: str) -> bool:
     if file.endswith(".html"):
         return Path(file).read_text(encoding="utf-8").rstrip().endswith("</html>")
     try:
-        if file.startswith("nm"):
+        if "nm.parquet" in file:
             from discreet.artefact import load_measurements
 
             load_measurements(file)
@@ -210,11 +267,16 @@ def main() -> None:
     for count, line in enumerate(sys.stdin):
         name, number, fault = line.strip().split(" ", 2)
         folder = root / f"point-{count}"
-        make(folder, name)
-        found = broken(folder, COMMANDS[name], Injector(int(number), fault))
-        found |= judged(folder, name)
-        events = folder / "events.json"
-        found["events"] = json.loads(events.read_text(encoding="utf-8")) if events.exists() else []
+        if name == "crowd":
+            found = crowd(folder, [one.split(" ", 2) for one in f"{number} {fault}".split(";")])
+        else:
+            make(folder, name)
+            found = broken(folder, COMMANDS[name], Injector(int(number), fault))
+            found |= judged(folder, name)
+            events = folder / "events.json"
+            found["events"] = (
+                json.loads(events.read_text(encoding="utf-8")) if events.exists() else []
+            )
         shutil.rmtree(folder)
         sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()

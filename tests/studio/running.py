@@ -49,9 +49,13 @@ class Studio:
             f"{page}/{path}", content=body, headers=origin, trust_env=False, timeout=120
         )
 
+    def get(self, name: str) -> httpx.Response:
+        """Fetch a page."""
+        return httpx.get(self.url + name, trust_env=False, timeout=30)
+
     def open(self, name: str = "") -> str:
         """Open a page; return the address of its workspace."""
-        text = httpx.get(self.url + name, trust_env=False, timeout=30).text
+        text = self.get(name).text
         return self.url + text.partition('data-workspace="')[2].partition('"')[0]
 
     def load(self) -> str:

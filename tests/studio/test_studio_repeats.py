@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -179,3 +180,42 @@ def test_sixteen_posts_are_one_charge_and_a_killed_studio_leaves_no_table(tmp_pa
     with Studio(temporary):
         assert not left.exists()
         assert not list(temporary.rglob("*.parquet"))
+
+
+@pytest.mark.jit
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_file_name_with_a_line_break_stays_one_name(tmp_path: Path) -> None:
+    """It is escaped on pages, starts no header and no line of a listing, and the release is made and charged once."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    name = "peo\r\nSet-Cookie: a=b\n<script>alert(1)</script>.csv"
+    with Studio(temporary) as studio:
+        Ledger.create(studio.ledger, "people", PureDP(9, neighbors="add-remove-person"))
+        page = studio.open("counts")
+        quoted = quote(name)
+        loaded = studio.post(page, f"counts/table?kind=persons&name={quoted}", PEOPLE.encode())
+        listed = studio.post(page, f"counts/list?which=list&name={quoted}", b"state\nGA\nNY\n")
+        shown = studio.post(page, "counts/public", {**LAYOUT, "name": name})
+        token = re.search(r'name="form" value="([^"]+)"', shown.text)
+        assert token is not None
+        form = {**LAYOUT, "name": name, "ledger": str(studio.ledger), "form": token[1]}
+        run = studio.post(page, "counts/run", form)
+        refused = studio.post(page, f"counts/table?kind=persons&name={quoted}", b"")
+        for answer in (loaded, listed, shown, run, refused):
+            assert "set-cookie" not in answer.headers
+            assert "<script>alert" not in answer.text
+        assert [one.status_code for one in (loaded, listed, shown, run)] == [200, 200, 200, 202]
+        release = studio.ledger.with_name("discreet-released") / run.json()["release"]
+        until = time.monotonic() + 120
+        while not (release / "counts.csv").is_file() and time.monotonic() < until:
+            time.sleep(0.1)
+        while Ledger(studio.ledger).history("people")[0].state != "done":
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        released = studio.get("released")
+        assert "<script>alert" not in released.text
+        assert studio.post(page, "counts/run", form).json()["release"] == run.json()["release"]
+    (charge,) = Ledger(studio.ledger).history("people")
+    assert all(name not in path for path in charge.outputs)
+    assert {path.name for path in release.iterdir()} >= {"counts.csv"}
+    assert not any("\n" in path.name for path in tmp_path.rglob("*"))

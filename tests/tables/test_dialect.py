@@ -61,13 +61,13 @@ def test_only_a_line_feed_ends_a_line_of_cells() -> None:
     assert cells_of_text("a\x0bb,1\u2028\nc,2\n") == [["a\x0bb", "1\u2028"], ["c", "2"]]
 
 
-def test_zero_bytes_are_looked_for_in_all_of_a_file_or_in_its_head(tmp_path: Path) -> None:
+def test_zero_bytes_are_refused_in_all_of_a_file_or_in_its_first_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_bytes(b"a,b\n" + b"1,2\n" * (1 << 18) + b"\0,2\n")
+    path.write_bytes(b"a,b\n\0,2\n")
     assert look(str(path), "TABLE", whole=False) == ","
     with pytest.raises(InvalidProblemError, match="which holds zero bytes"):
         look(str(path), "TABLE")
-    path.write_bytes(b"a,b\n\0,2\n")
+    path.write_bytes(b"a,b\0\n1,2\n")
     with pytest.raises(InvalidProblemError, match="which holds zero bytes"):
         look(str(path), "TABLE", whole=False)
 

@@ -45,7 +45,9 @@ class Piece:
     groups: tuple[int, int] = (0, 0)
 
 
-def pieces_of(source: str | os.PathLike[str], argument: str) -> tuple[Piece, ...]:
+def pieces_of(
+    source: str | os.PathLike[str], argument: str, *, row_by_row: bool = False
+) -> tuple[Piece, ...]:
     """Divide a file, or the files of a folder, into pieces that are read together.
 
     Raises
@@ -59,13 +61,13 @@ def pieces_of(source: str | os.PathLike[str], argument: str) -> tuple[Piece, ...
     found: list[Piece] = []
     schema: Any = None
     for number, path in enumerate(files):
-        mark = look(str(path), argument)
+        mark = look(str(path), argument, whole=not row_by_row)
         try:
             here = scan(path, mark).collect_schema()
             groups = () if mark else tuple(_row_groups(path, here))
         except reader_errors():
             if not where.is_dir():
-                raise why_unreadable(str(path), mark, argument) from None
+                raise why_unreadable(str(path), mark, argument, row_by_row=row_by_row) from None
             got = f"one that cannot, file {number + 1}"
             raise InvalidProblemError(argument, READABLE, got) from None
         if schema is not None and here != schema:
@@ -74,7 +76,7 @@ def pieces_of(source: str | os.PathLike[str], argument: str) -> tuple[Piece, ...
         schema = here
         resolved = str(path.absolute())
         if mark:
-            _refuse_ragged(path, mark, argument)
+            _refuse_ragged(path, mark, argument, row_by_row=row_by_row)
             found.append(Piece(resolved, mark))
             continue
         found += groups
@@ -100,9 +102,9 @@ def _row_groups(path: Path, schema: pl.Schema) -> Iterator[Piece]:
                 first, rows = group + 1, 0
 
 
-def _refuse_ragged(path: Path, mark: str, argument: str) -> None:
+def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) -> None:
     try:
-        found = first_ragged(path, mark)
+        found = first_ragged(path, mark, row_by_row=row_by_row)
     except UnicodeDecodeError:
         raise InvalidProblemError(argument, "text in UTF-8", str(path)) from None
     if found:
@@ -117,7 +119,8 @@ def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
     files = {piece.path: piece.mark for piece in pieces}
     if not files:
         raise InvalidProblemError(argument, "a table with rows", "none")
-    return pl.concat([scan(path, mark) for path, mark in files.items()])
+    # Rows that are refused were refused when the pieces were made.
+    return pl.concat([scan(path, mark, row_by_row=True) for path, mark in files.items()])
 
 
 class Told(NamedTuple):
@@ -159,7 +162,7 @@ def batches(piece: Piece, told: Sequence[str], others: Sequence[str], rows: int)
 
     names = list(dict.fromkeys((*told, *others)))
     if piece.mark:
-        lazy = scan(piece.path, piece.mark).select(names)
+        lazy = scan(piece.path, piece.mark, row_by_row=True).select(names)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
             alone = {name: Told(frame[name], None) for name in told}
             yield Batch(frame.height, alone, frame.select(others))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 from discreet.artefact.sidecar import sidecar_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["Reconciliation", "reconcile"]
 
@@ -72,34 +72,78 @@ def reconcile(folder: Path, outputs: Mapping[str, Mapping[str, str]]) -> Reconci
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _passing(path)]
     digests = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     charges = {path: _charge_of(path) for path in files}
-    by_digest: dict[str, list[Path]] = defaultdict(list)
-    for path, digest in digests.items():
-        by_digest[digest].append(path)
-    known = {digest: one for one, written in outputs.items() for digest in written.values()}
-    matched = {str(path): known[digest] for path, digest in digests.items() if digest in known}
+    expected = [
+        (one, name, digest) for one, written in outputs.items() for name, digest in written.items()
+    ]
+    matched, absent = _match(expected, digests, charges)
+    known = {digest: one for one, _, digest in expected}
+    ours = {"unknown", *(f"release {one}" for one in outputs)}
+    # Further copies of an output that was found.
+    matched |= {
+        str(path): known[digest]
+        for path, digest in digests.items()
+        if digest in known and charges[path] in ours and str(path) not in matched
+    }
     by_release: dict[tuple[str, str], Path] = {
         (charge.removeprefix("release "), path.name): path
         for path, charge in charges.items()
         if str(path) not in matched
     }
     missing, altered = {}, {}
-    for one, written in outputs.items():
-        for name, digest in written.items():
-            if digest in by_digest:
-                continue
-            path = Path(name)
-            there = by_release.get((one, path.name)) or (path if path in digests else None)
-            # A file in the place of an output is that output only if it does not state another charge.
-            if there is None or charges[there] not in {"unknown", f"release {one}"}:
-                missing[name] = one
-            else:
-                altered[str(there)] = one
+    for one, name in absent:
+        path = Path(name)
+        there = by_release.get((one, path.name)) or (
+            path if path in digests and str(path) not in matched else None
+        )
+        # A file in the place of an output is that output only if it does not state another charge.
+        if there is None or charges[there] not in {"unknown", f"release {one}"}:
+            missing[name] = one
+        else:
+            altered[str(there)] = one
     uncharged = {
         str(path): charges[path]
         for path in files
         if str(path) not in matched and str(path) not in altered and _is_release(path)
     }
     return Reconciliation(matched, missing, altered, uncharged)
+
+
+def _match(
+    expected: list[tuple[str, str, str]], digests: Mapping[Path, str], charges: Mapping[Path, str]
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Assign a file of the same bytes to each output, since two releases may have equal bytes.
+
+    First a file whose record states the release, then one at the path of the output, then any that states no release.
+
+    Returns
+    -------
+    matched : dict
+        Path of a file -> release id.
+    absent : list
+        Release id and path of each output without a file.
+    """
+    free: dict[str, list[Path]] = defaultdict(list)
+    for path, digest in digests.items():
+        free[digest].append(path)
+    matched: dict[str, str] = {}
+    # A file that was moved is sought before one that was altered in its place.
+    expected = sorted(expected, key=lambda output: Path(output[1]) in digests)
+    rules: tuple[Callable[[str, str, Path, str], bool], ...] = (
+        lambda charge, one, _path, _name: charge == f"release {one}",
+        lambda charge, _one, path, name: charge == "unknown" and path == Path(name),
+        lambda charge, _one, _path, _name: charge == "unknown",
+    )
+    for fits in rules:
+        rest = []
+        for one, name, digest in expected:
+            fitting = [path for path in free[digest] if fits(charges[path], one, path, name)]
+            if fitting:
+                free[digest].remove(fitting[0])
+                matched[str(fitting[0])] = one
+            else:
+                rest.append((one, name, digest))
+        expected = rest
+    return matched, [(one, name) for one, name, _ in expected]
 
 
 def _passing(path: Path) -> bool:

@@ -134,7 +134,7 @@ class RecordFiles:
 
     def _check_names(self, argument: str, wanted: Sequence[str]) -> pl.LazyFrame:
         """Refuse missing columns and workers that do not fit; return the scan of the files."""
-        scanned = scan_pieces(pieces_of(self.source, argument), argument)
+        scanned = scan_pieces(pieces_of(self.source, argument, row_by_row=True), argument)
         names = scanned.collect_schema().names()
         for name in wanted:
             if name not in names:
@@ -167,7 +167,7 @@ class RecordFiles:
         SolverError
             When workers or the scheduler were lost for good.
         """
-        pieces = pieces_of(self.source, named.argument)
+        pieces = pieces_of(self.source, named.argument, row_by_row=True)
         batch, buckets = self._sizes(pieces)
         plan = RecordPlan(pieces, batch, buckets, _collected(public), named, frame)
         with self._workspace(plan) as (space, engine):
@@ -198,7 +198,7 @@ class RecordFiles:
         SolverError
             When workers or the scheduler were lost for good.
         """
-        pieces = pieces_of(self.source, PEOPLE)
+        pieces = pieces_of(self.source, PEOPLE, row_by_row=True)
         batch, buckets = self._sizes(pieces)
         plan = CellPlan(pieces, batch, buckets, frame, columns)
         with self._workspace(plan) as (space, engine):

@@ -27,7 +27,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import public_facts
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
-from discreet.tables.reading import refuse_unreadable
+from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -334,8 +334,9 @@ def _check_files(rows: PrivateRows, public: PublicFacts) -> None:
         (public.public_units, "--public-units"),
     ):
         if path is not None:
-            mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
-            refuse_unreadable(path, mark, option)
+            private = option in {"PEOPLE", "--units"}
+            mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
+            refuse_unreadable(path, mark, option, row_by_row=private)
 
 
 def _rendered(outcome: Outcome, wanted: CountsFiles, left: tuple[Fraction, ...] | None) -> str:

@@ -226,6 +226,6 @@ def records(similarity: str | None, coverage: str | None) -> tuple[str | pl.Lazy
     if similarity is not None:
         return similarity, ""
     path = str(coverage)
-    mark = look(path, _COVERAGE, PUBLIC_SUFFIXES)
-    refuse_unreadable(path, mark, _COVERAGE)
-    return scan(path, mark), mark
+    mark = look(path, _COVERAGE, PUBLIC_SUFFIXES, whole=False)
+    refuse_unreadable(path, mark, _COVERAGE, row_by_row=True)
+    return scan(path, mark, row_by_row=True), mark

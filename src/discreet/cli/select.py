@@ -295,7 +295,7 @@ def _of_the_command(
     if error.expected.startswith("text or numbers"):
         return InvalidProblemError("--coverage", error.expected, error.got)
     # What a reader says of a row that it can't read would show that row.
-    return why_unreadable(coverage, mark, "--coverage")
+    return why_unreadable(coverage, mark, "--coverage", row_by_row=True)
 
 
 def _outputs(

@@ -16,7 +16,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import public_facts
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
-from discreet.tables.reading import refuse_unreadable
+from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -247,8 +247,9 @@ def _check_files(request: TablesRequest) -> str:
     alone = None if request.engine.is_large(request.people) else request.people
     for path, option in ((alone, "PEOPLE"), (request.region_list, "--region-list")):
         if path is not None:
-            mark = look(path, option, (".csv", ".tsv", ".txt", ".parquet"))
-            refuse_unreadable(path, mark, option)
+            private = option == "PEOPLE"
+            mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
+            refuse_unreadable(path, mark, option, row_by_row=private)
     return request.people
 
 

@@ -114,7 +114,7 @@ def count_rows(
         groups = remote_groups(source, public, named, frame)
         counted, rows = count_groups(groups, public, named, frame)
     else:
-        table = open_table(source, named.argument, named.columns(public))
+        table = open_table(source, named.argument, named.columns(public), row_by_row=True)
         table = read_rows(table, public, named, frame)
         if once:
             table = keep_one_row(collect(table, named.argument))

@@ -88,7 +88,7 @@ def check_shape(
     argument: str,
     wanted: Sequence[str],
 ) -> None:
-    """Refuse what is no table, lacks a column, has a declared type of no use, or does not divide into cells.
+    """Refuse what is no table, lacks a column, has a declared type of no use, or does not divide into rows.
 
     Parameters
     ----------
@@ -102,17 +102,16 @@ def check_shape(
     Raises
     ------
     InvalidProblemError
-        For a column that is missing or of another declared type, or a row of a CSV file with other than as many cells
-        as there are names, by its line.
+        For a column that is missing or of another declared type, or a CSV file with a quote that is not closed.
 
     Complexity
     ----------
     A CSV file is divided into cells, about a second for a million rows; of all else only the schema is read.
     """
     if isinstance(given, str | Path):
-        open_table(given, argument, wanted)
-        mark = look(str(given), argument, (*SUFFIXES, ".txt"))
-        refuse_unreadable(str(given), mark, argument)
+        open_table(given, argument, wanted, row_by_row=True)
+        mark = look(str(given), argument, (*SUFFIXES, ".txt"), whole=False)
+        refuse_unreadable(str(given), mark, argument, row_by_row=True)
         return
     frame = frame_of(given, argument)
     names = frame.collect_schema().names()

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shlex
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,17 +36,15 @@ from discreet.ledger.lines import (
     VOID,
     LedgerLine,
     append,
-    granted,
+    digest_at,
     mac,
-    noted,
     read,
     rewrite,
 )
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
     from discreet.core.guarantee import Guarantee
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 __all__ = ["Charge", "Ledger"]
 
 _DIGEST = re.compile("(0|[1-9][0-9]{0,14}):([0-9a-f]{32})([0-9a-f]{64})")
-
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -141,12 +139,12 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = _path_of(path)
-        with self._open() as db:
-            self._read(db)
+        with self._open():
+            pass
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], dataset: str, limit: Guarantee) -> Ledger:
-        """Grant a dataset a budget, in a new file or in one that is there.
+        """Grant a dataset a budget, in a new ledger or in an existing one.
 
         Parameters
         ----------
@@ -170,28 +168,26 @@ class Ledger:
             k-anonymity.
         """
         Account(limit)
-        named: object = dataset
-        if not isinstance(named, str) or not named.strip() or not _is_text(named):
-            raise InvalidProblemError("dataset", "a name, in Unicode", repr(named))
+        name: object = dataset
+        # A name from a command line may hold bytes that are not Unicode.
+        is_text = isinstance(name, str) and name.encode(errors="ignore").decode() == name
+        if not is_text or not dataset.strip():
+            raise InvalidProblemError("dataset", "a name, in Unicode", repr(name))
         where = _path_of(path)
         fill(where, lambda db: rewrite(db, []))
         ledger = cls(where)
-        with ledger._open(writing=True) as db:
-            book = ledger._read(db)
-            if dataset in granted(book):
-                raise InvalidProblemError(
-                    "dataset",
-                    "one without a budget; a budget is fixed when it is made",
-                    repr(dataset),
-                )
+        with ledger._open(writing=True) as (db, book):
+            if dataset in book.datasets:
+                expected = "one without a budget; a budget is fixed when it is made"
+                raise InvalidProblemError("dataset", expected, repr(dataset))
             append(db, book, LedgerLine(GRANT, dataset, _text(limit.to_dict()), _next_time(book)))
         return ledger
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """Names of the datasets that have a budget, sorted."""
-        with self._open() as db:
-            return tuple(sorted(granted(self._read(db))))
+        with self._open() as (_, book):
+            return tuple(sorted(book.datasets))
 
     def account(self, dataset: str) -> Account:
         """State of a dataset: its limit and what was charged.
@@ -203,8 +199,8 @@ class Ledger:
         InvalidProblemError
             When a line was damaged.
         """
-        with self._open() as db:
-            return self._account(self._read(db), dataset)[0]
+        with self._open() as (_, book):
+            return self._account(book, dataset)[0]
 
     def history(self, dataset: str) -> tuple[Charge, ...]:
         """List the charges to a dataset, oldest first.
@@ -214,8 +210,8 @@ class Ledger:
         BudgetError, InvalidProblemError
             As for :meth:`account`.
         """
-        with self._open() as db:
-            return self._account(self._read(db), dataset)[1]
+        with self._open() as (_, book):
+            return self._account(book, dataset)[1]
 
     def reserve(self, dataset: str, guarantee: Guarantee) -> None:
         """Charge a dataset for good, or raise and change nothing.
@@ -225,7 +221,7 @@ class Ledger:
         dataset
             Its name.
         guarantee
-            What the release is about to spend.
+            Amount that the release is about to spend.
 
         Raises
         ------
@@ -303,7 +299,7 @@ class Ledger:
         spool.remove(self._path, release_id)
 
     def forget(self, release_id: str) -> None:
-        """Give up a release: its spool is removed, and its charge stays."""
+        """Close a release without a result: its spool is removed, and its charge stays."""
         self._move(release_id, FORGOTTEN)
         spool.remove(self._path, release_id)
 
@@ -319,14 +315,14 @@ class Ledger:
         InvalidProblemError
             If no release has this id, or a line was damaged.
         """
-        with self._open() as db:
-            found = self._find(self._read(db), release_id)
-        if found is None:
+        with self._open() as (_, book):
+            entry = self._find(book, release_id)
+        if entry is None:
             raise InvalidProblemError("release", "an id that `budget list` shows", repr(release_id))
-        return found
+        return entry
 
     def digest(self) -> str:
-        """Sum up all grants and charges so far, to be noted where a writer of the ledger can't write.
+        """Compute a digest of all lines so far, to be stored where a writer of the ledger can't write.
 
         Returns
         -------
@@ -363,65 +359,62 @@ class Ledger:
         >>> ledger.check(noted)
         'extends'
         """
-        with self._open() as db:
-            book = self._checked(db)
+        with self._open() as (_, book):
+            self._check_accounts(book)
         if not book.salt:
-            with self._open(writing=True) as db:
-                book = self._checked(db)
+            with self._open(writing=True) as (db, book):
                 if not book.salt:
-                    book = rewrite(db, book.lines)
-        return noted(book, len(book.lines))
+                    rewrite(db, book.lines)
+            return self.digest()
+        return digest_at(book, len(book.lines))
 
     def check(self, digest: str) -> Literal["extends", "older", "other"]:
-        """Compare the ledger with a digest of it that was noted elsewhere.
+        """Compare the ledger with an earlier digest of it that was stored elsewhere.
 
         Parameters
         ----------
         digest
-            What :meth:`digest` gave.
+            Result of :meth:`digest`.
 
         Returns
         -------
         str
-            ``extends`` when all lines of then are there unchanged, in their order; others may follow. ``older`` when
-            there are fewer lines than then, with the salt of then: an old copy, or one with the end cut off.
-            ``other`` when a line of then was changed or replaced, or the salt is another: the ledger was written anew,
-            or is another one.
+            ``extends`` if all lines of the digest are there unchanged, in their order; further lines may follow.
+            ``older`` if the ledger has the same salt and fewer lines: an old copy, or one with the end cut off.
+            ``other`` if a line of the digest was changed or replaced, or the salt differs: the ledger was written
+            anew, or is another ledger.
 
         Raises
         ------
         InvalidProblemError
-            For what is no digest, or when a line was damaged.
+            If `digest` is not a digest, or a line was damaged.
         """
-        given: object = digest
-        parts = _DIGEST.fullmatch(given.strip()) if isinstance(given, str) else None
+        text: object = digest
+        parts = _DIGEST.fullmatch(text.strip()) if isinstance(text, str) else None
         if parts is None:
             expected = (
                 "what `budget show --digest` printed: a number, a colon and 96 hexadecimal digits"
             )
             raise InvalidProblemError("digest", expected, "something else")
         count, mark = int(parts[1]), parts[2]
-        with self._open() as db:
-            book = self._checked(db)
+        with self._open() as (_, book):
+            self._check_accounts(book)
         if not book.salt or mac(book.salt, "ledger")[:32] != mark:
             return "other"
         if count > len(book.lines):
             return "older"
-        return "extends" if noted(book, count) == parts[0] else "other"
+        return "extends" if digest_at(book, count) == parts[0] else "other"
 
-    def _checked(self, db: sqlite3.Connection) -> Book:
-        """Read all, and add up every account."""
-        book = self._read(db)
-        for dataset in granted(book):
+    def _check_accounts(self, book: Book) -> None:
+        """Add up the charges to every dataset, and refuse a book in which they exceed a limit."""
+        for dataset in book.datasets:
             self._account(book, dataset)
-        return book
 
     def _charge(
         self, dataset: str, guarantee: Guarantee, stated: Mapping[str, Any]
     ) -> tuple[Fraction, ...]:
         """Append a charge; return what the dataset has left."""
-        with self._open(writing=True) as db:
-            book = self._read(db)
+        with self._open(writing=True) as (db, book):
             account, _ = self._account(book, dataset)
             try:
                 account = account.charge(guarantee)
@@ -433,94 +426,72 @@ class Ledger:
 
     def _move(self, release_id: str, kind: str, **stated: object) -> bool:
         """Append a change of the state of a release, if its state allows it; return whether it did."""
-        with self._open(writing=True) as db:
-            book = self._read(db)
-            found = self._find(book, release_id)
-            if found is None or kind not in NEXT_STATES.get(found[1].state, ()):
+        with self._open(writing=True) as (db, book):
+            entry = self._find(book, release_id)
+            if entry is None or kind not in NEXT_STATES.get(entry[1].state, ()):
                 return False
             text = _text({"id": release_id, **stated})
             # A release that was charged is brought to its end, whatever the clock does meanwhile.
             made = _next_time(book, clock_may_be_behind=True)
-            append(db, book, LedgerLine(kind, found[0], text, made))
+            append(db, book, LedgerLine(kind, entry[0], text, made))
         return True
 
     def _find(self, book: Book, release_id: str) -> tuple[str, Charge] | None:
         """Return the dataset and the charge of a release."""
-        for dataset in granted(book):
+        for dataset in book.datasets:
             for charge in self._account(book, dataset)[1]:
                 if charge.release_id == release_id:
                     return dataset, charge
         return None
 
     def _account(self, book: Book, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
-        """Add up the charges to a dataset that were not freed."""
-        if dataset not in granted(book):
+        """Read the charges to a dataset, each with its last state, and add up those that were not freed."""
+        if dataset not in book.datasets:
             raise BudgetError(f"dataset {dataset!r} has no budget")
-        limit, charges = self._charges(book, dataset)
-        account = Account(limit)
-        for number, charge in charges.items():
-            if charge.state == VOID:
-                continue
-            try:
-                account = account.charge(charge.guarantee)
-            except BudgetError:
-                detail = f"line {number} exceeds the limit of {dataset!r}"
-                raise damaged(self._path, detail) from None
-            except DiscreetError:
-                raise self._unclear(number, dataset) from None
-        return account, tuple(charges.values())
-
-    def _charges(self, book: Book, dataset: str) -> tuple[Guarantee, dict[int, Charge]]:
-        """Read the limit of a dataset and its charges by the number of their line, each with its last state."""
-        limits: list[Guarantee] = []
+        accounts: list[Account] = []
         charges: dict[int, Charge] = {}
         places: dict[str, int] = {}
-        for number, line in enumerate(book.lines, start=1):
-            if line.dataset != dataset:
-                continue
-            try:
+        number = 0
+        try:
+            for number, line in enumerate(book.lines, start=1):
+                if line.dataset != dataset:
+                    continue
                 stated = json.loads(line.guarantee)
                 if line.kind == GRANT:
-                    limits.append(guarantee_from_dict(stated))
-                    Account(limits[0])
+                    accounts.append(Account(guarantee_from_dict(stated)))
                 elif line.kind == CHARGE:
                     charges[number] = _charge_from(stated, line.made)
                     places[charges[number].release_id] = number
                 else:
                     at = places[stated["id"]]
                     charges[at] = _moved(charges[at], line.kind, stated)
-            except (
-                DiscreetError,
-                AttributeError,
-                LookupError,
-                TypeError,
-                ValueError,
-                RecursionError,
-            ):
-                # The hashes fit, so that other code wrote it, and nobody knows what it means.
-                raise self._unclear(number, dataset) from None
-        return limits[0], charges
+            account = accounts[0]
+            for number, charge in charges.items():  # noqa: B007 - the error below names it
+                if charge.state != VOID:
+                    account = account.charge(charge.guarantee)
+        except BudgetError:
+            raise damaged(self._path, f"line {number} exceeds the limit of {dataset!r}") from None
+        except (DiscreetError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
+            # The hashes match, so that the line is undamaged: other code wrote it.
+            detail = f"line {number} of {dataset!r} can't be understood"
+            raise damaged(self._path, detail) from None
+        return account, tuple(charges.values())
 
-    def _unclear(self, number: int, dataset: str) -> InvalidProblemError:
-        return damaged(self._path, f"line {number} of {dataset!r} can't be understood")
-
-    def _read(self, db: sqlite3.Connection) -> Book:
-        return read(db, self._path)
-
-    def _open(self, *, writing: bool = False) -> AbstractContextManager[sqlite3.Connection]:
-        return transaction(self._path, writing=writing)
+    @contextmanager
+    def _open(self, *, writing: bool = False) -> Iterator[tuple[sqlite3.Connection, Book]]:
+        """Open the file for one transaction, and read all lines."""
+        with transaction(self._path, writing=writing) as db:
+            yield db, read(db, self._path)
 
 
 def _path_of(path: object) -> Path:
-    if isinstance(path, str | Path):
-        return Path(path)
-    if isinstance(path, os.PathLike):
+    if isinstance(path, str | os.PathLike):
         return Path(os.fsdecode(path))
     raise InvalidProblemError("ledger", "the path of a file", type(path).__name__)
 
 
 def _charge_from(stated: dict[str, Any], made: str) -> Charge:
-    """Read a charge; one that was made without a release has none of its fields."""
+    """Read a charge; a charge without a release has none of its fields."""
     release = stated.pop("release", None)
     guarantee = guarantee_from_dict(stated)
     if release is None:
@@ -537,15 +508,6 @@ def _moved(charge: Charge, kind: str, stated: Mapping[str, Any]) -> Charge:
 
 def _text(stated: Mapping[str, Any]) -> str:
     return json.dumps(stated, sort_keys=True)
-
-
-def _is_text(name: str) -> bool:
-    """Tell whether a name can be stored; one from a command line may hold bytes that are no text."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _now() -> str:

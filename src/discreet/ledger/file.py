@@ -1,4 +1,4 @@
-"""The file of a ledger: one file under one name, opened for one transaction, recognized, and left as it was found."""
+"""The file of a ledger: opened for one transaction, recognized, and checked to be one file under one name."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from discreet.core.system import is_foreign, may_be_written_by_others
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["APPLICATION", "VERSION", "damaged", "fill", "transaction"]
+__all__ = ["APPLICATION_ID", "FORMAT_VERSION", "damaged", "fill", "transaction"]
 
-APPLICATION = 0x64635F6C
-VERSION = 3
-_WAIT = 30.0
+APPLICATION_ID = 0x64635F6C
+FORMAT_VERSION = 3
+_LOCK_SECONDS = 30.0
 """Seconds to wait for another process's transaction; each takes some milliseconds."""
 
 
 @contextmanager
 def transaction(path: Path, *, writing: bool) -> Iterator[sqlite3.Connection]:
-    """Open a ledger for one transaction; what SQLite refuses becomes one of our errors.
+    """Open a ledger for one transaction, and raise this library's errors for those of SQLite.
 
     Raises
     ------
     BudgetError
-        When the disk is full, or another process holds the file for half a minute.
+        If the disk is full, or another process holds the file for half a minute.
     InvalidProblemError
-        When it is no ledger, damaged, or not one file under one name from beginning to end.
+        If the file is not a ledger, is damaged, or is not one file under one name from beginning to end.
     """
     true = _resolved(path)
     _identity(path, true, writing=writing)
@@ -44,22 +44,22 @@ def transaction(path: Path, *, writing: bool) -> Iterator[sqlite3.Connection]:
             # file that leaves its name while it is open is charged in vain.
             file = _identity(path, true, writing=writing)
             yield db
-            _stay(path, true, file, writing=writing)
+            _refuse_exchange(path, true, file, writing=writing)
             db.execute("COMMIT")
-            _stay(path, true, file, writing=writing)
+            _refuse_exchange(path, true, file, writing=writing)
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_ERROR:
-            # A table or a column that is not there; all else is about the disk, or about another process.
+            # A missing table or column; other codes are about the disk, or about another process.
             raise damaged(path, str(error)) from None
         raise BudgetError(f"ledger {path}: {error}; nothing may be released") from None
     except sqlite3.DatabaseError as error:
         raise damaged(path, str(error)) from None
     except UnicodeError:
-        raise damaged(path, "text that is no Unicode") from None
+        raise damaged(path, "text that is not Unicode") from None
 
 
-def fill(path: Path, tables: Callable[[sqlite3.Connection], object]) -> None:
-    """Make an empty ledger where there is nothing; two processes may do it at once."""
+def fill(path: Path, create_tables: Callable[[sqlite3.Connection], object]) -> None:
+    """Create a ledger if the file does not exist or is empty; two processes may do so at the same time."""
     true = _resolved(path)
     try:
         if not os.path.lexists(true):
@@ -67,34 +67,34 @@ def fill(path: Path, tables: Callable[[sqlite3.Connection], object]) -> None:
         _identity(path, true, writing=True)
         with _connect(true) as db:
             db.execute("BEGIN IMMEDIATE")
-            (found,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if not found:
-                tables(db)
+            (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if not tables:
+                create_tables(db)
             db.execute("COMMIT")
-    except OSError as error:
-        raise _refused(path, "a file that can be written", error.strerror) from None
-    except sqlite3.Error as error:
-        raise _refused(path, "a file that can be written", str(error)) from None
+    except (OSError, sqlite3.Error) as error:
+        got = getattr(error, "strerror", None) or str(error)
+        raise _refused(path, "a file that can be written", got) from None
 
 
-def damaged(path: Path, how: str) -> InvalidProblemError:
-    """Say what is wrong with what a ledger holds."""
-    # What SQLite says may hold words of the file.
-    plain = "".join(letter if letter.isprintable() else " " for letter in how)
+def damaged(path: Path, detail: str) -> InvalidProblemError:
+    """Return the error for a file whose content is not that of a ledger."""
+    # SQLite's words may quote the file.
+    plain = "".join(letter if letter.isprintable() else " " for letter in detail)
     return _refused(path, "a whole ledger", plain[:200])
 
 
-def _stay(path: Path, true: Path, file: tuple[int, int], *, writing: bool) -> None:
-    """Refuse a file that is no longer the one that was opened."""
+def _refuse_exchange(path: Path, true: Path, file: tuple[int, int], *, writing: bool) -> None:
+    """Refuse a ledger whose name leads to another file than the one that was opened."""
     if _resolved(path) != true or _identity(path, true, writing=writing) != file:
         expected = "the file that was opened to keep its name; nothing may be released"
         raise _refused(path, expected, "another one now")
 
 
 def _recognize(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is not a ledger, or is damaged."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION or not 1 <= version <= VERSION:
+    if application != APPLICATION_ID or not 1 <= version <= FORMAT_VERSION:
         raise damaged(path, "no ledger, or one of another version")
     # A write-ahead log, to which anybody could have switched, is a second file whose loss would not be noticed.
     (mode,) = db.execute("PRAGMA journal_mode = DELETE").fetchone()
@@ -112,24 +112,24 @@ def _resolved(path: Path) -> Path:
 
 
 def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
-    """Say which file it is; refuse one that is none, has a second name, or that others may write."""
+    """Return device and inode of a plain file that has one name and one writer; refuse any other file."""
     # By name, never by opening it: closing any handle of a file gives back the locks that SQLite holds in this process.
     try:
-        found = true.lstat()
+        status = true.lstat()
     except (FileNotFoundError, NotADirectoryError):
-        found = None
+        status = None
     except OSError as error:
         raise _refused(path, "a ledger that can be read", error.strerror) from None
-    if found is None or not stat.S_ISREG(found.st_mode):
+    if status is None or not stat.S_ISREG(status.st_mode):
         raise InvalidProblemError("ledger", "a ledger that is there", str(path))
-    if found.st_nlink != 1:
+    if status.st_nlink != 1:
         expected = "a file with one name, since SQLite keeps a journal beside each"
-        raise _refused(path, expected, f"{found.st_nlink} hard links")
-    if may_be_written_by_others(found):
+        raise _refused(path, expected, f"{status.st_nlink} hard links")
+    if may_be_written_by_others(status):
         raise _refused(path, "a file that nobody else may write", "other rights: chmod 600 it")
-    if writing and is_foreign(found):
+    if writing and is_foreign(status):
         raise _refused(path, "a file of yours", "another user's")
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _refused(path: Path, expected: str, got: str | None) -> InvalidProblemError:
@@ -144,8 +144,8 @@ def _connect(path: Path) -> Iterator[sqlite3.Connection]:
     """Connect so that transactions are begun by hand and are on the disk when they end."""
     # "rw": a path that was mistyped must not become an empty ledger.
     address = f"{path.absolute().as_uri()}?mode=rw"
-    db = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
-    # Bytes that are no text must reach the comparison of hashes, which refuses them.
+    db = sqlite3.connect(address, uri=True, timeout=_LOCK_SECONDS, isolation_level=None)
+    # Bytes that are not text must reach the comparison of hashes, which refuses them.
     db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:
         # First of all, before anything is read: a journal that another process left is played back under these.

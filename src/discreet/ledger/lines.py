@@ -11,13 +11,12 @@ import hmac
 import json
 import re
 import secrets
-import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
-from discreet.ledger.file import APPLICATION, VERSION, damaged
+from discreet.ledger.file import APPLICATION_ID, FORMAT_VERSION, damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import sqlite3
     from pathlib import Path
 
 __all__ = [
@@ -32,30 +31,39 @@ __all__ = [
     "LedgerLine",
     "append",
     "chain",
-    "granted",
+    "digest_at",
     "mac",
-    "noted",
     "read",
     "rewrite",
 ]
 
-_SCHEMA = f"""
-CREATE TABLE salts (salt TEXT NOT NULL);
-CREATE TABLE lines (
+_OBJECTS = (
+    "CREATE TABLE salts (salt TEXT NOT NULL)",
+    """CREATE TABLE lines (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
     dataset TEXT NOT NULL,
     guarantee TEXT NOT NULL,
     made TEXT NOT NULL,
     digest TEXT NOT NULL
-);
-CREATE TRIGGER lines_are_fixed BEFORE UPDATE ON lines BEGIN SELECT RAISE(ABORT, 'a line is fixed'); END;
-CREATE TRIGGER lines_stay BEFORE DELETE ON lines BEGIN SELECT RAISE(ABORT, 'nothing is paid back'); END;
-CREATE TRIGGER salts_are_fixed BEFORE UPDATE ON salts BEGIN SELECT RAISE(ABORT, 'the salt is fixed'); END;
-CREATE TRIGGER salts_stay BEFORE DELETE ON salts BEGIN SELECT RAISE(ABORT, 'the salt stays'); END;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""
+)""",
+    *(
+        f"CREATE TRIGGER {name} BEFORE {change} BEGIN SELECT RAISE(ABORT, '{message}'); END"
+        for name, change, message in (
+            ("lines_are_fixed", "UPDATE ON lines", "a line is fixed"),
+            ("lines_stay", "DELETE ON lines", "nothing is paid back"),
+            ("salts_are_fixed", "UPDATE ON salts", "the salt is fixed"),
+            ("salts_stay", "DELETE ON salts", "the salt stays"),
+        )
+    ),
+)
+"""Tables and triggers, in the words in which SQLite stores them."""
+
+_SET_VERSION = f"PRAGMA user_version = {FORMAT_VERSION}"
+_NEW_TABLES = (
+    *("DROP TABLE IF EXISTS charges", "DROP TABLE IF EXISTS datasets", *_OBJECTS),
+    *(f"PRAGMA application_id = {APPLICATION_ID}", _SET_VERSION),
+)
 
 GRANT, CHARGE = "grant", "charge"
 READING, VOID, DONE, FORGOTTEN = "reading", "void", "done", "forgotten"
@@ -76,79 +84,85 @@ class LedgerLine(NamedTuple):
 
 
 class Book(NamedTuple):
-    """All that a ledger holds, after its hashes were recomputed: lines, and the hash after each, the salt first."""
+    """All lines of a ledger, after their hashes were recomputed, and the hash after each line; the first is the salt.
+
+    A ledger of version 1 has no salt and no such hashes.
+    """
 
     salt: str
     lines: list[LedgerLine]
     digests: list[str]
 
+    @property
+    def datasets(self) -> set[str]:
+        """Names of the datasets that have a budget."""
+        return {line.dataset for line in self.lines if line.kind == GRANT}
+
 
 def read(db: sqlite3.Connection, path: Path) -> Book:
-    """Read all lines; refuse what was changed, and what is missing."""
+    """Read all lines, and recompute their hashes.
+
+    Raises
+    ------
+    InvalidProblemError
+        If a table, a trigger or a line was changed, or a line is missing.
+    """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == 1:
-        return Book("", _read_1(db, path), [])
-    shape = db.execute("SELECT sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'")
-    if {sql for (sql,) in shape} != set(_objects()):
+        return Book("", _read_version_1(db, path), [])
+    stored = db.execute("SELECT sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'")
+    if {sql for (sql,) in stored} != set(_OBJECTS):
         raise damaged(path, "its tables or triggers were changed")
     salts = db.execute("SELECT salt FROM salts").fetchall()
     if len(salts) != 1 or not (isinstance(salts[0][0], str) and _SALT.fullmatch(salts[0][0])):
         raise damaged(path, "its salt was changed")
-    rows = db.execute(
-        "SELECT id, kind, dataset, guarantee, made, digest FROM lines ORDER BY id"
-    ).fetchall()
-    _refuse_gaps(path, [row[0] for row in rows], _last(db, "lines"), "line")
-    lines, digests, names = [], [salts[0][0]], set()
-    for number, row in enumerate(rows, start=1):
-        line = LedgerLine(*row[1:5])
-        digest = chain(digests[-1], line) if _are_texts(line) else ""
-        granted = (line.kind == GRANT) != (line.dataset in names)
-        known = bool(digest) and line.kind in _KINDS and granted
-        if not known or row[5] != digest:
+    book, names = Book(salts[0][0], [], [salts[0][0]]), set()
+    columns = "kind, dataset, guarantee, made, digest"
+    for number, (*cells, digest) in enumerate(_numbered(db, path, "lines", columns), start=1):
+        line = LedgerLine(*cells)
+        is_known = _is_text(line) and line.kind in _KINDS
+        is_known = is_known and (line.kind == GRANT) != (line.dataset in names)
+        if not is_known or digest != chain(book.digests[-1], line):
             raise damaged(path, f"line {number} was changed")
         names.add(line.dataset)
-        lines.append(line)
-        digests.append(digest)
-    return Book(salts[0][0], lines, digests)
+        book.lines.append(line)
+        book.digests.append(digest)
+    return book
 
 
-def _read_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
+def _read_version_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
     """Read a ledger of version 1, which had a chain for each dataset: all grants, then all charges."""
+    grants = db.execute("SELECT name, granted, created, digest FROM datasets ORDER BY rowid")
+    charges = _numbered(db, path, "charges", "dataset, guarantee, charged, digest")
     lines: list[LedgerLine] = []
     last: dict[str, str] = {}
-    grants = db.execute("SELECT name, granted, created, digest FROM datasets ORDER BY rowid")
-    for number, (name, granted, created, digest) in enumerate(grants, start=1):
-        lines.append(LedgerLine(GRANT, name, granted, created))
-        if not _are_texts(lines[-1]) or digest != _digest_1(name, granted, created):
-            raise damaged(path, f"limit {number} was changed")
-        last[name] = digest
-    charges = db.execute(
-        "SELECT id, dataset, guarantee, charged, digest FROM charges ORDER BY id"
-    ).fetchall()
-    _refuse_gaps(path, [row[0] for row in charges], _last(db, "charges"), "charge")
-    for number, name, spent, charged, digest in charges:
-        lines.append(LedgerLine(CHARGE, name, spent, charged))
-        known = _are_texts(lines[-1]) and name in last
-        if not known or digest != _digest_1(last[name], spent, charged):
-            raise damaged(path, f"charge {number} was changed")
-        last[name] = digest
+    for kind, rows in (("limit", grants.fetchall()), ("charge", charges)):
+        for number, (name, text, made, digest) in enumerate(rows, start=1):
+            line = LedgerLine(GRANT if kind == "limit" else CHARGE, name, text, made)
+            is_known = _is_text(line) and (kind == "limit" or name in last)
+            if not is_known or digest != _hash(last.get(name, name), text, made):
+                raise damaged(path, f"{kind} {number} was changed")
+            last[name] = digest
+            lines.append(line)
     return lines
 
 
-def _refuse_gaps(path: Path, numbers: list[object], last: object, what: str) -> None:
-    """Refuse numbers that are not 1, 2, ... to the last one that was ever given."""
-    for wanted, number in enumerate(numbers, start=1):
-        if number != wanted:
-            raise damaged(path, f"{what} {wanted} is missing")
-    if last != len(numbers):
-        raise damaged(path, f"{what} {len(numbers) + 1} is missing")
+def _numbered(
+    db: sqlite3.Connection, path: Path, table: str, columns: str
+) -> list[tuple[str, ...]]:
+    """Read a table whose ids are 1, 2, ... up to the last id that it ever had; refuse one with a gap."""
+    rows = db.execute(f"SELECT id, {columns} FROM {table} ORDER BY id").fetchall()  # noqa: S608 - names of our own
+    last = db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    numbers = [row[0] for row in rows]
+    if [*numbers, last or (0,)] != [*range(1, len(rows) + 1), (len(rows),)]:
+        gap = next((at for at, number in enumerate(numbers, 1) if number != at), len(rows) + 1)
+        raise damaged(path, f"{table.removesuffix('s')} {gap} is missing")
+    return [row[1:] for row in rows]
 
 
 def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
-    """Make the tables of this version, with a new salt, and put the lines of an earlier one into them."""
-    for name in ("charges", "datasets"):
-        db.execute(f"DROP TABLE IF EXISTS {name}")
-    for statement in _statements():
+    """Replace the tables of an earlier version by those of this one, with a new salt and the same lines."""
+    for statement in _NEW_TABLES:
         db.execute(statement)
     salt = secrets.token_hex(32)
     db.execute("INSERT INTO salts VALUES (?)", (salt,))
@@ -164,7 +178,7 @@ def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> Book:
         book = rewrite(db, book.lines)
     digest = chain(book.digests[-1], line)
     # Version 2 had the same tables, and no lines but grants and charges.
-    db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute(_SET_VERSION)
     db.execute(
         "INSERT INTO lines (kind, dataset, guarantee, made, digest) VALUES (?, ?, ?, ?, ?)",
         (*line, digest),
@@ -174,34 +188,8 @@ def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> Book:
     return book
 
 
-def _statements() -> Iterator[str]:
-    """Split the schema; ``executescript`` would end the transaction that it stands in."""
-    pending = ""
-    for line in _SCHEMA.strip().splitlines():
-        pending += line + "\n"
-        if sqlite3.complete_statement(pending):
-            yield pending
-            pending = ""
-
-
-def _objects() -> Iterator[str]:
-    """Give tables and triggers in the words in which SQLite keeps them."""
-    return (text.strip(";\n") for text in _statements() if text.startswith("CREATE"))
-
-
-def _last(db: sqlite3.Connection, table: str) -> object:
-    """Give the largest number that a table ever gave, also to lines that were deleted since."""
-    rows = db.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchall()
-    return rows[0][0] if rows else 0
-
-
-def granted(book: Book) -> set[str]:
-    """Name the datasets that have a grant."""
-    return {line.dataset for line in book.lines if line.kind == GRANT}
-
-
-def noted(book: Book, count: int) -> str:
-    """Sum up the first lines of a ledger."""
+def digest_at(book: Book, count: int) -> str:
+    """Return the digest of the first `count` lines of a ledger: ``count:`` and 96 hexadecimal digits."""
     mark = mac(book.salt, "ledger")[:32]
     return f"{count}:{mark}{mac(book.salt, 'lines', count, book.digests[count])}"
 
@@ -212,15 +200,15 @@ def mac(salt: str, *parts: object) -> str:
     return hmac.new(bytes.fromhex(salt), text, "sha256").hexdigest()
 
 
-def _are_texts(line: LedgerLine) -> bool:
-    """Tell whether a line holds what this code writes; the columns of a damaged file may hold bytes."""
-    return all(isinstance(part, str) for part in line)
-
-
 def chain(before: str, line: LedgerLine) -> str:
-    """Hash a line together with the hash of the one before."""
-    return hashlib.sha256(json.dumps([before, *line]).encode()).hexdigest()
+    """Hash a line together with the hash of the line before."""
+    return _hash(before, *line)
 
 
-def _digest_1(before: str, what: str, when: str) -> str:
-    return hashlib.sha256(json.dumps([before, what, when]).encode()).hexdigest()
+def _hash(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _is_text(line: LedgerLine) -> bool:
+    """Return whether all columns of a line are text; a damaged file may have bytes there."""
+    return all(isinstance(part, str) for part in line)

@@ -1,4 +1,4 @@
-"""The spool of a ledger: rendered outputs of a release, in a file beside it until they are in their places."""
+"""The spool of a ledger: rendered outputs of a release, in a file beside it until all of them are written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["prepare", "read", "remove", "write"]
 
 _ID = re.compile("[0-9a-f]{20}")
 
-_DIGEST_BYTES = 32
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def prepare(ledger: Path, release_id: str, room: int) -> None:
@@ -42,7 +42,7 @@ def prepare(ledger: Path, release_id: str, room: int) -> None:
 
 
 def write(ledger: Path, release_id: str, packed: bytes) -> None:
-    """Write a spool durably, whole or not at all.
+    """Write a spool durably, completely or not at all.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def read(ledger: Path, release_id: str) -> bytes | None:
 
 
 def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> None:
-    """Remove a spool, as far as the system lets it; a file that stays is found by ``budget list``."""
+    """Remove a spool if the system allows it; a file that can't be removed stays, readable for its owner alone."""
     final, unfinished = _paths(ledger, release_id)
     for path in (unfinished,) if unfinished_only else (unfinished, final):
         with suppress(OSError):
@@ -96,7 +96,7 @@ def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> N
 
 
 def _paths(ledger: Path, release_id: str) -> tuple[Path, Path]:
-    """Return the names of a spool: of a finished one, and of one that is being written."""
+    """Return the paths of a complete spool and of a spool that is being written."""
     if not _ID.fullmatch(release_id):
         raise InvalidProblemError(
             "release", "a release id: 20 hexadecimal digits", "something else"

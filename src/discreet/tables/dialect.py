@@ -113,7 +113,7 @@ def look(
     suffixes
         How its name may end.
     whole
-        Whether all of it is searched for zero bytes, or its first mebibyte alone.
+        Whether all of it is searched for zero bytes, or its first line alone.
     mark
         What separates the cells of text; recognized by default.
 
@@ -180,7 +180,7 @@ def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None
     if not head.removeprefix(codecs.BOM_UTF8).strip():
         expected = "a table: a line of names, and rows below it"
         raise InvalidProblemError(argument, expected, f"{where}, which is empty")
-    zero = b"\0" in head
+    zero = b"\0" in head.partition(b"\n")[0]
     if whole and not zero:
         with where.open("rb") as file, closing(_mapped(file.fileno())) as data:
             zero = data.find(b"\0") >= 0
@@ -321,11 +321,12 @@ def cells_of_text(text: str, mark: str = "") -> list[list[str]]:
     return [row for row in cells_of_lines(lines, mark or mark_of(lines)) if row]
 
 
-def first_ragged(path: str | os.PathLike[str], mark: str) -> str:
-    """Say which row is the first that has other than as many cells as there are names; nothing where none has.
+def first_ragged(path: str | os.PathLike[str], mark: str, *, row_by_row: bool = False) -> str:
+    """Describe the first row whose number of cells differs from the header; "" if there is none.
 
     A reader of tables takes an empty line, or a row with too few cells, for a row with missing values. Of people that
-    would be one who is nobody, and a class of k rows would have fewer than k people.
+    would be one who is nobody, and a class of k rows would have fewer than k people. With `row_by_row` only a quote
+    that is not closed counts, and bytes that are not UTF-8 are allowed.
 
     Raises
     ------
@@ -337,14 +338,15 @@ def first_ragged(path: str | os.PathLike[str], mark: str) -> str:
     The whole file is divided into cells, about a second for a million rows.
     """
     line = 0
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+    errors = "replace" if row_by_row else "strict"
+    with Path(path).open(encoding="utf-8-sig", errors=errors, newline="") as file:
         rows = cells_of_lines(file, mark, strict=True)
         try:
             width = len(next(rows, []))
             line = rows.line_num
             for row in rows:
                 # A line without anything is a missing value in the only column, and no row of several.
-                if len(row) != width and (row or width > 1):
+                if len(row) != width and (row or width > 1) and not row_by_row:
                     return f"{len(row)} of {width} cells in line {line + 1}"
                 line = rows.line_num
         except CellError:
@@ -352,7 +354,9 @@ def first_ragged(path: str | os.PathLike[str], mark: str) -> str:
     return ""
 
 
-def why_unreadable(path: str, mark: str, argument: str) -> InvalidProblemError:
+def why_unreadable(
+    path: str, mark: str, argument: str, *, row_by_row: bool = False
+) -> InvalidProblemError:
     """Find out why a file cannot be read: a damaged Parquet file, another encoding, or a row of another length.
 
     Parameters
@@ -363,19 +367,21 @@ def why_unreadable(path: str, mark: str, argument: str) -> InvalidProblemError:
         What :func:`look` gave.
     argument
         The argument that named it.
+    row_by_row
+        As for :func:`refuse_rows`.
     """
     if not mark:
         got = f"{path}, which is cut off or damaged"
         return InvalidProblemError(argument, "a whole Parquet file; copy or write it again", got)
     try:
-        refuse_rows(path, mark, argument)
+        refuse_rows(path, mark, argument, row_by_row=row_by_row)
     except InvalidProblemError as error:
         return error
     expected = "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled"
     return InvalidProblemError(argument, expected, path)
 
 
-def refuse_rows(path: str, mark: str, argument: str) -> None:
+def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False) -> None:
     """Refuse a CSV file with a row that has other than as many cells as the first line has names.
 
     Parameters
@@ -386,6 +392,9 @@ def refuse_rows(path: str, mark: str, argument: str) -> None:
         What :func:`look` gave.
     argument
         The argument that named it.
+    row_by_row
+        Whether rows are read by the rule of :mod:`discreet.tables.keys`: then a quote that is not closed is refused
+        alone, since such a file has no rows.
 
     Raises
     ------
@@ -397,7 +406,7 @@ def refuse_rows(path: str, mark: str, argument: str) -> None:
     The whole file is divided into cells, about a second for a million rows.
     """
     try:
-        found = first_ragged(path, mark)
+        found = first_ragged(path, mark, row_by_row=row_by_row)
     except UnicodeDecodeError:
         raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
     if found:

@@ -98,7 +98,13 @@ def frame_of(
     return frame
 
 
-def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # noqa: ANN401 - any table or path
+def open_table(
+    given: Any,  # noqa: ANN401 - any table or path
+    argument: str,
+    wanted: Sequence[str],
+    *,
+    row_by_row: bool = False,
+) -> Table:
     """Open a table lazily where it can be, with the columns that are wanted and the position of each row.
 
     Parameters
@@ -109,6 +115,8 @@ def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # no
         What the caller calls it.
     wanted
         The columns.
+    row_by_row
+        Whether odd rows of a CSV file are read instead of refused; see :func:`~discreet.tables.parsing.scan`.
 
     Raises
     ------
@@ -117,7 +125,7 @@ def open_table(given: Any, argument: str, wanted: Sequence[str]) -> Table:  # no
     """
     table: Any
     if isinstance(given, str | Path):
-        table = _scan(str(given), argument)
+        table = _scan(str(given), argument, row_by_row=row_by_row)
     else:
         table = frame_of(given, argument)
         if isinstance(table, nw.LazyFrame) and table.implementation.is_polars():
@@ -153,10 +161,10 @@ def _known(given: object, names: Sequence[str]) -> str:
     return f"{len(known)} name{'' if len(known) == 1 else 's'} in its first line"
 
 
-def _scan(path: str, argument: str) -> nw.LazyFrame[Any]:
+def _scan(path: str, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
     mark = look(path, argument, PUBLIC_SUFFIXES, whole=False)
     try:
-        return nw.from_native(scan(path, mark, row_index=ROW))
+        return nw.from_native(scan(path, mark, row_index=ROW, row_by_row=row_by_row))
     except Exception as error:  # noqa: BLE001 - each library has errors of its own
         raise _unreadable(error, argument) from None
 

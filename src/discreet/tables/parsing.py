@@ -133,7 +133,9 @@ def read(
     )
 
 
-def scan(path: str | Path, mark: str, *, row_index: str | None = None) -> pl.LazyFrame:
+def scan(
+    path: str | Path, mark: str, *, row_index: str | None = None, row_by_row: bool = False
+) -> pl.LazyFrame:
     """Scan a file lazily, the cells of CSV as text.
 
     Parameters
@@ -144,13 +146,22 @@ def scan(path: str | Path, mark: str, *, row_index: str | None = None) -> pl.Laz
         What separates the cells of CSV; empty for Parquet.
     row_index
         Name of a column that counts the rows, if there should be one.
+    row_by_row
+        Whether odd rows of CSV are read by the rule of :mod:`discreet.tables.keys` instead of refused: bytes that are
+        not UTF-8 become U+FFFD, missing cells are empty, and cells beyond the last name are ignored.
     """
     import polars as pl
 
     if not mark:
         return pl.scan_parquet(path, row_index_name=row_index, glob=False)
     return pl.scan_csv(
-        path, separator=mark, infer_schema=False, row_index_name=row_index, glob=False
+        path,
+        separator=mark,
+        infer_schema=False,
+        row_index_name=row_index,
+        glob=False,
+        encoding="utf8-lossy" if row_by_row else "utf8",
+        truncate_ragged_lines=row_by_row,
     )
 
 

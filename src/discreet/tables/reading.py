@@ -106,7 +106,7 @@ def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.Dat
     return table
 
 
-def refuse_unreadable(path: str, mark: str, argument: str) -> None:
+def refuse_unreadable(path: str, mark: str, argument: str, *, row_by_row: bool = False) -> None:
     """Refuse a file that cannot be read to its end, and keep nothing of it: before anything is charged for reading it.
 
     Parameters
@@ -117,6 +117,9 @@ def refuse_unreadable(path: str, mark: str, argument: str) -> None:
         What :func:`~discreet.tables.dialect.look` gave.
     argument
         The argument that named it.
+    row_by_row
+        Whether the rows are those of a mechanism that spends budget: then no row is refused for what it holds; see
+        :func:`~discreet.tables.parsing.scan`.
 
     Raises
     ------
@@ -127,10 +130,12 @@ def refuse_unreadable(path: str, mark: str, argument: str) -> None:
 
     refuse_killers(path, mark, argument, whole=False)
     if mark:
-        refuse_rows(path, mark, argument)
+        refuse_rows(path, mark, argument, row_by_row=row_by_row)
     try:
-        scan(path, mark).select(pl.all().null_count()).collect(engine="streaming")
+        scan(path, mark, row_by_row=row_by_row).select(pl.all().null_count()).collect(
+            engine="streaming"
+        )
     except pl.exceptions.NoDataError:
         raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
     except reader_errors(OSError):
-        raise why_unreadable(path, mark, argument) from None
+        raise why_unreadable(path, mark, argument, row_by_row=row_by_row) from None

@@ -160,7 +160,9 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
             placed_rows(_grouped(source, frame, columns), frame, columns), frame
         )
     else:
-        table = placed_rows(open_table(source, PEOPLE, columns.of(frame.domain)), frame, columns)
+        table = placed_rows(
+            open_table(source, PEOPLE, columns.of(frame.domain), row_by_row=True), frame, columns
+        )
         if columns.person is not None:
             table = keep_rows(collect(table, PEOPLE), frame.max_rows)
         counts, rows = count_placed(table, frame)
