@@ -52,7 +52,7 @@ def chapter(
     drawn = new_figure(5.6, 1.0 + 0.24 * shown)
     plot_answers(answers, ax=drawn.add_subplot())
     names = region_names(answers.frame.tree)
-    interval = state("interval", probability=printed.share_at_least(answers.interval))
+    interval = state("interval", probability=printed.share_or_more(answers.interval))
     lead = _LEAD.format(counted="people" if people else "units", interval=interval)
     rows = zip(
         answers.nodes.tolist(), answers.values.tolist(), answers.half_widths.tolist(), strict=True
