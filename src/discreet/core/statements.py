@@ -81,7 +81,7 @@ STATEMENTS: Mapping[str, Statement] = {
         "[Swe02]_, Definition 2",
     ),
     "one value in a class": Statement(
-        "{rows} of {total} rows are in {classes} equivalence classes with one value of {column} each: anyone who "
+        "{rows} of {total} rows are in {classes} with one value of {column} each: anyone who "
         "finds the class of such a row knows the value.",
         "An empty cell counts as a value.",
         "[MKGV07]_, Section 2",

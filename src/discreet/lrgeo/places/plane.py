@@ -79,7 +79,7 @@ def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -
             f"latitudes from -{_HIGHEST_DEGREES:g} to {_HIGHEST_DEGREES:g} and longitudes within {_WIDEST_DEGREES:g} "
             "degrees; MetricSpace.from_points(points, metric='haversine', unit='km') takes places anywhere"
         )
-        got = f"latitudes up to {highest:.2f}, {width:.2f} degrees wide"
+        got = f"latitudes up to {at_most(highest)}, {at_most(width)} degrees wide"
         raise InvalidProblemError("places", expected, got)
     top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
     # The factor makes up for what floats err in a cosine.
