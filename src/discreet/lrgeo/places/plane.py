@@ -103,8 +103,9 @@ def on_the_ground(guarantee: MetricDP, stretch: Fraction) -> str:
     >>> on_the_ground(MetricDP(2, "km"), Fraction("1.005")).partition("; ")[2]
     'd is at most 1.005 times the geodesic of WGS 84, by which this is 2.01 per km'
     """
-    times = f"{at_most(stretch)} times " if stretch > 1 else ""
-    epsilon = decimal_up(guarantee.epsilon * max(stretch, 1))
+    is_longer = stretch > 1
+    times = f"{at_most(stretch)} times " if is_longer else ""
+    epsilon = decimal_up(guarantee.epsilon * stretch if is_longer else guarantee.epsilon)
     return f"{guarantee}{state('geodesics', times=times, epsilon=epsilon, unit=guarantee.unit)}"
 
 
