@@ -20,6 +20,7 @@ from discreet.core.guarantee import (
     PureDP,
     Scope,
     ZeroConcentratedDP,
+    cautions,
     guarantee_from_dict,
 )
 from discreet.core.spaces.metric import MetricSpace
@@ -289,3 +290,23 @@ def test_a_unit_is_nothing_else_at_any_entrance(unit: str) -> None:
 def test_without_a_space_nothing_is_said_beyond_the_radius() -> None:
     assert MetricDP(1, unit="km").beyond_in_words == ""
     assert MetricDP(1, unit="km").links_in_words == ""
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "length", "words"),
+    [
+        (PureDP("6.9", "replace-one"), 1, []),
+        (PureDP("6.908", "replace-one"), 1, ["Epsilon 6.908 protects nobody"]),
+        (ZeroConcentratedDP(20, "replace-one"), 1, ["Rho 20 protects nobody"]),
+        (MetricDP(10, "km"), "1/2", []),
+        (MetricDP(50, "km"), "1/2", ["Epsilon 50 per km protects nobody"]),
+        (ApproxDP(50, "0.3", "replace-one"), 1, ["Epsilon 50 protects nobody", "Delta 0.3 allows"]),
+        (KAnonymity(2, ("age",)), 1, []),
+    ],
+)
+def test_a_guarantee_that_is_too_weak_is_told_of(
+    guarantee: Guarantee, length: int | str, words: list[str]
+) -> None:
+    said = cautions(guarantee, Fraction(length))
+    assert len(said) == len(words)
+    assert all(one.startswith(start) for one, start in zip(said, words, strict=True))

@@ -28,6 +28,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.exact import log_ceil
 from discreet.core.guarantee import ApproxDP, DPGuarantee, MetricDP, PureDP, ZeroConcentratedDP
 from discreet.core.outcome import Release
+from discreet.core.printed import share_or_less, share_or_more
 from discreet.core.statements import STATEMENTS, state
 from discreet.evaluate.comparison import Entry, best_lower
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales, variance_of
@@ -37,6 +38,8 @@ from discreet.hierarchy.contingency.whole import whole
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.kanonymity import anonymize
 from discreet.kanonymity.risk import risk
+from discreet.lrgeo import Region
+from discreet.lrgeo.places.plane import on_the_ground
 from discreet.metricdp import Problem, design
 from discreet.report import metricdp as metric_page
 from discreet.report import submodular as choice_page
@@ -45,6 +48,7 @@ from discreet.submodular import Coverage, UniformMatroid, plan
 from discreet.submodular.objectives.objective import ObjectiveSpec
 from discreet.submodular.problem import Selection
 from discreet.testing import enumerate_law
+from earth import geodesic
 
 ROOT = Path(__file__).parents[2]
 Row = tuple[Fraction, ...]
@@ -242,6 +246,23 @@ def _(rng: Random, *, false: bool) -> Found:
         limit = math.exp(rate * (1 if false else d)) * (1 + ROUNDING)
         if any(p > limit * q or q > limit * p for p, q in zip(laws[i], laws[j], strict=True)):
             return f"{points[i]} and {points[j]}"
+    return None
+
+
+@searched("geodesics", "... by which this is the stated epsilon")
+def _(rng: Random, *, false: bool) -> Found:
+    latitude = rng.choice((0.0, -0.5, 30.0, -44.5, 60.0)) + rng.random()
+    origin = (latitude, rng.choice((-179.0, 12.5, 179.99)))
+    epsilon = Fraction(rng.randint(1, 40), 8)
+    region = Region.from_grid(2, 2, cell=rng.choice(("0.5", "2", "20")), unit="km", origin=origin)
+    text = on_the_ground(MetricDP(epsilon, "km"), region.stretch or Fraction(0))
+    rate = float(epsilon) if false else after(text, "by which this is")
+    # The least private of all laws: odds of e^(epsilon d) for the distance in the plane.
+    sphere, plane = region.coordinates.tolist(), region.points.tolist()
+    for i, j in combinations(range(4), 2):
+        nats = float(epsilon) * math.dist(plane[i], plane[j])
+        if nats > rate * geodesic(tuple(sphere[i]), tuple(sphere[j])) * (1 + ROUNDING):
+            return f"{origin}: {text}"
     return None
 
 
@@ -512,12 +533,9 @@ def _(rng: Random, *, false: bool) -> Found:
     # Any smaller bound is one, too.
     made = replace(made, lower=made.lower * rng.random())
     text = metric_page._cost(made, [], "km")
-    if "less than 0.01 %" in text:
-        over = 1e-4
-    elif "more than the lower bound" not in text:
+    if "more than the lower bound" not in text:
         return None
-    else:
-        over = after(text, "which is at most" if "which is" in text else "km, at most") / 100
+    over = after(text, "km, ") / 100
     over = over / 2 if false else over
     reached = loss_of(problem, made.channel.probabilities)
     if reached > made.lower * (1 + over) * (1 + ROUNDING):
@@ -632,7 +650,7 @@ def _(rng: Random, *, false: bool) -> Found:
     coverage = Fraction(rng.choice((50, 80, 90, 95)), 100)
     scale, count = Fraction(rng.randint(1, 24), 4), rng.randint(1, 2)
     _, holds = width_and_coverage(scale, count, coverage)
-    text = state("interval", probability=f"{float(100 * coverage):g} %")
+    text = state("interval", probability=share_or_more(coverage))
     holds = holds**8 if false else holds
     return (
         f"{scale}: {holds}" if 100 * holds < after(text, "probability of at least") - 1e-7 else None
@@ -643,7 +661,13 @@ def _(rng: Random, *, false: bool) -> Found:
 def _(rng: Random, *, false: bool) -> Found:
     scale, count = Fraction(rng.randint(1, 24), 4), rng.randint(1, 2)
     _, holds = width_and_coverage(scale, count, Fraction(19, 20))
-    misses = 1 if false else after(state("noise of one count", misses=5), "this in at most")
+    misses = (
+        1
+        if false
+        else after(
+            state("noise of one count", misses=share_or_less(Fraction(1, 20))), "this in at most"
+        )
+    )
     return f"{scale}: {holds}" if 100 * (1 - holds) > misses + 1e-7 else None
 
 

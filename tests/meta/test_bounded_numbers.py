@@ -18,6 +18,7 @@ NUMBERS = {
         "int(number.numerator)",
         "lower",
         "shown",
+        "target",
         "upper",
         "value",
     },
@@ -27,6 +28,8 @@ NUMBERS = {
     "core/spaces/inputs.py": {"x"},
     "core/lp/bounds.py": {"cost[j]", "a", "v"},
     # Coordinates of this process: integers and fractions.
+    "lrgeo/places/region.py": {"ground_factor(self.coordinates[:, 0])"},
+    "lrgeo/points/frame.py": {"shortest"},
     "lrgeo/points/net.py": {"least", "most", "x", "y"},
     "lrgeo/points/net_mechanism.py": {"x", "y"},
     # Weights and coefficients of this process: integers of the fit, or fractions and floats made of them.
@@ -54,7 +57,7 @@ NUMBERS = {
     "metricdp/verify.py": {"sum((min(row) for row in rows))"},
     "report/location.py": {"own.reach"},
     "report/maps.py": {"m"},
-    "report/metricdp.py": {"design.upper", "loss"},
+    "report/metricdp.py": {"design.lower", "design.upper", "loss"},
     "report/words.py": {"m"},
     "submodular/objectives/combine.py": {"value"},
 }

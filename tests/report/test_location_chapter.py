@@ -35,4 +35,6 @@ def test_it_states_the_factor_between_the_plane_and_the_ellipsoid() -> None:
     region = Region.from_grid(3, 3, cell="0.5", unit="km", origin=(0.0, 103.8))
     made = Mechanism.from_design(design(region, MetricDP(2, "km"), gap=0.5, scope="places"))
     body = make_chapter("lrgeo", made, place=4).body
-    assert "in the plane, up to 1.00562 times geodesics of WGS 84" in body
+    words = "d is at most 1.00562 times the geodesic of WGS 84, by which this is 2.011229 per km"
+    assert words in body
+    assert made.promise.endswith(words)

@@ -407,6 +407,7 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
         told = int(mechanism.lower is not None)
         checks.append(Check("lower bound not proved", told, 0, exact=True))
     found = claim_facts("mechanism", guarantee, mechanism.provenance)
+    found["guarantee"]["sentence"] = mechanism.promise
     found |= {"digest": mechanism.digest, "optimality": optimality}
     return Certificate(tuple(checks)), found
 
@@ -421,6 +422,7 @@ def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
         stated = {mechanism.lower, getattr(mechanism, "mesh_lower", None)} != {None}
         checks.append(Check("lower bound not proved", int(stated), 0, exact=True))
     facts = claim_facts(kind_of_file(path), mechanism.guarantee, mechanism.provenance)
+    facts["guarantee"]["sentence"] = mechanism.promise
     facts |= {"digest": mechanism.digest, "optimality": optimality}
     return Certificate(tuple(checks)), facts
 

@@ -217,7 +217,8 @@ def locate(
         if pin:
             client.pin(point)
         # As texts: a double would be another point.
-        _say(client.locate(_two(words) if for_points else point), as_json=as_json)
+        found = client.locate(_two(words) if for_points else point)
+        _say(found, client.mechanism, as_json=as_json)
     return 0
 
 
@@ -315,9 +316,13 @@ def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
     )
 
 
-def _say(found: Located, *, as_json: bool) -> None:
+def _say(found: Located, mechanism: Mechanism | PublishedPoints, *, as_json: bool) -> None:
     # Of what drew the report, which may be an earlier mechanism than the one that was fetched.
     guarantee = found.source.guarantee
+    sentence = "not known; an earlier mechanism may have drawn the report"
+    if guarantee is not None:
+        same = found.source.mechanism == mechanism.digest
+        sentence = mechanism.promise if same else str(guarantee)
     # Rounded up: a ledger that shows less than was spent is none.
     today, in_all = (float_ceil(spent) for spent in (found.spent_today, found.spent_in_all))
     data = {
@@ -327,16 +332,14 @@ def _say(found: Located, *, as_json: bool) -> None:
         "spent_in_all": in_all,
         "unit": found.unit,
         "mechanism": found.source.mechanism or None,
-        "guarantee": None
-        if guarantee is None
-        else {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "guarantee": None if guarantee is None else {**guarantee.to_dict(), "sentence": sentence},
     }
     rows = [
         ("report", " ".join(printed.position(part, 7) for part in found.report)),
         ("epoch", found.epoch),
         ("spent today", f"{printed.decimal_up(found.spent_today)} per {found.unit}"),
         ("spent in all", f"{printed.decimal_up(found.spent_in_all)} per {found.unit}"),
-        ("guarantee", guarantee or "not known; an earlier mechanism may have drawn the report"),
+        ("guarantee", sentence),
     ]
     emit(data, facts(rows), as_json=as_json, command="locate")
 

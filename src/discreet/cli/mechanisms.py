@@ -43,7 +43,7 @@ def _facts(
     mesh = {"mesh_lower": getattr(mechanism, "mesh_lower", None)}
     return {
         "kind": kind,
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "guarantee": {**guarantee.to_dict(), "sentence": mechanism.promise},
         "unit": guarantee.unit,
         "method": mechanism.provenance.method,
         "sizes": dict(sizes),
@@ -74,7 +74,7 @@ def mechanism_text(mechanism: Mechanism) -> str:
     channel = mechanism.channel
     unit = mechanism.guarantee.unit
     rows: list[tuple[str, object]] = [
-        ("guarantee", mechanism.guarantee),
+        ("guarantee", mechanism.promise),
         ("which is about", "places: a point is snapped to the nearest one first"),
         ("places", mechanism.region.K),
         ("explicit weights", len(channel.ball)),
@@ -104,7 +104,7 @@ def points_text(mechanism: PublishedPoints) -> str:
     unit = mechanism.unit
     sizes = [(name, count) for name, count in mechanism.sizes.items() if name != "reports"]
     rows: list[tuple[str, object]] = [
-        ("guarantee", mechanism.guarantee),
+        ("guarantee", mechanism.promise),
         ("which is about", "any two points of the region: none is snapped to a place"),
         ("reports", mechanism.K),
         ("drawn from", ", ".join(f"{count} {name}" for name, count in sizes)),

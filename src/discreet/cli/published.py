@@ -205,8 +205,8 @@ class Work:
         except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
             self.future.set_exception(error)
         else:
-            text = f"ready: {found.guarantee}, sha256 {found.digest}"
-            self.tell("ready", text, guarantee=str(found.guarantee), digest=found.digest)
+            text = f"ready: {found.promise}, sha256 {found.digest}"
+            self.tell("ready", text, guarantee=found.promise, digest=found.digest)
             self.future.set_result(found)
 
     def _for_places(self) -> Mechanism:

@@ -282,6 +282,7 @@ def write_verified(
         certificate,
         kind=found["kind"],
         guarantee=guarantee_from_dict(found["guarantee"]),
+        sentence=found["guarantee"].get("sentence", ""),
         file=Path(file).name,
         command=command,
         sha256=digest,

@@ -7,6 +7,7 @@ pessimist, that is, upwards.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -16,7 +17,7 @@ from typing import Any, Literal
 from discreet.core.calls import explained_record
 from discreet.core.errors import MALFORMED, DiscreetError, InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_measure, to_positive
-from discreet.core.printed import decimal, decimal_up
+from discreet.core.printed import count, decimal, decimal_up
 from discreet.core.statements import state
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "PureDP",
     "Scope",
     "ZeroConcentratedDP",
+    "cautions",
     "guarantee_from_dict",
     "read_unit",
 ]
@@ -457,6 +459,48 @@ class KAnonymity:
 
 DPGuarantee = PureDP | ApproxDP | ZeroConcentratedDP
 Guarantee = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP | KAnonymity
+
+_NATS_OF_NOBODY = Fraction("6.907")
+"""Epsilon above ln 999, where a guess may be right more than 999 times in 1,000."""
+
+_RHO_OF_NOBODY = 20
+"""The same for rho: two Gaussian laws sqrt(2 rho) standard deviations apart are told apart 9,992 times in 10,000."""
+
+
+def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
+    """State what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
+
+    Parameters
+    ----------
+    guarantee
+        The guarantee.
+    length
+        Distance of the nearest secrets, for a metric guarantee.
+
+    Examples
+    --------
+    >>> cautions(PureDP(1, "add-remove-person")), cautions(PureDP(50, "add-remove-person"))[0][:29]
+    ([], 'Epsilon 50 protects nobody: i')
+    >>> cautions(ApproxDP(1, "0.01", "add-remove-one"))[0].partition(": ")[2]
+    'with 100 people or more some may be published. Choose a delta far below 1 over the number of people.'
+    """
+    said: list[str] = []
+    if isinstance(guarantee, KAnonymity):
+        return said
+    if isinstance(guarantee, ZeroConcentratedDP):
+        name, amount, weak = "rho", guarantee.rho, guarantee.rho >= _RHO_OF_NOBODY
+    else:
+        name, amount = "epsilon", guarantee.epsilon
+        weak = guarantee.epsilon * length > _NATS_OF_NOBODY
+    if weak:
+        unit = getattr(guarantee, "unit", "")
+        parameter = f"{name.capitalize()} {decimal_up(amount)}{unit and f' per {unit}'}"
+        said.append(state("protects nobody", parameter=parameter, name=name))
+    if isinstance(guarantee, ApproxDP):
+        people = count(math.ceil(1 / guarantee.delta))
+        delta = decimal_up(guarantee.delta)
+        said.append(state("delta and records", delta=delta, count=people))
+    return said
 
 
 def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import cautions
 from discreet.core.printed import at_least, at_most, bounds, decimal_down, facts
 from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
@@ -267,13 +268,14 @@ class Release(Generic[ResultT]):
         checks = self.certificate.sentence
         if not self.certificate.passed:
             checks = f"{checks}\n\n{self.certificate}"
-        return f"{facts(public_facts(self))}\n\n{checks}"
+        weak = [("warning", caution) for caution in cautions(self.guarantee)]
+        return f"{facts([*public_facts(self), *weak])}\n\n{checks}"
 
     def _repr_html_(self) -> str:
         shown = getattr(self.result, "_repr_html_", None)
         return view(
             self.guarantee,
-            (f"method {self.provenance.method}",)
+            (f"method {self.provenance.method}", *cautions(self.guarantee))
             + (("from a seeded source: not private",) * self.provenance.seeded),
             picture=str(shown())
             if callable(shown)

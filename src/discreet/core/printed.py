@@ -44,6 +44,8 @@ __all__ = [
     "share",
     "share_at_least",
     "share_at_most",
+    "share_or_less",
+    "share_or_more",
 ]
 
 Number = float | Fraction | None
@@ -209,6 +211,32 @@ def share_at_most(value: Number, decimals: int = 2) -> str:
     return _percent(value, decimals, ROUND_CEILING)
 
 
+def share_or_more(value: Number, decimals: int = 2) -> str:
+    """Format a lower bound on a share with the words in front of it.
+
+    Examples
+    --------
+    >>> share_or_more(Fraction(19, 20)), share_or_more(0.99999999), share_or_more(1)
+    ('at least 95 %', 'above 99.99 %', '100 %')
+    """
+    return _with_words("at least", share_at_least(value, decimals), 1, value)
+
+
+def share_or_less(value: Number, decimals: int = 2) -> str:
+    """Format an upper bound on a share with the words in front of it.
+
+    Examples
+    --------
+    >>> share_or_less(Fraction(1, 20)), share_or_less(1e-9), share_or_less(0)
+    ('at most 5 %', 'below 0.01 %', '0 %')
+    """
+    return _with_words("at most", share_at_most(value, decimals), 0, value)
+
+
+def _with_words(words: str, shown: str, end: int, value: Number) -> str:
+    return shown if value == end or not shown[0].isdigit() else f"{words} {shown}"
+
+
 def gap(lower: Number, upper: Number, decimals: int = 2) -> str:
     """Format ``(upper - lower) / upper`` in percent, computed exactly and rounded up; 0 % where the bounds meet.
 
@@ -240,10 +268,11 @@ def missed_gap(target: float, lower: Number, upper: Number, scope: str = "") -> 
 
     Examples
     --------
-    >>> missed_gap(0.01, 0.75, 1.0)
-    'asked for a gap of 1 %, reached 25 %'
+    >>> missed_gap(0.01, 0.75, 1.0), missed_gap(1e-6, 0.75, 1.0)
+    ('asked for a gap of 1 %, reached 25 %', 'asked for a gap of 0.0001 %, reached 25 %')
     """
-    return f"asked for a gap of {share(target)}{scope and f' {scope}'}, reached {gap(lower, upper)}"
+    asked = f"{estimate(100 * Fraction(target))} %{scope and f' {scope}'}"
+    return f"asked for a gap of {asked}, reached {gap(lower, upper)}"
 
 
 def excess(

@@ -57,13 +57,18 @@ STATEMENTS: Mapping[str, Statement] = {
     "metric privacy": Statement(
         "metric differential privacy at {epsilon} per {unit}{where}: no report is more than e^({epsilon} d) times "
         "likelier from one {secret} than from another at d {unit}{beyond}",
-        "d is the distance that is stored, which is never longer than the true one.",
+        "d is the distance that is stored; that of geodesics follows where d may be longer than they are.",
         "[CABP13]_, Definition 1",
     ),
     "chains of constraints": Statement(
         "for all pairs of the {n} secrets this implies {epsilon} per {unit}, through chains of constraints{links}",
         "Chains of constrained pairs join all secrets; epsilon is the largest length of a shortest chain by distance.",
         "docs/theory/metricdp/spanner.md",
+    ),
+    "geodesics": Statement(
+        "; d is at most {times}the geodesic of WGS 84, by which this is {epsilon} per {unit}",
+        "Distances are those of the plane of a region, which lengthens no great circle.",
+        "docs/theory/lrgeo-mechanism.md",
     ),
     "k-anonymity": Statement(
         "{k}-anonymous in {columns}: each combination of their published values is shared by {k} records or more",
@@ -76,7 +81,7 @@ STATEMENTS: Mapping[str, Statement] = {
         "[Swe02]_, Definition 2",
     ),
     "one value in a class": Statement(
-        "{rows} of {total} rows are in {classes} equivalence classes with one value of {column} each: anyone who "
+        "{rows} of {total} rows are in {classes} with one value of {column} each: anyone who "
         "finds the class of such a row knows the value.",
         "An empty cell counts as a value.",
         "[MKGV07]_, Section 2",
@@ -154,12 +159,12 @@ STATEMENTS: Mapping[str, Statement] = {
         "docs/theory/hierarchy/whole-tables.md",
     ),
     "interval": Statement(
-        "each interval holds the true number with a probability of at least {probability}, each by itself",
+        "each interval holds the true number with a probability of {probability}, each by itself",
         "Of the unbiased estimate from the noisy measurements, before numbers are made whole.",
         "docs/theory/hierarchy/queries.md",
     ),
     "noise of one count": Statement(
-        "it is off by more than this in at most {misses} of all cases",
+        "it is off by more than this in {misses} of all cases",
         "One measured count, before numbers are made whole.",
         "docs/theory/hierarchy/queries.md",
     ),
@@ -197,7 +202,7 @@ def state(name: str, /, **values: object) -> str:
 
     Examples
     --------
-    >>> state("noise of one count", misses="5 %")
+    >>> state("noise of one count", misses="at most 5 %")
     'it is off by more than this in at most 5 % of all cases'
     """
     return STATEMENTS[name].template.format_map(values)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 from discreet.core.statements import state
 from discreet.kanonymity.problem.published import values_in
 from discreet.kanonymity.verify import candidates, cells, classes_of, closeness, diversity
@@ -82,9 +83,9 @@ class Risk:
         return [
             state(
                 "one value in a class",
-                rows=f"{rows:,}",
-                total=f"{self.rows:,}",
-                classes=f"{classes:,}",
+                rows=count(rows),
+                total=count(self.rows),
+                classes=f"{count(classes)} equivalence class{'' if classes == 1 else 'es'}",
                 column=name,
             )
             for name, (rows, classes) in self.homogeneous.items()

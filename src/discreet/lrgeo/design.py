@@ -95,7 +95,7 @@ class RegionDesign(CertifiedChannel):
         middle = most_central(self.region.points)
         row = self.channel.row(middle)
         return view(
-            self.guarantee,
+            self.promise,
             (
                 f"{self.region.K} places; expected loss {loss} {self.region.unit}, lower bound {bound}",
             ),

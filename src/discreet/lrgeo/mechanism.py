@@ -23,6 +23,7 @@ from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.printed import decimal, decimal_up
 from discreet.core.spaces.lattice import LatticeLengths
+from discreet.lrgeo.places.plane import on_the_ground
 from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.places.space import per_unit
 
@@ -84,6 +85,12 @@ class CertifiedChannel:
     lower: float | None
     upper: float | None
     provenance: Provenance
+
+    @property
+    def promise(self) -> str:
+        """The guarantee as a sentence; with latitudes, also the epsilon that it is by geodesics of WGS 84."""
+        stretch = self.region.stretch
+        return str(self.guarantee) if stretch is None else on_the_ground(self.guarantee, stretch)
 
     @property
     def gap(self) -> float | None:

@@ -15,7 +15,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
-from discreet.core.printed import estimate, missed_gap
+from discreet.core.printed import estimate, missed_gap, share
 from discreet.metricdp.methods import METHODS
 from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.methods.columns import Columns
@@ -320,7 +320,7 @@ def _without(
         why = f"{size}: steps on tiles come first."
         return (_TILES, steps, Columns(), Direct()), why
     if gap < _NARROW_GAP and _columns_end(whole):
-        why = f"{size} and a gap of {gap:g} is narrow: columns come first."
+        why = f"{size} and a gap of {share(gap)} is narrow: columns come first."
         return (Columns(), PrimalDual(), Direct()), why
     patient = seconds is None or seconds >= _SECONDS_FOR_TILES * rows
     if patient and gap >= _GAP_FOR_TILES and all(tiles_pay(part, gap) for part in whole.parts):

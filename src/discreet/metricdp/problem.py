@@ -16,6 +16,7 @@ from discreet.core.calls import explained_record
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
+from discreet.core.printed import at_most, estimate
 from discreet.core.spaces.metric import MetricSpace
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _usable(loss: NDArray[np.float64]) -> NDArray[np.float64]:
     largest = float(loss.max())
     if 0 < largest < _LEAST_LOSS:
         expected = f"losses whose largest is {_LEAST_LOSS:g} or more, or all 0; state them in a smaller unit"
-        raise InvalidProblemError("utility_loss", expected, f"{largest:g}")
+        raise InvalidProblemError("utility_loss", expected, at_most(largest))
     return loss + 0.0  # a negative zero becomes a zero, so that equal losses have equal hashes
 
 
@@ -281,5 +282,7 @@ def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
         raise InvalidProblemError("prior", "non-negative probabilities", f"{given[i]} at {i}")
     off = abs(float(given.sum()) - 1.0)
     if not off <= _PRIOR_TOLERANCE:
-        raise InvalidProblemError("prior", "probabilities that sum to 1", f"a sum off by {off:g}")
+        raise InvalidProblemError(
+            "prior", "probabilities that sum to 1", f"a sum off by {estimate(off, 3)}"
+        )
     return given + 0.0

@@ -57,7 +57,7 @@ def chapter(
         salt=anchor,
     )
     names = region_names(answers.frame.tree)
-    interval = state("interval", probability=printed.share_at_least(answers.interval))
+    interval = state("interval", probability=printed.share_or_more(answers.interval))
     lead = _LEAD.format(counted="people" if people else "units", interval=interval)
     rows = zip(
         answers.nodes.tolist(), answers.values.tolist(), answers.half_widths.tolist(), strict=True

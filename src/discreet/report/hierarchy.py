@@ -112,7 +112,7 @@ def chapter(
         promise=promise_about_a_person(release.guarantee),
         figures=figures,
         levels=levels,
-        missed=printed.share_at_most(1 - _COVERAGE),
+        missed=printed.share_or_less(1 - _COVERAGE),
         comparison=_comparison(errors, shown, anchor),
         made=truth is not None,
         public_units=result.frame.units == "public",

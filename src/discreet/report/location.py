@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.core.spaces.geography import ground_factor
 from discreet.plot import plot_channel_row
 from discreet.plot.style import FAINT
 from discreet.report.attacked import section
@@ -90,10 +89,10 @@ def chapter(
         lead=lead,
         passed=mechanism.certificate.passed,
         cautions=cautions(guarantee, spacing),
-        guarantee=str(guarantee),
+        guarantee=mechanism.promise,
         claim={
             "distance": distance(length, own.unit),
-            "guesses": "100" if nats is None else guesses(nats),
+            "guesses": "100" if nats is None else guesses(nats * (own.stretch or 1)),
         },
         size=told,
         figure=_map(mechanism, region or own, place, anchor),
@@ -138,9 +137,6 @@ def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
         told.append(("expected loss", printed.at_most(mechanism.upper, 3, unit)))
     if mechanism.lower is not None:
         told.append(("lower bound", printed.at_least(mechanism.lower, 3, unit)))
-    if mechanism.region.origin is not None:
-        most = printed.at_most(1 / ground_factor(mechanism.region.coordinates[:, 0]))
-        told.append(("distances", f"in the plane, up to {most} times geodesics of WGS 84"))
     checks = mechanism.certificate.checks
     passed = sum(check.passed for check in checks)
     return [

@@ -329,8 +329,7 @@ def _cost(
     text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
-        excess = printed.excess(design.lower, design.upper)
-        over = excess if excess.startswith("below") else f"at most {excess}"
+        over = printed.share_or_less(Fraction(design.upper) / Fraction(design.lower) - 1)
         links = design.guarantee.links_in_words
         text += f", {state('excess over the bound', over=over, links=links)}"
     text += "."

@@ -270,7 +270,7 @@ def answers_chapter(
         ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
         plain(ax)
 
-    interval = state("interval", probability=printed.share_at_least(answers.interval))
+    interval = state("interval", probability=printed.share_or_more(answers.interval))
     lead = _ANSWERS.format(interval)
     notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
     if shown < len(labels):

@@ -209,6 +209,7 @@ def chapter(
     *,
     kind: str,
     guarantee: Guarantee,
+    sentence: str = "",
     file: str,
     command: str,
     sha256: str = "",
@@ -228,6 +229,8 @@ def chapter(
         A key of :data:`KINDS`.
     guarantee
         What the file claims.
+    sentence
+        The claim in words, where it says more than the guarantee.
     file
         Its name.
     command
@@ -275,7 +278,7 @@ def chapter(
         anchor=anchor,
         lead=lead,
         file=file,
-        guarantee=f"{guarantee}.",
+        guarantee=f"{sentence or guarantee}.",
         failed=failed,
         total=len(certificate.checks),
         exact=all(check.exact for check in certificate.checks),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core import printed
 from discreet.core.exact import exp_ceil
-from discreet.core.guarantee import ApproxDP, ZeroConcentratedDP
+from discreet.core.guarantee import ZeroConcentratedDP, cautions
 from discreet.core.statements import state
 
 if TYPE_CHECKING:
@@ -137,49 +137,6 @@ def sentence(claim: object) -> str:
     """
     text = str(claim)
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def cautions(guarantee: DPGuarantee | MetricDP, length: Fraction = Fraction(1)) -> list[str]:
-    """State what a guarantee is too weak for: an epsilon that protects nobody, a delta for few people.
-
-    Parameters
-    ----------
-    guarantee
-        The guarantee.
-    length
-        Distance of the nearest secrets, for a metric guarantee.
-
-    Examples
-    --------
-    >>> from discreet.core.guarantee import PureDP
-    >>> cautions(PureDP(1, "add-remove-person")), cautions(PureDP(50, "add-remove-person"))[0][:29]
-    ([], 'Epsilon 50 protects nobody: i')
-    >>> cautions(ApproxDP(1, "0.01", "add-remove-one"))[0].partition(": ")[2]
-    'with 100 people or more some may be published. Choose a delta far below 1 over the number of people.'
-    """
-    said = []
-    if isinstance(guarantee, ZeroConcentratedDP):
-        name, amount, weak = "rho", guarantee.rho, guarantee.rho >= _RHO_OF_NOBODY
-    else:
-        name, amount = "epsilon", guarantee.epsilon
-        weak = guarantee.epsilon * length > _NATS_OF_NOBODY
-    if weak:
-        unit = getattr(guarantee, "unit", "")
-        parameter = f"{name.capitalize()} {printed.decimal_up(amount)}{unit and f' per {unit}'}"
-        said.append(state("protects nobody", parameter=parameter, name=name))
-    if isinstance(guarantee, ApproxDP):
-        count = printed.count(math.ceil(1 / guarantee.delta))
-        said.append(
-            state("delta and records", delta=printed.decimal_up(guarantee.delta), count=count)
-        )
-    return said
-
-
-_NATS_OF_NOBODY = Fraction("6.907")
-"""Epsilon above ln 999, where a guess may be right more than 999 times in 1,000."""
-
-_RHO_OF_NOBODY = 20
-"""The same for rho: two Gaussian laws sqrt(2 rho) standard deviations apart are told apart 9,992 times in 10,000."""
 
 
 def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:

@@ -276,7 +276,7 @@ def _facts(
     region: Region | None, found: Mechanism | PublishedPoints | None, state: State
 ) -> dict[str, str]:
     """Return the facts about the mechanism for the page, in HTML."""
-    promise = "It is being designed; ask again later." if found is None else f"{found.guarantee}."
+    promise = "It is being designed; ask again later." if found is None else f"{found.promise}."
     if state == "failed":
         promise = "No mechanism could be designed; the log says why."
     return {

@@ -232,7 +232,7 @@ def _promise(mechanism: Mechanism | PublishedPoints) -> str:
             "No point is rounded or moved to a place; one a little outside of the region counts as the nearest point "
             "of it."
         )
-    promise = str(mechanism.guarantee)
+    promise = mechanism.promise
     return f"{promise[:1].upper()}{promise[1:]}. This was verified on your machine. {points}"
 
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.printed import at_most, share
 from discreet_reproduction.lrgeo.as_published.composite import composite_check
 from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
 
@@ -168,7 +169,7 @@ def audited_design(
         on_audit=on_audit,
     )
     best = trials[-1] if trials[-1].check.effective <= float(guarantee.epsilon) else None
-    told = "; ".join(f"{t.share:.3f} gives {t.check.effective:.4g}" for t in trials)
+    told = "; ".join(f"{share(t.share, 1)} gives {at_most(t.check.effective, 4)}" for t in trials)
     note = f"Inner epsilon in parts of the promised one, and what all pairs need: {told}. "
     note += (
         "The last keeps the promise." if best else "None keeps the promise; the rows were repaired."

@@ -24,6 +24,7 @@ from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.decay import DECAY_BITS, DIGITS
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor, to_fraction
+from discreet.core.printed import at_least
 from discreet.core.spaces.check_distances import distance_checks
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.lengths import TOTAL_BITS, TableLengths
@@ -226,7 +227,9 @@ def _lift_check(
     slack = column * shortest - rate * (shortest + defect)
     # Longer edges have no less slack only if the columns may use more than the tails fall.
     needed = least_lift(slack) if slack > 0 and column > rate else math.inf
-    detail = f"{float(max(slack, Fraction(0))):.3g} nats of slack, triangles open by {defect} units"
+    detail = (
+        f"{at_least(max(slack, Fraction(0)), 3)} nats of slack, triangles open by {defect} units"
+    )
     return Check("lift that tails need", needed, channel.lift, exact=True, detail=detail)
 
 

@@ -33,6 +33,7 @@ from discreet.core.lp.model import LinearModel
 from discreet.core.lp.program import SMALLEST_ENTRY
 from discreet.core.lp.solution import LPSolution
 from discreet.core.lp.solve import solve
+from discreet.core.printed import at_least
 from discreet.core.progress import Progress, Reporter
 
 if TYPE_CHECKING:
@@ -378,7 +379,9 @@ class _Loop:
         cost = float(program.cost @ point)
         off = LPSolution(program, point, None, None, cost, -math.inf).primal_residual()
         if not off <= _FEASIBLE:
-            raise InvalidProblemError("anchor", "a feasible point", f"one that is {off:.3g} off")
+            raise InvalidProblemError(
+                "anchor", "a feasible point", f"one that is {at_least(off, 3)} off"
+            )
         self.x, self.upper, self.inner = point, cost, point[self.parts.columns]
         return self.inner
 

@@ -19,6 +19,7 @@ from discreet.core.lp.highs import (
     write_basis,
 )
 from discreet.core.lp.program import LinearProgram, read_box, read_cost, read_matrix
+from discreet.core.printed import at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -235,7 +236,9 @@ class LinearModel:
         elastic = run(load(program), program, Options(tolerance=_NOISE, time_limit=time_limit))
         y = None if elastic.row_duals is None else self._verified(elastic.row_duals)
         if y is None:
-            detail = f"the rows can be met up to a total violation of {elastic.objective:.3g}"
+            detail = (
+                f"the rows can be met up to a total violation of {at_most(elastic.objective, 3)}"
+            )
             raise SolverError(BACKEND, "no verified ray", detail)
         return y
 

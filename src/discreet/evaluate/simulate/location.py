@@ -13,6 +13,7 @@ import numpy as np
 from discreet.core.channels.channel import LIMB_BITS, Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
+from discreet.core.printed import at_least
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
 from discreet.evaluate.attack.finding import Attacked
@@ -255,7 +256,7 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
             Pair(
                 service.user(i),
                 service.user(j),
-                f"users at places {i} and {j}, {float(region.space.distance(i, j)):.6g} km apart",
+                f"users at places {i} and {j}, {at_least(region.space.distance(i, j))} km apart",
                 region.space.distance(i, j),
             )
             for i, j in telling_pairs(rows, claim, request.samples)[:_PAIRS]

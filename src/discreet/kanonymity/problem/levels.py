@@ -56,10 +56,10 @@ class Dates:
     name
         The column.
     weight
-        Cost of a fully generalized cell, not negative. A span of m days costs ``(m // u - 1) / (N // u - 1)`` of it: N
-        is the number of days from the first decade in the column to the last one, and u that of the shortest span of
-        the finest level in the column, 1 if days are published; a quotient below 2 counts as 2. A list of some exact
-        dates would cost next to nothing.
+        Cost of a fully generalized cell, not negative. A span of the finest level costs nothing; a wider one of m days
+        costs ``(m // u - 1) / (N // u - 1)`` of it, where a quotient below 2 counts as 2. N is the number of days from
+        the first decade in the column to the last one, and u that of the shortest span of the finest level in the
+        column, 1 if days are published. A list of some exact dates would cost next to nothing.
     format
         How dates are written as text, such as ``DD/MM/YYYY``: a key of :data:`discreet.core.dates.FORMATS`. Empty for
         the one format that all cells have.

@@ -25,12 +25,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import at_most, decimal_up
 from discreet.core.spaces.geography import EARTH_RADIUS_KM
+from discreet.core.statements import state
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["DEGREE", "PER_KM", "cosine_for", "plane_to_sphere", "sphere_to_plane"]
+    from discreet.core.guarantee import MetricDP
+
+__all__ = [
+    "DEGREE",
+    "PER_KM",
+    "cosine_for",
+    "on_the_ground",
+    "plane_to_sphere",
+    "sphere_to_plane",
+]
 
 PER_KM = 10_000
 """Decimeters in a kilometer."""
@@ -66,11 +79,34 @@ def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -
             f"latitudes from -{_HIGHEST_DEGREES:g} to {_HIGHEST_DEGREES:g} and longitudes within {_WIDEST_DEGREES:g} "
             "degrees; MetricSpace.from_points(points, metric='haversine', unit='km') takes places anywhere"
         )
-        got = f"latitudes up to {highest:.2f}, {width:.2f} degrees wide"
+        got = f"latitudes up to {at_most(highest)}, {at_most(width)} degrees wide"
         raise InvalidProblemError("places", expected, got)
     top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
     # The factor makes up for what floats err in a cosine.
     return math.cos(math.atan(top)) * (1 - 2.0**-30)
+
+
+def on_the_ground(guarantee: MetricDP, stretch: Fraction) -> str:
+    """Write a guarantee for distances in the plane, and the epsilon that it is by geodesics of WGS 84.
+
+    Parameters
+    ----------
+    guarantee
+        The guarantee.
+    stretch
+        Upper bound on a distance in the plane, as a multiple of the geodesic.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.guarantee import MetricDP
+    >>> on_the_ground(MetricDP(2, "km"), Fraction("1.005")).partition("; ")[2]
+    'd is at most 1.005 times the geodesic of WGS 84, by which this is 2.01 per km'
+    """
+    is_longer = stretch > 1
+    times = f"{at_most(stretch)} times " if is_longer else ""
+    epsilon = decimal_up(guarantee.epsilon * stretch if is_longer else guarantee.epsilon)
+    return f"{guarantee}{state('geodesics', times=times, epsilon=epsilon, unit=guarantee.unit)}"
 
 
 def sphere_to_plane(

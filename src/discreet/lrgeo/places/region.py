@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,7 +14,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of
-from discreet.core.spaces.geography import lat_lon
+from discreet.core.spaces.geography import ground_factor, lat_lon
 from discreet.core.spaces.inputs import positive_count
 from discreet.lrgeo.places.osmnx import street_tables
 from discreet.lrgeo.places.plane import (
@@ -264,6 +265,13 @@ class Region:
         if self.origin is None:
             return plane / per_unit(self.unit)
         return plane_to_sphere(plane, self.origin, self.cosine)
+
+    @cached_property
+    def stretch(self) -> Fraction | None:
+        """Upper bound on a distance in the plane by the geodesic of WGS 84; ``None`` without an origin."""
+        if self.origin is None:
+            return None
+        return 1 / Fraction(ground_factor(self.coordinates[:, 0]))
 
     @cached_property
     def travel(self) -> NDArray[np.float64]:

@@ -145,6 +145,25 @@ class PointFrame:
         east = north * cosine_for(latitudes, width)
         return cls(unit, origin, math.floor(east), math.floor(north))
 
+    def stretch(self, low: int, high: int) -> Fraction | None:
+        """Return an upper bound on a distance in the plane, as a multiple of the geodesic of WGS 84.
+
+        Parameters
+        ----------
+        low, high
+            Least and greatest decimeters north of the origin.
+
+        Returns
+        -------
+        Fraction or None
+            1, or up to 1.00562 for files from before; ``None`` without an origin.
+        """
+        if self.origin is None:
+            return None
+        latitude = float(read_decimal(self.origin[0]))
+        shortest = ground_factor([latitude + y * SCALE / self.north for y in (low, high)])
+        return max(Fraction(1), Fraction(self.north, PER_DEGREE) / Fraction(shortest))
+
     def plane(self, point: object) -> tuple[Fraction, Fraction]:
         """Convert a point, read as decimals, to decimeters east and north, exactly.
 

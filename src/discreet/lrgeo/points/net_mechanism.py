@@ -99,7 +99,7 @@ class NetDesign(OnNet):
         row = self.published().row_at(position.column + 1, position.row + 1) / 2.0**self.bits
         loss = "not computed" if self.upper is None else at_most(self.upper, 4)
         return view(
-            self.guarantee,
+            self.published().promise,
             (f"{self.K} reports; expected loss {loss} {self.unit}",),
             picture=row_on_map(places, "euclidean", middle, row),
             certificate=self.certificate,

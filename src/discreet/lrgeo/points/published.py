@@ -17,6 +17,7 @@ from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.guarantee import MetricDP, PointScope, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
+from discreet.lrgeo.places.plane import on_the_ground
 from discreet.lrgeo.points.frame import PointFrame, read_decimal, region_digest
 
 if TYPE_CHECKING:
@@ -143,6 +144,13 @@ class PublishedPoints(EveryPoint):
     @abc.abstractmethod
     def corners(self) -> list[tuple[int, int]]:
         """The corners of the region, counterclockwise, in decimeters."""
+
+    @property
+    def promise(self) -> str:
+        """The guarantee as a sentence; with latitudes, also the epsilon that it is by geodesics of WGS 84."""
+        (_, low), (_, high) = self.box
+        stretch = self.frame.stretch(low - self.reach, high + self.reach)
+        return str(self.guarantee) if stretch is None else on_the_ground(self.guarantee, stretch)
 
     @property
     def region(self) -> str:

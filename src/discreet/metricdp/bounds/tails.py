@@ -33,6 +33,7 @@ from discreet.core.options import (
     relative_gap,
     whole_number,
 )
+from discreet.core.printed import at_most
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.spaces.points import PointLengths
@@ -339,7 +340,7 @@ def _finish(
     lift = least_lift(spare / 2**edges.scale_bits) if spare > 0 else 1
     if space.n * lift > _LARGEST_SUM >> 3:
         expected = "secrets that are farther apart; merge those that nearly coincide"
-        raise InvalidProblemError("space", expected, f"{shortest * 2.0**-edges.scale_bits:.3g}")
+        raise InvalidProblemError("space", expected, at_most(shortest * 2.0**-edges.scale_bits, 3))
     scale = min(_LARGEST_SUM / float(anchors.sum()), (LARGEST_ANCHOR - 1) / float(anchors.max()))
     whole = np.floor(anchors * scale).astype(np.int64)
     return AnchoredChannel(space, rate, np.arange(space.n), whole, lift=lift)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import at_least
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
@@ -71,5 +72,7 @@ class TruncatedExponential:
         nats = -0.5 * np.minimum(part.rate * part.paths[:, part.places], threshold)
         matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
         matrix /= matrix.sum(axis=1, keepdims=True)
-        note = f"The exponential mechanism, cut off beyond {threshold:.3g} nats, as a table."
+        note = (
+            f"The exponential mechanism, cut off beyond {at_least(threshold, 3)} nats, as a table."
+        )
         return Candidate("tem", matrix, None, note, {"beta": str(self.beta)})
