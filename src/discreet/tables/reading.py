@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
 from discreet.tables.parsing import read, reader_errors, scan
+from discreet.tables.refusals import refused
 from discreet.tables.sizes import (
     allowed,
     in_words,
@@ -97,12 +97,12 @@ def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.Dat
     try:
         table = read(path, mark, infer=infer)
     except pl.exceptions.NoDataError:
-        raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
+        raise refused("rows-none", argument, f"{path} without any") from None
     except reader_errors(OSError):
         # What the reader says may quote a row.
         raise why_unreadable(path, mark, argument) from None
     if not table.height:
-        raise InvalidProblemError(argument, "a table with rows", f"{path} without any")
+        raise refused("rows-none", argument, f"{path} without any")
     return table
 
 
@@ -131,6 +131,6 @@ def refuse_unreadable(path: str, mark: str, argument: str) -> None:
     try:
         scan(path, mark).select(pl.all().null_count()).collect(engine="streaming")
     except pl.exceptions.NoDataError:
-        raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
+        raise refused("rows-none", argument, f"{path} without any") from None
     except reader_errors(OSError):
         raise why_unreadable(path, mark, argument) from None
