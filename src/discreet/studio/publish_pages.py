@@ -179,7 +179,9 @@ def _load_public(
 def _read(file: Path, query: Mapping[str, str], publication: Publication) -> Upload:
     delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
     try:
-        return read_upload(file, query.get("name", ""), delimiter=delimiter, encoding=encoding)
+        return read_upload(
+            file, query.get("name", ""), delimiter=delimiter, encoding=encoding, nested=True
+        )
     except InvalidProblemError as error:
         # A table that is too large here is for another command than the page of anonymous tables names.
         expected = re.sub(r"`discreet anonymize[^`]*`", f"`{publication.command}`", error.expected)

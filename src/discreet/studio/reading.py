@@ -108,7 +108,9 @@ class ColumnSummary:
     cells: tuple[str, ...] = ()
 
 
-def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "") -> Upload:
+def read_upload(
+    path: Path, name: str, *, delimiter: str = "", encoding: str = "", nested: bool = False
+) -> Upload:
     r"""Read a CSV or Parquet file.
 
     Parameters
@@ -119,6 +121,8 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
         What it is called; ``.parquet`` at its end says what it is.
     delimiter, encoding
         Keys of :data:`DELIMITERS` and :data:`ENCODINGS`; empty to recognize them.
+    nested
+        Whether columns of lists and records are read; see :func:`~discreet.tables.reading.read_rows`.
 
     Raises
     ------
@@ -155,7 +159,13 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
                 used = copy_as_utf8(path, copy, _FILE, encoding, most=MOST_ROWS, advice=_LARGE)
         try:
             table = read_rows(
-                str(place), _FILE, mark=delimiter, unknown=True, most=MOST_MEMORY, fits=_FITS
+                str(place),
+                _FILE,
+                mark=delimiter,
+                unknown=True,
+                nested=nested,
+                most=MOST_MEMORY,
+                fits=_FITS,
             )
         except InvalidProblemError as error:
             got = str(error.got).replace(str(place), name)

@@ -32,6 +32,7 @@ def read_rows(
     *,
     mark: str = "",
     unknown: bool = False,
+    nested: bool = False,
     show_columns: bool = False,
     most: int | None = None,
     fits: str = "",
@@ -48,6 +49,8 @@ def read_rows(
         What separates the cells of a CSV file; recognized by default.
     unknown
         Whether its origin is unknown, see :func:`~discreet.tables.sizes.refuse_killers`.
+    nested
+        Whether columns of lists and records are read; those that a release needs are refused by its plan.
     show_columns
         Whether a message may name columns that nobody typed.
     most, fits
@@ -72,7 +75,8 @@ def read_rows(
     if mark and table.width > 1 and table[:, -1].has_nulls():
         # A row that is too short, or empty, reads as one with missing values.
         refuse_rows(path, mark, argument)
-    refuse_nested(table, argument, show_columns=show_columns)
+    if not nested:
+        refuse_nested(table, argument, show_columns=show_columns)
     refuse_times(table, argument)
     refuse_long_text(table, most, argument, fits)
     return table
