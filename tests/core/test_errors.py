@@ -84,3 +84,11 @@ def test_the_first_entry_that_does_not_fit_is_named_with_its_place(
 ) -> None:
     table = np.array(values)
     assert first_unfit(table, table >= 0) == said
+
+
+def test_a_renamed_refusal_keeps_what_is_not_stated_anew() -> None:
+    error = InvalidProblemError("source", "a table with rows", "none", code="rows-none")
+    same, other = error.renamed("--coverage"), error.renamed("k", expected="2 or more", got=1)
+    assert str(same) == "--coverage: expected a table with rows, got none"
+    assert str(other) == "k: expected 2 or more, got 1"
+    assert same.code == other.code == "rows-none"

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -20,14 +21,25 @@ import polars as pl
 from discreet import KAnonymity
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.kanonymity import anonymize
-from discreet.kanonymity.problem import Categorical
+from discreet.kanonymity.problem import Categorical, Taxonomy
+from discreet.tables.taxonomies import read_taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from refusals.cases import Case
 
-__all__ = ["Studio", "Verdict", "by_command", "by_frame", "by_path", "stored", "studio_process"]
+__all__ = [
+    "Fields",
+    "Studio",
+    "Verdict",
+    "by_command",
+    "by_frame",
+    "by_path",
+    "run_command",
+    "stored",
+    "studio_process",
+]
 
 Row = tuple[str, ...]
 COMMAND = [sys.executable, "-c", "from discreet.cli import main; main()"]
@@ -43,6 +55,7 @@ class Verdict:
     sentence: str
     rows: frozenset[Row] = frozenset()
     invalid: bool = True
+    code: str = ""
 
 
 NAMES = {
@@ -64,10 +77,15 @@ def neutral(field: str, sentence: str, path: str, case: Case) -> tuple[str, str]
     if named in case.quasi and case.named == "quasi":
         # The page has a field for each column.
         named = "quasi"
+    if named in case.quasi and case.named == "taxonomy":
+        named = "taxonomy"
     words = sentence.replace(path, "FILE").replace(Path(path).name, "FILE").replace("--", "")
     words = re.sub(r"\b(TABLE|The file|table|quasi_identifiers)\b", "", words)
     # What the command alone can do besides.
     words = re.sub(r" \(show-columns [^)]*\)", "", words).replace(" NAME,", ",")
+    # What a page says of a file that is sent as it is.
+    words = words.replace(", in a file of a value and what stands for it on each line", "")
+    words = re.sub(r"\S*taxonomy\.csv: ", "", words)
     return named, re.sub(r"\s+", " ", words).strip(" :.")
 
 
@@ -77,7 +95,7 @@ def refusal(error: DiscreetError, path: str, case: Case) -> Verdict:
         named, words = neutral(
             error.field, f"expected {error.expected}, got {error.got}", path, case
         )
-        return Verdict(REFUSED, named, words)
+        return Verdict(REFUSED, named, words, code=error.code)
     return Verdict(REFUSED, "k", str(error), invalid=False)
 
 
@@ -89,6 +107,13 @@ def stored(case: Case, folder: Path) -> Path:
     else:
         path = folder / "table.parquet"
         case.table.write_parquet(path)
+    return path
+
+
+def taxonomy_of(case: Case, folder: Path) -> Path:
+    """Write the taxonomy of a case as a file."""
+    path = folder / "taxonomy.csv"
+    path.write_bytes(case.taxonomy)
     return path
 
 
@@ -109,10 +134,15 @@ def by_frame(table: Any, case: Case) -> Verdict:
     """Call the library with a frame or a path."""
     path = str(table) if isinstance(table, Path) else "no file"
     try:
+        attributes: list[Any] = [Categorical(name) for name in case.categorical]
+        if case.taxonomy:
+            with TemporaryDirectory() as folder:
+                tree = read_taxonomy(taxonomy_of(case, Path(folder)))
+            attributes.append(Taxonomy(case.quasi[0], tree))
         made = anonymize(
             table,
             KAnonymity(2, case.quasi),
-            attributes=[Categorical(name) for name in case.categorical],
+            attributes=attributes,
             sensitive=case.sensitive,
             drop=case.drop,
         )
@@ -136,33 +166,40 @@ def arguments(path: Path, output: Path, case: Case) -> list[str]:
         ("--categorical", case.categorical),
     ):
         line += [part for name in names for part in (option, name)]
+    if case.taxonomy:
+        line += ["--taxonomy", f"{case.quasi[0]}={taxonomy_of(case, output.parent)}"]
     return line
 
 
-def by_command(path: Path, output: Path, case: Case, capsys: Any) -> Verdict:
-    """Run the command, in this process, or as one of its own where nothing captures its output."""
+def run_command(line: list[str], capsys: Any) -> tuple[int, str, str]:
+    """Run a command, in this process, or as one of its own where nothing captures its output; return all it says."""
     from discreet.cli.app import run
 
-    line = arguments(path, output, case)
     if capsys is None:
         command = [*COMMAND, *line]
         made = subprocess.run(
             command, capture_output=True, check=False, text=True, encoding="utf-8"
         )
-        status, err = made.returncode, made.stderr
-    else:
-        capsys.readouterr()
-        status = run(line)
-        err = capsys.readouterr().err
+        return made.returncode, made.stdout, made.stderr
+    capsys.readouterr()
+    status = run(line)
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def by_command(path: Path, output: Path, case: Case, capsys: Any) -> Verdict:
+    """Run the command, in this process, or as one of its own where nothing captures its output."""
+    status, _, err = run_command([*arguments(path, output, case), "--json"], capsys)
     if status == 0:
         return Verdict(PUBLISHED, "", "", rows_of(output.read_text(encoding="utf-8")))
     assert not output.exists()
-    told = err.strip().splitlines()[-1].removeprefix("discreet: ")
+    told = json.loads(err.strip().splitlines()[-1])["error"]
     if status == 3:
-        return Verdict(REFUSED, "k", told, invalid=False)
-    field, _, sentence = told.partition(": ")
-    named, words = neutral(field, sentence, str(path), case)
-    return Verdict(REFUSED, named, words, invalid=status == 2)
+        return Verdict(REFUSED, "k", told["message"], invalid=False)
+    assert (status, told["kind"]) == (2, "InvalidProblemError"), told
+    sentence = f"expected {told['expected']}, got {told['got']}"
+    named, words = neutral(told["argument"], sentence, str(path), case)
+    return Verdict(REFUSED, named, words, code=told.get("code", ""))
 
 
 class Fields(HTMLParser):
@@ -187,6 +224,16 @@ class Fields(HTMLParser):
             self.values[given["name"]] = given.get("value", "")
 
 
+def page_refusal(told: dict[str, Any], path: Path, case: Case) -> Verdict:
+    """Read a refusal of the studio: the body of HTTP 400, or the last event of a job."""
+    if not told.get("field"):
+        words = str(told["message"]).strip(".")
+        return Verdict(REFUSED, "k", f"{words[:1].lower()}{words[1:]}", invalid=False)
+    words = str(told["message"]).partition(": ")[2]
+    named, words = neutral(told["field"], words, str(path), case)
+    return Verdict(REFUSED, named, words, code=told["code"])
+
+
 @dataclass(frozen=True)
 class Studio:
     """A studio of a process of its own, asked as its page does."""
@@ -204,7 +251,7 @@ class Studio:
             self.client.post(f"{at}leave")
 
     def _published(self, at: str, path: Path, case: Case) -> Verdict:
-        name = {"name": path.name}
+        name = {"name": path.name, "encoding": case.encoding}
         loaded = self.client.post(f"{at}table", params=name, content=path.read_bytes())
         if loaded.status_code != 200:
             return self._refused(loaded, path, case)
@@ -214,10 +261,14 @@ class Studio:
         for number, column in enumerate(columns):
             given = [role for role, names in roles.items() if column in names]
             form[f"role-{number}"] = given[0] if given else form[f"role-{number}"]
-            if column in case.categorical:
+            drawn = case.taxonomy and column == case.quasi[0]
+            if drawn or column in case.categorical:
                 form[f"kind-{number}"] = "taxonomy"
-                listed = {"column": str(number), "how": "values"}
-                form[f"outline-{number}"] = self._post(f"{at}outline", listed).text
+                listed = {"column": str(number), "how": "file" if drawn else "values"}
+                outline = self._post(f"{at}outline", listed | {"text": case.taxonomy.decode()})
+                if outline.status_code != 200:
+                    return self._refused(outline, path, case)
+                form[f"outline-{number}"] = outline.text
         form |= {"k": "2", "seconds": "20"}
         for step in ("risk", "run"):
             told = self._post(f"{at}{step}", form)
@@ -226,9 +277,7 @@ class Studio:
         lines = self.client.get(f"{at}events").text.splitlines()
         events = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
         if failed := next((event for event in events if event["type"] == "failed"), None):
-            field, _, words = str(failed["message"]).partition(": ")
-            named, words = neutral(field, words, str(path), case)
-            return Verdict(REFUSED, named, words)
+            return page_refusal(failed, path, case)
         page_of_result = self.client.get(f"{at}result").text
         link = re.search(r'href="(download/table)"', page_of_result)
         assert link, events
@@ -239,9 +288,7 @@ class Studio:
 
     def _refused(self, told: httpx.Response, path: Path, case: Case) -> Verdict:
         assert told.status_code == 400, told.text
-        field, _, words = told.text.partition(": ")
-        named, words = neutral(field, words, str(path), case)
-        return Verdict(REFUSED, named, words)
+        return page_refusal(told.json(), path, case)
 
 
 @contextmanager
@@ -255,7 +302,11 @@ def studio_process() -> Iterator[Studio]:
         "--port",
         "0",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        TemporaryDirectory() as folder,
+        # Releases are kept in the folder where a studio was started.
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process,
+    ):
         try:
             assert process.stdout
             text = ""

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from refusals.cases import CASES, Case
+from refusals.cases import CASES as OWN
+from refusals.cases import Case
 from refusals.entrances import by_command, by_frame, by_path, stored, studio_process
+from refusals.releases import RELEASES
+from refusals.sourced import SOURCED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +23,12 @@ if TYPE_CHECKING:
     from refusals.entrances import Studio, Verdict
 
 
-def third_of(cases: list[Case]) -> list[Any]:
-    """Parametrize with each third case in every run, and with the others in slow runs."""
-    marks = [() if at % 3 == 0 else pytest.mark.slow for at in range(len(cases))]
+CASES = [*OWN, *SOURCED]
+
+
+def some(cases: list[Case], each: int) -> list[Any]:
+    """Parametrize with one of several cases in every run, and with the others in slow runs."""
+    marks = [() if at % each == 0 else pytest.mark.slow for at in range(len(cases))]
     return [
         pytest.param(case, id=case.id, marks=mark) for case, mark in zip(cases, marks, strict=True)
     ]
@@ -29,22 +37,22 @@ def third_of(cases: list[Case]) -> list[Any]:
 PROCESSES = CASES[::13]
 """Cases that run as processes, too; the others run in this one."""
 
-PAGES = [
-    case for case in CASES if case.studio and (case.verdict == "refused" or case in CASES[::6])
-]
-"""Cases for the studio: all refusals, and of the published ones a sixth, since each runs a search in a process."""
-
-every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+PAGES = [case for case in CASES if case.studio]
 
 
 def test_the_catalogue_has_the_kinds_that_it_states() -> None:
-    kinds = Counter(case.kind for case in CASES)
-    assert len(CASES) >= 90
+    cases = [*CASES, *RELEASES]
+    kinds = Counter(case.kind for case in cases)
+    assert len(cases) >= 90
     assert len(kinds) >= 20
-    assert max(kinds.values()) <= 6
-    assert len({case.id for case in CASES}) == len(CASES)
-    assert sum(case.verdict == "published" for case in CASES) >= 25
-    assert sum(not case.studio for case in CASES) <= 12
+    assert max(kinds.values()) <= 6, kinds.most_common(3)
+    assert len({case.id for case in cases}) == len(cases)
+    assert sum(case.verdict == "published" for case in cases) >= 25
+    assert sum(not case.studio for case in CASES) + sum(bool(case.skip) for case in RELEASES) <= 12
+    sources = [case.source for case in cases if case.source]
+    assert len(set(sources)) >= 40
+    assert all(source.startswith("https://github.com/") for source in sources)
+    assert {case.verb for case in RELEASES} == {"sizes", "categories", "select", "risk"}
 
 
 def judge(case: Case, found: Verdict) -> None:
@@ -57,7 +65,7 @@ def judge(case: Case, found: Verdict) -> None:
     assert case.holds is None or case.holds(set(found.rows)), found
 
 
-@every_case
+@pytest.mark.parametrize("case", some(CASES, 2))
 def test_the_library_and_the_command_agree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], case: Case
 ) -> None:
@@ -67,7 +75,7 @@ def test_the_library_and_the_command_agree(
     assert by_command(path, tmp_path / "out.csv", case, capsys) == python
 
 
-@pytest.mark.parametrize("case", third_of(PROCESSES))
+@pytest.mark.parametrize("case", some(PROCESSES, 4))
 def test_the_command_as_a_process_agrees(tmp_path: Path, case: Case) -> None:
     path = stored(case, tmp_path)
     assert by_command(path, tmp_path / "out.csv", case, None) == by_path(path, case)
@@ -85,7 +93,7 @@ FRAMES = [
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
-@pytest.mark.parametrize("case", FRAMES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", some(FRAMES, 3))
 def test_frames_agree_with_the_file_of_the_same_table(
     tmp_path: Path, case: Case, library: str
 ) -> None:
@@ -100,7 +108,11 @@ def test_frames_agree_with_the_file_of_the_same_table(
     found = by_frame(table, case)
     judge(case, found)
     expected = by_path(path, case)
-    assert (found.refused, found.named) == (expected.refused, expected.named)
+    assert (found.refused, found.named, found.code) == (
+        expected.refused,
+        expected.named,
+        expected.code,
+    )
     if found.refused:
         assert found.sentence.partition(", got")[0] == expected.sentence.partition(", got")[0]
 
@@ -111,7 +123,75 @@ def studio() -> Iterator[Studio]:
         yield started
 
 
-@pytest.mark.parametrize("case", third_of(PAGES))
+@pytest.mark.parametrize("case", some(PAGES, 8))
 def test_the_studio_agrees(tmp_path: Path, studio: Studio, case: Case) -> None:
     path = stored(case, tmp_path)
     assert studio(path, case) == by_path(path, case)
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> Case:
+    """Draw a column of a few kinds of cells, of which any may be odd."""
+    usual = draw(st.sampled_from(["30", "1.5", "2020-05-01", "02139", "blue", "true"]))
+    odd = st.sampled_from(
+        [
+            "",
+            " ",
+            "NaN",
+            "inf",
+            "-0",
+            "1e3",
+            "1,5",
+            "1.000,5",
+            "*",
+            "30 ",
+            "a|b",
+            "x\\y",
+            "0x1F",
+            "٣",
+        ]
+    )
+    cells = draw(st.lists(st.one_of(st.just(usual), odd), min_size=4, max_size=7))
+    rows = "".join(f'"{cell}",flu\n' for cell in cells for _ in range(2))
+    return Case("drawn", "drawn", f"age,ill\n{rows}".encode(), "drawn")
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(case=drawn())
+def test_drawn_tables_have_one_verdict(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], case: Case
+) -> None:
+    folder = tmp_path_factory.mktemp("drawn")
+    path = stored(case, folder)
+    python = by_path(path, case)
+    assert by_command(path, folder / "out.csv", case, capsys) == python
+    frame = pl.read_csv(path, infer_schema=False)
+    assert by_frame(frame, case).refused == python.refused
+    columns = [case.quasi[0], *case.sensitive]
+    assert python.refused or _covers(frame.select(columns).rows(), python.rows)
+
+
+def _covers(rows: list[tuple[Any, ...]], published: frozenset[tuple[str, ...]]) -> bool:
+    """Whether each illness of the original is published, and no other."""
+    return {row[1] for row in rows} == {row[1] for row in published}
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(case=drawn())
+def test_drawn_tables_have_one_verdict_in_the_studio(
+    tmp_path_factory: pytest.TempPathFactory, studio: Studio, case: Case
+) -> None:
+    path = stored(case, tmp_path_factory.mktemp("drawn"))
+    python, page = by_path(path, case), studio(path, case)
+    assert (page.refused, page.named, page.code) == (python.refused, python.named, python.code)

@@ -84,8 +84,8 @@ def test_a_bad_file_is_one_sentence(browser: Browser, name: str) -> None:
     said = browser.at(f"table?name={name}", data)
     assert said.status_code == 400
     assert words in said.text
-    assert said.text.startswith("The file: expected ")
-    assert said.text.count("\n") == 0
+    assert said.json()["message"].startswith("The file: expected ")
+    assert said.json()["message"].count("\n") == 0
     assert not any(secret in said.text for secret in (NAME, "Traceback", "arriving", "\0"))
     assert not list(browser.workspaces.get(browser.workspace).folder.iterdir())
 

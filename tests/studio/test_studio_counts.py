@@ -143,7 +143,7 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     assert browser.at("counts/run", form).status_code == 202
     assert browser.at("counts/result").text == shown
     beyond = browser.at("counts/run", {**form, "form": "another"})
-    assert (beyond.status_code, beyond.text) == (400, "Epsilon: 1 asked, 0.5 left.")
+    assert (beyond.status_code, beyond.json()["message"]) == (400, "Epsilon: 1 asked, 0.5 left.")
     book = browser.at("counts/budget", form).text
     assert "1 release charged" in book
     assert left(ledger) == ["1/2"]

@@ -108,7 +108,7 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     assert measured.frame == kept.result.frame
     assert "Tables by region" in (out / "tables.html").read_text(encoding="utf-8")
     beyond = browser.at("tables/run", {**form, "form": "another"})
-    assert (beyond.status_code, beyond.text) == (400, "Rho: 0.5 asked, 0.25 left.")
+    assert (beyond.status_code, beyond.json()["message"]) == (400, "Rho: 0.5 asked, 0.25 left.")
     assert left(ledger) == ["1/4"]
     fetched_again(browser, ledger, out, DOWNLOADS, "Tables, ")
     assert left(ledger) == ["1/4"]

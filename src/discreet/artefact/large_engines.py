@@ -236,9 +236,9 @@ def _raise(space: Workspace) -> None:
     if not space.has("trouble"):
         expected = "a folder that can be written, with room for all rows on their way"
         raise InvalidProblemError("target", expected, "one that is full or gone")
-    kind, what, field, expected, got = space.get("trouble")
+    kind, what, got = space.get("trouble")
     if what == "invalid":
-        raise InvalidProblemError(field, expected, got)
+        raise got
     if what == "memory":
         raise MemoryError
     if what == "reader":

@@ -303,7 +303,7 @@ def _columns(
             column, codes = code_column(stated[name], plain, loss)
         except InvalidProblemError as error:
             # These are the different values, so that a position among them is none of the table.
-            raise InvalidProblemError(error.field, error.expected, "others") from None
+            raise error.renamed(error.field, got="others") from None
         columns.append(column)
         number[name] = (values, pl.Series(codes, dtype=pl.Int32))
     return tuple(columns), number

@@ -83,15 +83,15 @@ def perform(folder: str, kind: str, number: int) -> bool:
         if not space.has(name):
             STEPS[kind](space, number)
     except InvalidProblemError as error:
-        trouble = ("invalid", error.field, error.expected, str(error.got))
+        trouble = ("invalid", error.renamed(error.field, got=str(error.got)))
     except MemoryError:
-        trouble = ("memory", "", "", "")
+        trouble = ("memory", "")
     except OSError as error:
-        trouble = ("system", "", "", os.strerror(error.errno) if error.errno else "an error")
+        trouble = ("system", os.strerror(error.errno) if error.errno else "an error")
     except reader_errors():
-        trouble = ("reader", "", "", "")
+        trouble = ("reader", "")
     except Exception as error:  # noqa: BLE001 - its words may quote a row, and would be logged
-        trouble = ("broken", "", "", type(error).__name__)
+        trouble = ("broken", type(error).__name__)
     else:
         return True
     finally:

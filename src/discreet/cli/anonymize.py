@@ -50,6 +50,7 @@ from discreet.tables.columns import no_column, refuse_unclear
 from discreet.tables.dialect import look
 from discreet.tables.reading import read_rows
 from discreet.tables.roles import assign_roles, look_of
+from discreet.tables.sizes import refuse_many
 from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -405,12 +406,12 @@ def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
 
 
 def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
-    if table.height > MOST_ROWS and options.time_limit is None:
+    if options.time_limit is None:
         expected = (
             f"{printed.count(MOST_ROWS)} rows or fewer at once; a larger table goes with --memory 4GB, or as far as it "
             "comes with --time-limit"
         )
-        raise InvalidProblemError("TABLE", expected, printed.count(table.height))
+        refuse_many(table.height, MOST_ROWS, "TABLE", expected)
 
 
 def _sensitive(table: pl.DataFrame, options: AnonymizeOptions, guarantee: KAnonymity) -> list[str]:

@@ -10,6 +10,7 @@ from discreet.cli.options import PROMISED
 from discreet.cli.output import warn
 from discreet.core import printed
 from discreet.tables.columns import columns_at
+from discreet.tables.refusals import warning
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -157,6 +158,4 @@ def warn_of_kept(
             told = columns_at([name], table.columns, show=show or name in typed)
             of, has = printed.count(table.height), "has" if alone == 1 else "have"
             rows = f"{printed.count(alone)} of {of} rows {has} a value there that no other row has"
-            warn(
-                f"{told} is published as it is, and {rows}: who knows it knows the row", quiet=quiet
-            )
+            warn(warning("singled-out", column=told, rows=rows), quiet=quiet)

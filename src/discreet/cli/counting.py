@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
-    from discreet.hierarchy import RegionCounts
+    from discreet.hierarchy import Plan, RegionCounts
     from discreet.hierarchy.methods import Method
 
     Outcome = Release[RegionCounts] | Unproven[RegionCounts]
@@ -178,6 +178,7 @@ def publish_counts(
     leaves_inherit: bool,
 ) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
+    import discreet
     from discreet import hierarchy
     from discreet.artefact.counts import counts_content, measurements_content
 
@@ -210,33 +211,38 @@ def publish_counts(
             diagnosed = hierarchy.diagnose(counted, outcome) if wanted.diagnostics else None
             _put_unproven(outcome, wanted)
         else:
-            planned = hierarchy.plan(
-                public.region_list,
-                guarantee,
-                method=method,
-                **parts,
-                **given,
-                refuse_rows=rows.refuse_rows,
-            )
-            if planned.method.kind == "sorted" and wanted.measurements is not None:
-                named = METHODS.name_of(planned.method)
-                raise InvalidProblemError("--measurements", "a method that measures counts", named)
-            made = planned.release(
-                source,
-                budget=ledger,
-                dataset=claim.dataset,
-                budget_delta=claim.delta,
-                keep_measurements=wanted.measurements is not None,
-                outputs=release_outputs(
+            plans: list[Plan] = []
+
+            def outputs(planned: Plan) -> ReleaseFiles:
+                plans.append(planned)
+                if planned.method.kind == "sorted" and wanted.measurements is not None:
+                    named = METHODS.name_of(planned.method)
+                    expected = "a method that measures counts"
+                    raise InvalidProblemError("--measurements", expected, named)
+                return release_outputs(
                     wanted,
                     "hierarchy",
                     counts_content,
                     measurements_content,
                     planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES,
                     lambda made, left: _rendered(made, wanted, left),
-                ),
+                )
+
+            made: Release[Any] = discreet.counts(
+                source,
+                guarantee,
+                regions=public.region_list,
+                method=method,
+                refuse_rows=rows.refuse_rows,
+                budget=ledger,
+                dataset=claim.dataset,
+                budget_delta=claim.delta,
+                keep_measurements=wanted.measurements is not None,
+                outputs=outputs,
+                **parts,
+                **given,
             )
-            diagnosed = planned.diagnose(source, made) if wanted.diagnostics else None
+            diagnosed = plans[0].diagnose(source, made) if wanted.diagnostics else None
     if diagnosed is not None:
         told = ", ".join(f"{name} {value}" for name, value in diagnosed.to_dict().items())
         warn(f"PRIVATE, for the curator only: {told}")

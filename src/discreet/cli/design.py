@@ -328,7 +328,7 @@ def _method(search: SearchOptions) -> Method:
     try:
         method: Method = METHODS[search.method].make(**options)
     except InvalidProblemError as error:
-        raise InvalidProblemError(f"--{error.field}", error.expected, error.got) from None
+        raise error.renamed(f"--{error.field}") from None
     return method
 
 

@@ -47,7 +47,7 @@ def open_file(load: Callable[[str], T], path: str) -> T:
     try:
         return load(path)
     except InvalidProblemError as error:
-        raise InvalidProblemError("CHANNEL", error.expected, error.got) from None
+        raise error.renamed("CHANNEL") from None
 
 
 def channel_kind(path: str) -> str:

@@ -9,9 +9,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.arrays import open_array
 from discreet.tables.columns import labels_of, refuse_unnamed
-from discreet.tables.dialect import look
-from discreet.tables.parsing import scan
-from discreet.tables.reading import PUBLIC_SUFFIXES, read_table, refuse_unreadable
+from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +18,8 @@ if TYPE_CHECKING:
 
     from discreet.submodular import Matroid
 
-__all__ = ["EDGES", "ground_set", "read_matroid", "records"]
+__all__ = ["EDGES", "ground_set", "read_matroid"]
 
-_COVERAGE = "--coverage"
 EDGES = ("client", "candidate")
 """Columns of a file of edges."""
 
@@ -133,7 +130,7 @@ def read_matroid(text: str, names: Sequence[str]) -> Matroid:
     except InvalidProblemError as error:
         if error.field.startswith("--"):
             raise
-        raise InvalidProblemError("--matroid", error.expected, error.got) from None
+        raise error.renamed("--matroid") from None
 
 
 def _column(table: pl.DataFrame, name: str) -> list[Any]:
@@ -211,21 +208,3 @@ def _transversal(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
     suits = np.zeros((n, len(numbers)), dtype=np.bool_)
     suits[list(places), [numbers[slot] for slot in slots]] = True
     return TransversalMatroid(suits)
-
-
-def records(similarity: str | None, coverage: str | None) -> tuple[str | pl.LazyFrame, str]:
-    """Say where the records are, for a plan: a file that can be read to its end, of which nothing is kept.
-
-    Returns
-    -------
-    source : str or LazyFrame
-        The path of a similarity matrix, or edges that are read on demand, with all cells as text.
-    mark : str
-        What separates the cells of a CSV file; empty for other files.
-    """
-    if similarity is not None:
-        return similarity, ""
-    path = str(coverage)
-    mark = look(path, _COVERAGE, PUBLIC_SUFFIXES, whole=False)
-    refuse_unreadable(path, mark, _COVERAGE, row_by_row=True)
-    return scan(path, mark, row_by_row=True), mark

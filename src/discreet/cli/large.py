@@ -140,10 +140,10 @@ def _named(path: str) -> Iterator[None]:
         field = _FIELDS.get(error.field)
         if field is None:
             raise
-        unread = error.field == "source" and error.expected != "a table with rows"
+        unread = error.field == "source" and error.code != "rows-none"
         if unread and Path(path).is_file():
             raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None
-        raise InvalidProblemError(field, error.expected, error.got) from None
+        raise error.renamed(field) from None
     except reader_errors():
         if Path(path).is_file():
             raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None

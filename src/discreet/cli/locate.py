@@ -239,7 +239,7 @@ def _accepted(text: str | None) -> MetricDP | None:
     try:
         epsilon, unit = parse_budget(text)
     except InvalidProblemError as error:
-        raise InvalidProblemError("--max-epsilon", error.expected, error.got) from None
+        raise error.renamed("--max-epsilon") from None
     if unit not in ("km", "m"):
         raise InvalidProblemError("--max-epsilon", "a number per km or m, such as 2/km", repr(text))
     return MetricDP(epsilon, unit)

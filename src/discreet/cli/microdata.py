@@ -18,7 +18,7 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.tables.columns import holds_numbers, no_column
+from discreet.tables.columns import holds_numbers, no_column, present_in
 from discreet.tables.looks import look_at
 
 if TYPE_CHECKING:
@@ -240,15 +240,10 @@ def _looks_like_dates(table: Columns, name: str) -> bool:
     column = table[name]
     if column.dtype.is_temporal():
         return str(column.dtype).startswith("Date")
-    present = _present(column)
+    present = present_in(column)
     return (
         bool(present) and look_at(name, present, rows=len(present) + 1, different=1).kind == "dates"
     )
-
-
-def _present(column: pl.Series) -> list[object]:
-    unique = column.drop_nulls().unique(maintain_order=True)
-    return [value for value in unique.to_list() if not isinstance(value, str) or value.strip()]
 
 
 def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
@@ -256,7 +251,7 @@ def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
     column = table[name]
     if column.dtype.is_temporal():
         return dates
-    return replace(dates, format=resolved_format(name, _present(column), dates.format))
+    return replace(dates, format=resolved_format(name, present_in(column), dates.format))
 
 
 def _taxonomy(path: str) -> Tree:
@@ -265,7 +260,7 @@ def _taxonomy(path: str) -> Tree:
     try:
         return read_taxonomy(path)
     except InvalidProblemError as error:
-        raise InvalidProblemError("--taxonomy", error.expected, error.got) from None
+        raise error.renamed("--taxonomy") from None
 
 
 def _check_known(option: str, given: Iterable[str], known: Sequence[str]) -> None:

@@ -273,7 +273,7 @@ def renamed_arguments(options: Mapping[str, str]) -> Iterator[None]:
         yield
     except InvalidProblemError as error:
         field = options.get(error.field, error.field)
-        raise InvalidProblemError(field, error.expected, error.got) from None
+        raise error.renamed(field) from None
 
 
 def warn(message: str, *, quiet: bool = False) -> None:
@@ -303,6 +303,7 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
         argument = names.get(error.field, error.field)
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
+        parts |= {"code": error.code} if error.code else {}
     elif status is Status.INTERNAL and not isinstance(error, SolverError | ChargedError):
         # A report of it needs to say where it happened.
         parts["where"] = place_of(error)

@@ -126,7 +126,7 @@ def _stored(path: str, options: RegionOptions) -> Published:
             return for_points
         found = load_mechanism(path) if kind == MECHANISM else None
     except InvalidProblemError as error:
-        raise InvalidProblemError("--mechanism", error.expected, error.got) from None
+        raise error.renamed("--mechanism") from None
     if found is None:
         expected = "a mechanism for places, or for every point of a region"
         raise InvalidProblemError("--mechanism", expected, told(kind, path))

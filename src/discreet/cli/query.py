@@ -154,7 +154,7 @@ def _query_tables(  # noqa: PLR0917 - the options, one by one
     try:
         kept = load_table_measurements(path)
     except InvalidProblemError as error:
-        raise InvalidProblemError("MEASUREMENTS", error.expected, error.got) from None
+        raise error.renamed("MEASUREMENTS") from None
     paths = [_path_in(kept.frame.tree, one) for one in regions] or None
     names = [] if by is None else [name.strip() for name in by.split(",")]
     if zeros not in {"held", "free"}:
@@ -297,7 +297,7 @@ def _open(path: str) -> Measured:
     try:
         return load_measurements(path)
     except InvalidProblemError as error:
-        raise InvalidProblemError("MEASUREMENTS", error.expected, error.got) from None
+        raise error.renamed("MEASUREMENTS") from None
 
 
 def register(app: typer.Typer) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
-from discreet.cli.ground import EDGES, ground_set, read_matroid, records
+from discreet.cli.ground import EDGES, ground_set, read_matroid
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -32,7 +32,6 @@ from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
-from discreet.tables.dialect import why_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,7 +185,7 @@ def select(
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
     guarantee, spec = _guarantee(budget), _spec(similarity, scale)
     warn_of_weakness(guarantee, quiet=quiet)
-    source, mark = records(similarity, coverage)
+    source = similarity or coverage
     watched: list[CountedObjective] = []
 
     def watch(objective: Objective) -> Objective:
@@ -212,7 +211,7 @@ def select(
                 outputs=_outputs(allowed, numbered, named, output, report, as_json=as_json),
             )
     except InvalidProblemError as error:
-        stated = _of_the_command(error, similarity, coverage, mark)
+        stated = _of_the_command(error, "--coverage" if similarity is None else "--similarity")
         stated.add_note(charge_note(error))
         raise stated from None
     if diagnostics:
@@ -274,28 +273,11 @@ def _without_guarantee(  # noqa: PLR0917 - all that a run takes
     return reproduce(watch(objective), matroid, method)
 
 
-def _of_the_command(
-    error: InvalidProblemError, similarity: str | None, coverage: str | None, mark: str
-) -> InvalidProblemError:
-    """Say an error in the words of the command: which option named the records, and what is wrong with their file."""
-    if error.field == "method":
-        return InvalidProblemError("--method", error.expected, error.got)
-    if error.field == "candidates":
-        return InvalidProblemError("--candidates", error.expected, error.got)
-    if similarity is not None and error.field in {"similarity", "source"}:
-        return InvalidProblemError("--similarity", error.expected, error.got)
-    if coverage is None or error.field != "source":
-        return error
-    if error.expected.startswith("the columns "):
-        expected = f"{error.expected} in its first line"
-        got = (
-            str(error.got).replace(" columns,", " names there,").replace(" column,", " name there,")
-        )
-        return InvalidProblemError("--coverage", expected, f"{coverage} with {got}")
-    if error.expected.startswith("text or numbers"):
-        return InvalidProblemError("--coverage", error.expected, error.got)
-    # What a reader says of a row that it can't read would show that row.
-    return why_unreadable(coverage, mark, "--coverage", row_by_row=True)
+def _of_the_command(error: InvalidProblemError, records: str) -> InvalidProblemError:
+    """Say an error in the words of the command: which option named the records."""
+    options = {"method": "--method", "candidates": "--candidates"}
+    options |= dict.fromkeys(("similarity", "source"), records)
+    return error.renamed(options.get(error.field, error.field))
 
 
 def _outputs(

@@ -314,7 +314,7 @@ def _limits(rate: float) -> Limits:
         # Before the burst is made of it: what is not finite has no whole number.
         Limits(rate=rate)
     except InvalidProblemError as error:
-        raise InvalidProblemError("--rate", error.expected, error.got) from None
+        raise error.renamed("--rate") from None
     return Limits(rate=rate, burst=math.ceil(4 * min(rate, _MAX_RATE)))
 
 
@@ -334,7 +334,7 @@ def _proxies(text: str | None) -> tuple[str, ...]:
     try:
         networks(proxies)
     except InvalidProblemError as error:
-        raise InvalidProblemError("--trusted-proxy", error.expected, error.got) from None
+        raise error.renamed("--trusted-proxy") from None
     return proxies
 
 

@@ -253,7 +253,7 @@ def _read_priors(
         try:
             prior, _ = read_prior(name, table, names)
         except InvalidProblemError as error:
-            raise InvalidProblemError("--priors", error.expected, error.got) from None
+            raise error.renamed("--priors") from None
         found.append((name, np.full(n, 1 / n) if prior is None else prior))
     return tuple(found)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet import ledger as ledgers
+    from discreet.artefact import ReleaseFiles
     from discreet.artefact.row_engine import RowEngine
     from discreet.cli.counting import CountsFiles
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
@@ -143,6 +144,7 @@ def publish_tables(
     dataset: str | None,
 ) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
+    import discreet
     from discreet.artefact.tables import table_measurements_content, tables_content
     from discreet.hierarchy.contingency.estimates import check_room
 
@@ -153,53 +155,56 @@ def publish_tables(
     check_outputs({**tables, "--report": written.report}, file, *read)
     check_table_names(tables)
     refuse_inside(people, tables)
-    planned = plan_tables(request, guarantee)
+    arguments = arguments_of(request)
     warn_of_weakness(guarantee, quiet=written.quiet)
-    frame = planned.frame
-    check_room(frame, free_memory())
-    entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
+
+    def outputs(planned: TablesPlan) -> ReleaseFiles:
+        frame = planned.frame
+        check_room(frame, free_memory())
+        entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
+        return release_outputs(
+            written,
+            "tables",
+            tables_content,
+            table_measurements_content,
+            entries * (ROW_BYTES + 8 * len(frame.domain.attributes)),
+            lambda made, left: _rendered(made, written, left),
+        )
+
     with request.engine.source(people, folder_of(written.output)) as source:
-        planned.release(
+        discreet.counts(
             source,
+            guarantee,
             budget=ledger,
             dataset=dataset,
             budget_delta=request.budget_delta,
             keep_measurements=written.measurements is not None,
-            outputs=release_outputs(
-                written,
-                "tables",
-                tables_content,
-                table_measurements_content,
-                entries * (ROW_BYTES + 8 * len(frame.domain.attributes)),
-                lambda made, left: _rendered(made, written, left),
-            ),
+            outputs=outputs,
+            **arguments,
         )
     return Status.DONE
 
 
-def plan_tables(request: TablesRequest, guarantee: PureDP | ZeroConcentratedDP) -> TablesPlan:
-    """Read the public files and plan."""
-    from discreet.hierarchy import contingency
-
+def arguments_of(request: TablesRequest) -> dict[str, Any]:
+    """Read the public files, and give arguments of ``discreet.counts``."""
     if request.domain is None:
         raise InvalidProblemError("--domain", "the file of all categories", "none")
     if request.region_list is None and request.regions is not None:
         raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
-    return contingency.plan(
-        request.region_list,
-        guarantee,
-        columns=None if request.regions is None else request.regions.split(","),
-        domain=_read_json(request.domain),
-        by=request.by.split(","),
-        marginals=_lists(request.marginals),
-        shares=_lists(request.shares),
-        levels=None if request.levels is None else request.levels.split(","),
-        person=request.person,
-        max_rows=request.max_rows,
-        total=request.total,
-        root=request.root,
-        refuse_rows=request.refuse_rows,
-    )
+    return {
+        "regions": request.region_list,
+        "columns": None if request.regions is None else request.regions.split(","),
+        "domain": _read_json(request.domain),
+        "by": request.by.split(","),
+        "marginals": _lists(request.marginals),
+        "shares": _lists(request.shares),
+        "levels": None if request.levels is None else request.levels.split(","),
+        "person": request.person,
+        "max_rows": request.max_rows,
+        "exact_total": request.total,
+        "root": request.root,
+        "refuse_rows": request.refuse_rows,
+    }
 
 
 def _lists(text: str | None) -> Any:  # noqa: ANN401 - a list, or a list of lists

@@ -306,7 +306,7 @@ def _named(path: str) -> Iterator[None]:
         field = "FILE" if table or is_table(path) else "CHANNEL"
         bare = table and not is_table(path)
         hint = "; -k and --quasi check a table without one" if bare else ""
-        raise InvalidProblemError(field, f"{error.expected}{hint}", error.got) from None
+        raise error.renamed(field, expected=f"{error.expected}{hint}") from None
 
 
 def register(app: typer.Typer) -> None:

@@ -245,7 +245,7 @@ def charge_of(
     try:
         exact = to_approx_dp(guarantee, delta=budget_delta)
     except InvalidProblemError as error:
-        raise InvalidProblemError("budget_delta", error.expected, error.got) from None
+        raise error.renamed("budget_delta") from None
     # As it is printed: a ledger adds up what its reader can add up.
     return ApproxDP(decimal_up(exact.epsilon), exact.delta, exact.neighbors)
 

@@ -143,9 +143,13 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
     """
     if form:
         if form not in FORMATS:
-            raise InvalidProblemError("--date", f"one of {', '.join(FORMATS)}", repr(form))
+            raise InvalidProblemError(
+                "--date", f"one of {', '.join(FORMATS)}", repr(form), code="date-word"
+            )
         if any(day_of(value, form) is None for value in values):
-            raise InvalidProblemError(name, f"dates as {form} in each cell", "another cell")
+            raise InvalidProblemError(
+                name, f"dates as {form} in each cell", "another cell", code="dates-other"
+            )
         return form
     found = formats_of(values)
     if len(found) == 1:
@@ -157,14 +161,14 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
             "one format of dates; write all cells as one, such as YYYY-MM-DD, or publish values with "
             f"--categorical {name}"
         )
-        raise InvalidProblemError(name, expected, got)
+        raise InvalidProblemError(name, expected, got, code="dates-mixed")
     if all(isinstance(value, datetime | date) for value in values):
         return "YYYY-MM-DD"
     expected = (
         f"dates whose day and month can be told apart; say which with --date {name}={found[0]} or "
         f"--date {name}={found[1]}"
     )
-    raise InvalidProblemError(name, expected, "days of 12 or less alone")
+    raise InvalidProblemError(name, expected, "days of 12 or less alone", code="dates-unclear")
 
 
 _SPANS = (

@@ -75,17 +75,32 @@ class InvalidProblemError(DiscreetError, ValueError):
         What would have been right.
     got
         What came: a type, a shape, or a public value. Never a private one.
+    code
+        Public name of the refusal, which stays when sentences change; empty for an argument that has none. All codes of
+        tables are the keys of ``discreet.tables.refusals.EXPECTED``.
     """
 
-    def __init__(self, field: str, expected: str, got: object) -> None:
+    def __init__(self, field: str, expected: str, got: object, *, code: str = "") -> None:
         super().__init__(f"{field}: expected {expected}, got {got}")
         self.field = field
         self.expected = expected
         self.got = got
+        self.code = code
 
-    def __reduce__(self) -> tuple[type[InvalidProblemError], tuple[str, str, object]]:
-        """Pickle by the three parts, since workers raise this across processes."""
-        return type(self), (self.field, self.expected, self.got)
+    def renamed(
+        self, field: str, *, expected: str | None = None, got: object = None
+    ) -> InvalidProblemError:
+        """Return the same refusal of an argument of another name, with what else differs at an entrance."""
+        expected = self.expected if expected is None else expected
+        return InvalidProblemError(
+            field, expected, self.got if got is None else got, code=self.code
+        )
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[InvalidProblemError], tuple[str, str, object], dict[str, Any]]:
+        """Pickle by its parts, since workers raise this across processes."""
+        return type(self), (self.field, self.expected, self.got), vars(self)
 
 
 class InfeasibleError(DiscreetError):

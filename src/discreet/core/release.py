@@ -255,7 +255,7 @@ def _charge_stands(*, charged: bool) -> Iterator[None]:
     except InvalidProblemError as error:
         if not charged:
             raise
-        stated = InvalidProblemError(error.field, error.expected, f"{error.got}. {_STAYS}")
+        stated = error.renamed(error.field, got=f"{error.got}. {_STAYS}")
         stated.add_note(_STAYS)
         raise stated from None
     except OSError as error:

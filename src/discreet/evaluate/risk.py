@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -18,13 +19,13 @@ from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
 from discreet.tables.columns import holds_numbers, no_column, unclear_columns
-from discreet.tables.frames import opened
+from discreet.tables.frames import opened, refuse_nested_cells
 from discreet.tables.reading import read_rows
 from discreet.tables.taxonomies import read_taxonomy
 from discreet.tables.validate import refuse_nested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
     from discreet.core.tree import Tree
@@ -202,14 +203,22 @@ def risk(
             _check_columns(head, names, secret, show=show_columns)
             unstated = [name for name in names if name not in stated]
             unclear = unclear_columns(head, unstated)
-            warnings += [f"quasi_identifiers: expected {one}, got {got}" for _, one, got in unclear]
+            warnings += [str(each.renamed("quasi_identifiers")) for each in unclear]
             risks[when] = source.risk(opened, names, secret, people)
         elif engine != RowEngine():
             raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
         else:
+            _refuse_nested_rows(rows, (*names, *secret))
             risks[when] = risk_of_rows(rows, names, sensitive=secret, population=people)
     stands_in = str(population) if _is_path(population) else "a dataframe"
     return TableRisks(risks, names, None if population is None else stands_in, tuple(warnings))
+
+
+def _refuse_nested_rows(rows: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a dataframe or a mapping
+    """Refuse nested cells of a dataframe as those of a file are."""
+    columns = getattr(rows, "columns", ())
+    if not isinstance(rows, Mapping) and all(name in columns for name in names):
+        refuse_nested_cells(rows, names, "table")
 
 
 def _is_path(source: object) -> bool:

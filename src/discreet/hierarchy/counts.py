@@ -10,7 +10,7 @@ from discreet.hierarchy.contingency.plan import plan as plan_tables
 from discreet.hierarchy.plan import plan as plan_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
@@ -52,7 +52,7 @@ def counts(
     dataset: str | None = None,
     budget_delta: Exact | None = None,
     keep_measurements: bool = False,
-    outputs: ReleaseOutputs | None = None,
+    outputs: ReleaseOutputs | Callable[[Any], ReleaseOutputs] | None = None,
 ) -> Release[RegionCounts] | Release[RegionTables]:
     """Publish counts for every region, by size of units or with `by` by categories of persons, privately.
 
@@ -93,7 +93,8 @@ def counts(
     exact_total
         Number of all records, where it is public, with `by` and ``"replace-person"``.
     budget, dataset, budget_delta, keep_measurements, outputs
-        Ledger and files; see :meth:`discreet.hierarchy.Plan.release`.
+        Ledger and files; see :meth:`discreet.hierarchy.Plan.release`. `outputs` may be a function of the plan, which
+        knows how large they will be.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def counts(
         "shares": shares,
         "exact_total": exact_total,
     }
-    if outputs is not None and not hasattr(outputs, "opened"):
+    if outputs is not None and not (callable(outputs) or hasattr(outputs, "opened")):
         expected = "files of a release, such as discreet.artefact.ReleaseFiles"
         raise InvalidProblemError("outputs", expected, type(outputs).__name__)
     whole_number(max_rows, "max_rows", "at least one row")
@@ -172,7 +173,13 @@ def counts(
             **shared,
             **of_units,
         )
-        return planned.release(source, **charge)
+        return planned.release(source, **_with_outputs(charge, planned))
     of_attributes["total"] = of_attributes.pop("exact_total")
     tables = plan_tables(regions, guarantee, by=by, max_rows=max_rows, **shared, **of_attributes)
-    return tables.release(source, **charge)
+    return tables.release(source, **_with_outputs(charge, tables))
+
+
+def _with_outputs(charge: dict[str, Any], planned: object) -> dict[str, Any]:
+    """Let a function of the plan name the outputs."""
+    outputs = charge["outputs"]
+    return {**charge, "outputs": outputs(planned) if callable(outputs) else outputs}

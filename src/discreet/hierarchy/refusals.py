@@ -16,6 +16,7 @@ from discreet.tables.dialect import SUFFIXES, look
 from discreet.tables.frames import ROW, collect, frame_of, name_rows, open_table, rows_where
 from discreet.tables.keys import check_types
 from discreet.tables.reading import refuse_unreadable
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,8 +118,8 @@ def check_shape(
     names = frame.collect_schema().names()
     for name in wanted:
         if name not in names:
-            expected = f"a column of {argument} ({', '.join(names)})"
-            raise InvalidProblemError(name, expected, "none of this name")
+            got, known = "none of this name", ", ".join(names)
+            raise refused("column-missing", name, got, argument=argument, known=known)
     check_types(frame, wanted)
 
 

@@ -6,6 +6,7 @@ Public tables are read first and apart, so that a caller may charge a budget bef
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
@@ -18,6 +19,7 @@ from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.refusals import GROUPS, LEAF, LISTED, UNIT, check_once, check_places
 from discreet.tables.frames import ROW, collect, open_table, text_of
 from discreet.tables.keys import key_of, key_text
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -316,10 +318,13 @@ def _read_tree(
             got = f"one with a gap or none at all: {row!r} (row {number})"
             raise InvalidProblemError(argument, f"paths of {', '.join(columns)}", got)
         paths.append(row[:depth])
+    if not paths:
+        got = f"{regions} without any" if isinstance(regions, str | Path) else "none"
+        raise refused("rows-none", argument, got)
     try:
         return Tree.from_paths(paths, root=root)
     except InvalidProblemError as error:
-        raise InvalidProblemError(argument, error.expected, error.got) from None
+        raise error.renamed(argument) from None
 
 
 def canonical(table: Table, columns: tuple[str, ...]) -> Table:

@@ -108,7 +108,7 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
     >>> round(nearest_bound(problem, 2), 6), round(problem.loss_of([0, 0, 1, 1, 1]), 6)
     (0.8, 1.55)
     """
-    require_feasible(problem, k)
+    require_feasible(problem.n, k)
     limits = SearchLimits() if limits is None else limits
     if k == 1:
         return 0.0

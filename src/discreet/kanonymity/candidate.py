@@ -182,7 +182,7 @@ class Method(Protocol):
         ...
 
 
-def require_feasible(problem: Problem, k: int) -> None:
+def require_feasible(n: int, k: int) -> None:
     """Refuse what has no answer.
 
     Raises
@@ -195,7 +195,7 @@ def require_feasible(problem: Problem, k: int) -> None:
     whole: object = k
     if isinstance(whole, bool) or not isinstance(whole, int) or whole < 1:
         raise InvalidProblemError("k", "an integer of 1 or more", repr(whole))
-    if problem.n < k:
+    if n < k:
         raise InfeasibleError(f"no {k}-anonymous table exists: there are fewer than {k} rows")
 
 

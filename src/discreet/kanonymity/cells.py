@@ -8,6 +8,7 @@ since their order would tell about ranks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import narwhals as nw
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.options import instance_of, items_of
 from discreet.core.randomness import SystemBits
 from discreet.kanonymity.problem import (
@@ -167,10 +169,17 @@ def _numbers(name: str, values: list[Any]) -> list[Any]:
     found: list[Any] = []
     for row, value in enumerate(values):
         try:
-            found.append(None if value is None else float(value))
+            found.append(None if value is None else _float(value, name))
         except ValueError:
             raise InvalidProblemError(name, "numbers", f"something else in row {row + 1}") from None
     return found
+
+
+def _float(text: str, name: str) -> float:
+    """Read a number; infinity, which is refused, for one beyond 2^53 that a float would take for 2^53."""
+    number = float(text)
+    rounded = abs(number) == 2**53 != abs(to_fraction(text.strip(), name))
+    return math.copysign(math.inf, number) if rounded else number
 
 
 def publish(

@@ -11,23 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
-from discreet.core import printed
 from discreet.core.dates import FORMATS
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.datasets.clinic import SAMPLE, sample_csv
+from discreet.kanonymity.candidate import require_feasible
 from discreet.studio.drawn import draw_frontier
 from discreet.studio.forms import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
-from discreet.studio.jobs import sentence
-from discreet.studio.outlines import group_numbers, write_outline
+from discreet.studio.jobs import refusal
 from discreet.studio.parts import read_form, render, told
 from discreet.studio.publications import add_publications
-from discreet.studio.reading import DELIMITERS, ENCODINGS, describe, read_upload
+from discreet.studio.reading import DELIMITERS, describe, read_upload
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
 from discreet.studio.uploads import Uploads, uploaded
 from discreet.studio.workspaces import store
+from discreet.tables.columns import present_in
+from discreet.tables.decoding import ENCODINGS
+from discreet.tables.outlines import group_numbers, list_values, write_outline
 from discreet.tables.validate import refuse_unwritable
 from discreet.web.gate import HEADERS, Gate
 from discreet.web.guard import Guard, Limits
@@ -122,8 +124,8 @@ async def _sweep(workspaces: OpenWorkspaces) -> None:
 
 
 def _refused(_: Request, error: Exception) -> Response:
-    text = sentence(error) if isinstance(error, DiscreetError) else "That failed."
-    return Response(text, status_code=400, media_type="text/plain; charset=utf-8")
+    known = isinstance(error, DiscreetError)
+    return JSONResponse(refusal(error) if known else {"message": "That failed."}, status_code=400)
 
 
 def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
@@ -232,16 +234,13 @@ def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
         except InvalidProblemError as error:
             expected = f"{error.expected}, in a file of a value and what stands for it on each line"
             got = str(error.got).removeprefix(f"{path}: ")
-            raise InvalidProblemError(name, expected, got) from None
+            raise error.renamed(name, expected=expected, got=got) from None
         finally:
             path.unlink(missing_ok=True)
-    cells = upload.table[name].drop_nulls().cast(str).unique().sort().to_list()
-    values = [value.strip() for value in cells if value.strip()]
+    values = sorted({str(value).strip() for value in present_in(upload.table[name].cast(str))})
     if form.get("how") == "intervals":
         return group_numbers(values, _widths(form.get("width", "")), name)
-    if len(values) > 5_000:
-        raise InvalidProblemError(name, "at most 5,000 values in a list; load a file", "more")
-    return "\n".join(values)
+    return list_values(values, name)
 
 
 def _widths(text: str) -> list[Fraction]:
@@ -367,10 +366,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
         task = LossBySize(str(workspace.folder), roles.attributes, COMPARING)
     else:
         k = whole_of(form, "k", "k", least=2)
-        if k > table.height:
-            raise InvalidProblemError(
-                "k", f"at most {printed.count(table.height)}, all the rows", k
-            )
+        require_feasible(table.height, k)
         models, require = read_demands(form, workspace.columns, roles.sensitive)
         share = number_of(form, "suppress", "Left out", default=0.0, most=100.0) / 100
         task = Anonymize(

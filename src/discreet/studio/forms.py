@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 from discreet.core import printed
 from discreet.core.dates import resolved_format
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.models import read_models
 from discreet.kanonymity.problem import (
     Categorical,
@@ -19,8 +20,8 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.studio.outlines import read_outline
-from discreet.tables.columns import refuse_unclear
+from discreet.tables.columns import present_in, refuse_unclear
+from discreet.tables.outlines import read_outline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,9 +113,10 @@ def _attribute(
         return Categorical(name, weight)
     if kind == "dates":
         given = form.get(f"format-{at}", "").strip()
-        present = [value for value in table[name].drop_nulls().unique().to_list() if value != ""]
         typed = table.schema[name].is_temporal()
-        return Dates(name, weight, "" if typed else resolved_format(name, present, given))
+        return Dates(
+            name, weight, "" if typed else resolved_format(name, present_in(table[name]), given)
+        )
     if kind == "prefix":
         return Prefixes(name, weight)
     if kind == "rounded":
@@ -122,15 +124,10 @@ def _attribute(
     if kind != "taxonomy":
         raise InvalidProblemError(name, "a form of the list", "another")
     tree = read_outline(form.get(f"outline-{at}", ""), name)
-    known = {str(tree.labels[leaf]) for leaf in tree.leaves.tolist()}
-    values = {value for value in table[name].drop_nulls().cast(str).unique() if value.strip()}
-    missing = len(values - known)
-    if missing:
-        expected = (
-            "a place at the ends of its groups for each of its values; load or list them again"
-        )
-        raise InvalidProblemError(name, expected, f"{missing} without one")
-    return Taxonomy(name, tree, weight)
+    taxonomy = Taxonomy(name, tree, weight)
+    # Now, and not when a search has begun: a value without a place is refused.
+    read_problem(table, [name], [taxonomy], "ncp")
+    return taxonomy
 
 
 DEMANDS = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["Job", "Task"]
+__all__ = ["Job", "Task", "refusal", "sentence"]
 
 _POLL = 0.1
 _STARTING = 120.0
@@ -142,7 +142,7 @@ def _work(task: Task, pipe: Connection) -> None:
     try:
         pipe.send({"type": "done", "result": task.run(tell)})
     except DiscreetError as error:
-        pipe.send({"type": "failed", "message": sentence(error), "refused": True})
+        pipe.send({"type": "failed", **refusal(error), "refused": True})
     except KeyboardInterrupt:
         pipe.send({"type": "failed", "message": "It was stopped before anything was found."})
     except SystemExit:
@@ -158,6 +158,19 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def refusal(error: DiscreetError) -> dict[str, str]:
+    """Return the body of an answer of status 400: a sentence, and the code and the argument of a refusal.
+
+    Examples
+    --------
+    >>> from discreet.tables.refusals import refused
+    >>> refusal(refused("rows-none", "The file", "a.csv without any"))["code"]
+    'rows-none'
+    """
+    stated = {name: str(getattr(error, name, "")) for name in ("code", "field")}
+    return {"message": sentence(error), **stated}
 
 
 def sentence(error: DiscreetError) -> str:

@@ -72,7 +72,7 @@ def titled(titles: Mapping[str, str] | None = None) -> Iterator[None]:
         yield
     except InvalidProblemError as error:
         field = {**_TITLES, **(titles or {})}.get(error.field, error.field)
-        raise InvalidProblemError(field, error.expected, error.got) from None
+        raise error.renamed(field) from None
 
 
 def _promised(

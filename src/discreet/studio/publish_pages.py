@@ -15,10 +15,11 @@ from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyon
 from discreet.studio.parts import read_form, render
 from discreet.studio.publish_forms import DEPTH, NEIGHBORS, read_limit
 from discreet.studio.publishing import PRIVATE, Publish
-from discreet.studio.reading import DELIMITERS, ENCODINGS, read_upload
+from discreet.studio.reading import DELIMITERS, read_upload
 from discreet.studio.released import new_name
 from discreet.studio.uploads import uploaded
 from discreet.studio.workspaces import store
+from discreet.tables.decoding import ENCODINGS
 from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
@@ -178,11 +179,13 @@ def _load_public(
 def _read(file: Path, query: Mapping[str, str], publication: Publication) -> Upload:
     delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
     try:
-        return read_upload(file, query.get("name", ""), delimiter=delimiter, encoding=encoding)
+        return read_upload(
+            file, query.get("name", ""), delimiter=delimiter, encoding=encoding, nested=True
+        )
     except InvalidProblemError as error:
         # A table that is too large here is for another command than the page of anonymous tables names.
         expected = re.sub(r"`discreet anonymize[^`]*`", f"`{publication.command}`", error.expected)
-        raise InvalidProblemError(error.field, expected, error.got) from None
+        raise error.renamed(error.field, expected=expected) from None
 
 
 def _public(

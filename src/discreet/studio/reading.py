@@ -5,7 +5,6 @@ No message holds a value of the table.
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
@@ -13,11 +12,13 @@ from discreet.artefact.rooms import make_private
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import holds_numbers, is_prose
-from discreet.tables.dialect import UTF16, foreign, look
+from discreet.tables.decoding import ENCODINGS, copy_as_utf8
+from discreet.tables.dialect import foreign, look
 from discreet.tables.looks import Look
 from discreet.tables.reading import read_rows
+from discreet.tables.refusals import refused
 from discreet.tables.roles import look_of
-from discreet.tables.sizes import in_words, parquet_size
+from discreet.tables.sizes import in_words, parquet_size, refuse_many
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,14 +41,6 @@ MOST_MEMORY = 1 << 30
 """Bytes of a table that was read."""
 
 DELIMITERS = {"": "recognize it", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-ENCODINGS = {
-    "": "recognize it",
-    "utf-8-sig": "UTF-8",
-    "utf-16": "UTF-16",
-    "cp1252": "Windows-1252 (Western)",
-    "iso-8859-2": "ISO 8859-2 (Central European)",
-    "cp1251": "Windows-1251 (Cyrillic)",
-}
 
 _FILE = "The file"
 _LARGE = (
@@ -115,7 +108,9 @@ class ColumnSummary:
     cells: tuple[str, ...] = ()
 
 
-def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "") -> Upload:
+def read_upload(
+    path: Path, name: str, *, delimiter: str = "", encoding: str = "", nested: bool = False
+) -> Upload:
     r"""Read a CSV or Parquet file.
 
     Parameters
@@ -126,6 +121,8 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
         What it is called; ``.parquet`` at its end says what it is.
     delimiter, encoding
         Keys of :data:`DELIMITERS` and :data:`ENCODINGS`; empty to recognize them.
+    nested
+        Whether columns of lists and records are read; see :func:`~discreet.tables.reading.read_rows`.
 
     Raises
     ------
@@ -147,23 +144,32 @@ def read_upload(path: Path, name: str, *, delimiter: str = "", encoding: str = "
         head = file.read(_PIECE)
     parquet = head.startswith(b"PAR1") or name.lower().endswith(".parquet")
     if not parquet and (what := foreign(head)):
-        raise InvalidProblemError(_FILE, "a CSV file, as its name says", f"{name}, {what}")
+        raise refused("csv-none", _FILE, f"{name}, {what}")
     if delimiter not in DELIMITERS:
         raise InvalidProblemError("Delimiter", "one of the list", "another")
     # The library goes by the ending of a name.
     place = path.with_name(f"{path.name}-table{'.parquet' if parquet else '.csv'}")
     try:
-        used = "" if parquet else _decoded(path, place, encoding)
+        used = ""
         if parquet:
             place.hardlink_to(path)
             _refuse_many_rows(place)
+        else:
+            with make_private(place).open("r+b") as copy:
+                used = copy_as_utf8(path, copy, _FILE, encoding, most=MOST_ROWS, advice=_LARGE)
         try:
             table = read_rows(
-                str(place), _FILE, mark=delimiter, unknown=True, most=MOST_MEMORY, fits=_FITS
+                str(place),
+                _FILE,
+                mark=delimiter,
+                unknown=True,
+                nested=nested,
+                most=MOST_MEMORY,
+                fits=_FITS,
             )
         except InvalidProblemError as error:
             got = str(error.got).replace(str(place), name)
-            raise InvalidProblemError(error.field, error.expected, got) from None
+            raise error.renamed(error.field, got=got) from None
         _check_shape(table)
         if parquet:
             return Upload(table, f"{_shape(table)}, Parquet.", ())
@@ -191,8 +197,7 @@ def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool) -> Upload:
 def _refuse_many_rows(path: Path) -> None:
     """Refuse a Parquet file that says of itself that it has too many rows."""
     size = parquet_size(path)
-    if size is not None and size.rows > MOST_ROWS:
-        raise InvalidProblemError(_FILE, _LARGE, "a larger one")
+    refuse_many(size.rows if size is not None else 0, MOST_ROWS, _FILE, _LARGE)
 
 
 def describe(table: pl.DataFrame) -> list[ColumnSummary]:
@@ -228,46 +233,10 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
     )
 
 
-def _decoded(path: Path, copy: Path, encoding: str) -> str:
-    """Write a file in UTF-8 to `copy`, and return the encoding of the one that came."""
-    if encoding and encoding not in ENCODINGS:
-        raise InvalidProblemError("Encoding", "one of the list", "another")
-    with path.open("rb") as file:
-        marked = file.read(2) in UTF16
-    tried = [encoding] if encoding else ["utf-16"] if marked else ["utf-8-sig", "cp1252"]
-    for one in tried:
-        try:
-            _copy_text(path, copy, one)
-        except UnicodeError:
-            continue
-        return one
-    expected = "text in the encoding that is chosen; choose another one above, or save the table as CSV in UTF-8"
-    raise InvalidProblemError(_FILE, expected, "bytes that are no such text")
-
-
-def _copy_text(path: Path, copy: Path, encoding: str) -> None:
-    """Decode a file piece by piece into another one; refuse one of too many lines."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    lines = 0
-    copy.unlink(missing_ok=True)
-    with path.open("rb") as file, make_private(copy).open("wb") as out:
-        while True:
-            piece = file.read(_PIECE)
-            text = decoder.decode(piece, final=not piece)
-            lines += text.count("\n")
-            if lines > MOST_ROWS + 1:
-                raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-            out.write(text.encode())
-            if not piece:
-                break
-
-
 def _check_shape(table: pl.DataFrame) -> None:
-    if table.height > MOST_ROWS:
-        raise InvalidProblemError(_FILE, _LARGE, "a larger one")
-    if table.width > MOST_COLUMNS:
-        expected = f"{MOST_COLUMNS} columns or fewer; drop what is not published"
-        raise InvalidProblemError(_FILE, expected, table.width)
+    refuse_many(table.height, MOST_ROWS, _FILE, _LARGE)
+    expected = f"{MOST_COLUMNS} columns or fewer; drop what is not published"
+    refuse_many(table.width, MOST_COLUMNS, _FILE, expected)
 
 
 def _shape(table: pl.DataFrame) -> str:

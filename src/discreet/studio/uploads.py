@@ -7,6 +7,7 @@ request is answered.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import secrets
@@ -16,7 +17,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.studio.jobs import sentence
+from discreet.studio.jobs import refusal
 from discreet.studio.workspaces import UPLOADING
 from discreet.web.gate import HEADERS
 
@@ -79,13 +80,13 @@ class Uploads:
         try:
             folder = self._workspaces.get(found["workspace"]).folder
         except InvalidProblemError as error:
-            await _answer(send, 400, sentence(error))
+            await _answer(send, 400, refusal(error))
             return
         path = folder / f"{UPLOADING}{secrets.token_hex(8)}"
         try:
             refused = await self._take(scope, receive, path)
             if refused is not None:
-                await _answer(send, *refused)
+                await _answer(send, refused[0], {"message": refused[1]})
                 return
             headers = [(name, value) for name, value in scope["headers"] if name not in _BODY]
             await self._app({**scope, "headers": headers, _PLACE: path}, _nothing(receive), send)
@@ -141,13 +142,14 @@ def _nothing(receive: Receive) -> Receive:
     return replay
 
 
-async def _answer(send: Send, status: int, text: str) -> None:
+async def _answer(send: Send, status: int, stated: dict[str, str]) -> None:
+    body = json.dumps(stated, ensure_ascii=False).encode()
     headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(text.encode())).encode()),
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
         # What is left of the body is not read.
         (b"connection", b"close"),
         *HEADERS,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text.encode()})
+    await send({"type": "http.response.body", "body": body})

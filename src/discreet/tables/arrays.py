@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.tables.dialect import cells_of_text, stored_file, text_in
 from discreet.tables.parsing import CellError
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,6 @@ def open_array(path: str, argument: str) -> NDArray[Any]:
     InvalidProblemError
         For a file that cannot be read, is none, is cut off, holds objects, or is an archive of arrays.
     """
-    expected = "a .npy file of numbers, as numpy.save writes it"
     try:
         with stored_file(path).open("rb") as file:
             start = file.read(len(_MAGIC))
@@ -60,14 +59,14 @@ def open_array(path: str, argument: str) -> NDArray[Any]:
             return mapped
     except OSError as error:
         got = f"{path}: {error.strerror or 'it cannot be opened'}"
-        raise InvalidProblemError(argument, expected, got) from None
+        raise refused("array-format", argument, got) from None
     except _DAMAGED:
         # What NumPy says quotes the header.
-        raise InvalidProblemError(
-            argument, expected, f"{path}, which is damaged or holds objects"
+        raise refused(
+            "array-format", argument, f"{path}, which is damaged or holds objects"
         ) from None
     what = ", which is an archive" if start.startswith(b"PK") else ", which is none"
-    raise InvalidProblemError(argument, expected, f"{path}{what}")
+    raise refused("array-format", argument, f"{path}{what}")
 
 
 def read_embeddings(path: str, argument: str) -> tuple[NDArray[np.float64], list[str] | None]:
@@ -103,7 +102,7 @@ def read_embeddings(path: str, argument: str) -> tuple[NDArray[np.float64], list
     """
     kind = Path(path).suffix.lower()
     if kind not in {".npy", ".csv"}:
-        raise InvalidProblemError(argument, "a file that ends in .npy or .csv", repr(path))
+        raise refused("array-suffix", argument, repr(path))
     if kind == ".npy":
         return _plain(open_array(path, argument), argument), None
     return _named(_cells(path, argument), argument)
@@ -112,11 +111,9 @@ def read_embeddings(path: str, argument: str) -> tuple[NDArray[np.float64], list
 def _plain(table: NDArray[Any], argument: str) -> NDArray[np.float64]:
     if table.ndim != 2 or table.dtype.kind not in "iuf":
         got = f"{table.dtype} of shape {table.shape}"
-        raise InvalidProblemError(argument, "a table of numbers", got)
+        raise refused("array-no-numbers", argument, got)
     if len(table) > DENSE_LIMIT:
-        raise InvalidProblemError(
-            argument, f"at most {DENSE_LIMIT:,} secrets", f"{len(table):,}, a row each"
-        )
+        raise refused("array-too-long", argument, f"{len(table):,}, a row each", most=DENSE_LIMIT)
     return table.astype(np.float64)
 
 
@@ -124,7 +121,7 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
     if rows and not any(_is_number(cell) for cell in rows[0]):
         rows = rows[1:]
     if not rows:
-        raise InvalidProblemError(argument, "one row for each word", "none")
+        raise refused("array-no-words", argument, "none")
     # A word may look like a number; then all the others decide.
     named = not all(_is_number(row[0]) for row in rows)
     width = len(rows[0])
@@ -132,8 +129,13 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
     for place, row in enumerate(rows):
         if len(row) != width or not all(_is_number(cell) for cell in row[named:]):
             where = ", after the word" if named else ""
-            expected = f"{width - named} numbers in each row{where}"
-            raise InvalidProblemError(argument, expected, f"others in row {place + 1}")
+            raise refused(
+                "array-row",
+                argument,
+                f"others in row {place + 1}",
+                numbers=width - named,
+                where=where,
+            )
         points[place] = [float(cell) for cell in row[named:]]
     return points, [row[0] for row in rows] if named else None
 
@@ -160,11 +162,12 @@ def read_matrix(path: str, argument: str) -> NDArray[Any]:
         return open_array(path, argument)
     rows = _cells(path, argument)
     if not rows:
-        raise InvalidProblemError(argument, "a matrix of numbers", f"{path}, which is empty")
+        raise refused("matrix-empty", argument, f"{path}, which is empty")
     for place, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]) or not all(map(_is_number, row)):
-            expected = f"a matrix of numbers, {len(rows[0])} in each row"
-            raise InvalidProblemError(argument, expected, f"others in row {place} of {path}")
+            raise refused(
+                "matrix-row", argument, f"others in row {place} of {path}", width=len(rows[0])
+            )
     return np.array([[float(cell) for cell in row] for row in rows], dtype=np.float64)
 
 
@@ -172,9 +175,7 @@ def _cells(path: str, argument: str) -> list[list[str]]:
     try:
         return cells_of_text(text_in(path, argument))
     except CellError:
-        raise InvalidProblemError(
-            argument, "a table of numbers", f"{path}, which is none"
-        ) from None
+        raise refused("array-no-numbers", argument, f"{path}, which is none") from None
 
 
 def _is_number(cell: str) -> bool:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
+
+    from discreet.core.errors import InvalidProblemError
 
 __all__ = [
     "columns_at",
@@ -31,6 +33,7 @@ __all__ = [
     "labels_of",
     "no_column",
     "numbers_of",
+    "present_in",
     "refuse_unclear",
     "refuse_unnamed",
     "text_holds_numbers",
@@ -44,6 +47,10 @@ _NUMBER = (
 
 _CODE = r"^\s*[+-]?0\d"
 """A zero in front makes it a code such as a postal one, which is no number."""
+
+_MARKED = r"[,'\u2019]|\d\.\d{3}\.\d{3}"
+_WITH_MARKS = r"^[+-]?(?:(?:\d+|\d{1,3}(?:[.,'\u2019 \u00a0\u202f]\d{3})+)(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?$"
+"""Numbers as people write them, and what no program takes in them."""
 
 _SENTENCES = 20_000
 """Rows by which free text is recognized."""
@@ -80,23 +87,18 @@ def no_column(
     >>> print(no_column("--quasi", "zip", ["age", "sex"], show=True).got)
     'zip'; the table has 'age', 'sex'
     """
-    expected = "columns of the table, whose first line holds their names"
+    which = ", whose first line holds their names"
     if len(columns) == 1:
-        expected = "columns of the table; only one was found, so separate its cells by commas"
-    got = repr(name)
-    if show:
-        return InvalidProblemError(
-            option, expected, f"{got}; the table has {', '.join(map(repr, columns))}"
-        )
+        which = "; only one was found, so separate its cells by commas"
     given: object = name
-    if not isinstance(given, str):
-        return InvalidProblemError(option, expected, type(given).__name__)
-    near = get_close_matches(name, islice(columns, _COMPARED), 1, _NEAR)
-    if near:
-        got += f"; did you mean {near[0]!r}?"
-    if show is not None:
-        expected += " (--show-columns lists them)"
-    return InvalidProblemError(option, expected, got)
+    got = repr(name) if isinstance(given, str) else type(given).__name__
+    if show:
+        got += f"; the table has {', '.join(map(repr, columns))}"
+    elif isinstance(given, str):
+        near = get_close_matches(name, islice(columns, _COMPARED), 1, _NEAR)
+        got += f"; did you mean {near[0]!r}?" if near else ""
+        which += " (--show-columns lists them)" if show is not None else ""
+    return refused("column-unknown", option, got, which=which)
 
 
 def columns_at(names: Iterable[str], columns: Sequence[str], *, show: bool = False) -> str:
@@ -176,14 +178,32 @@ def text_holds_numbers(series: Any) -> bool:  # noqa: ANN401 - a series of Narwh
     return bool(numbers.all() and cells.str.contains(r"\d").any())
 
 
+def present_in(column: pl.Series) -> list[object]:
+    """List the different values of a column without missing and blank ones.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> present_in(pl.Series(["b", " ", None, "a", "b"]))
+    ['b', 'a']
+    """
+    unique = column.drop_nulls().unique(maintain_order=True)
+    return [value for value in unique.to_list() if not isinstance(value, str) or value.strip()]
+
+
 def has_commas_in_numbers(column: pl.Series) -> bool:
-    """Test whether a column is text of which each cell is a number, some with commas for decimals or thousands.
+    """Test whether a column is text of which each cell is a number, some with marks that programs do not take.
+
+    Commas for decimals, and commas, points, apostrophes or blanks before three digits for thousands. Blanks alone are
+    no such mark, since codes such as 110 001 have them.
 
     Examples
     --------
     >>> import polars as pl
     >>> [has_commas_in_numbers(pl.Series(cells)) for cells in (["1,85", "2", None], ["1,000,000"], ["1.85", "2"])]
     [True, True, False]
+    >>> [has_commas_in_numbers(pl.Series([cell])) for cell in ("1.299,99", "1'299.50", "1.299.000", "110 001", "1.299")]
+    [True, True, True, False, False]
     """
     import polars as pl
 
@@ -191,14 +211,17 @@ def has_commas_in_numbers(column: pl.Series) -> bool:
         return False
     cells = column.drop_nulls().str.strip_chars()
     cells = cells.filter(cells != "")
-    if not len(cells) or not cells.str.contains(",", literal=True).any():
+    if not len(cells) or not cells.str.contains(_MARKED).any():
         return False
-    number = r"^[+-]?(\d+(,\d+)?(\.\d*)?|\d*[.,]\d+|\d{1,3}(,\d{3})+(\.\d*)?)([eE][+-]?\d+)?$"
-    return bool(cells.str.contains(number).all())
+    return bool(cells.str.contains(_WITH_MARKS).all())
 
 
-def unclear_columns(table: Any, names: Sequence[str]) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401 - a dataframe of any library
-    """Yield the columns of text that no attribute makes clear: name, what is expected, what came.
+def unclear_columns(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    names: Sequence[str],
+    field: str = "table",
+) -> Iterator[InvalidProblemError]:
+    """Yield a refusal for each column of text that no attribute makes clear.
 
     Prose makes nearly every row different, and a number with a comma would be a value of its own, near to no other.
 
@@ -206,8 +229,8 @@ def unclear_columns(table: Any, names: Sequence[str]) -> Iterator[tuple[str, str
     --------
     >>> import polars as pl
     >>> table = pl.DataFrame({"note": [f"came in at {hour} with a cough" for hour in range(9)], "cm": ["1,5"] * 9})
-    >>> [(name, got) for name, _, got in unclear_columns(table, ["note", "cm"])]
-    [('note', 'free text in note'), ('cm', 'numbers with commas in cm')]
+    >>> [(each.code, each.got) for each in unclear_columns(table, ["note", "cm"])]
+    [('free-text', 'free text in note'), ('number-commas', 'numbers with commas in cm')]
     """
     import narwhals as nw
     import polars as pl
@@ -218,11 +241,11 @@ def unclear_columns(table: Any, names: Sequence[str]) -> Iterator[tuple[str, str
             continue
         cells = pl.Series(frame[name].to_polars())
         if is_prose(cells):
-            expected = f"values that persons share; leave {name} out, or put its values into groups by a taxonomy"
-            yield name, f"{expected} (or into one set, as categorical)", f"free text in {name}"
+            yield refused("free-text", field, f"free text in {name}", name=name)
         elif has_commas_in_numbers(cells):
-            expected = f"numbers such as 1.5 or 1000; mend {name}, or state that it is categorical, without order"
-            yield name, expected, f"numbers with commas in {name}"
+            commas = cells.str.contains(",", literal=True).any()
+            marks = "commas" if commas else "marks for thousands"
+            yield refused("number-commas", field, f"numbers with {marks} in {name}", name=name)
 
 
 def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noqa: ANN401 - as above
@@ -233,8 +256,8 @@ def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noq
     InvalidProblemError
         With the name of the column, and `field` for what named it.
     """
-    for _, expected, got in unclear_columns(table, names):
-        raise InvalidProblemError(field, expected, got)
+    for each in unclear_columns(table, names, field):
+        raise each
 
 
 def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
@@ -248,20 +271,20 @@ def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.floa
 
     if name not in table.columns:
         known = ", ".join(table.columns)
-        raise InvalidProblemError(argument, f"a column of the table ({known})", repr(name))
+        raise refused("column-not-there", argument, repr(name), known=known)
     series = table[name]
     if not series.dtype.is_numeric():
         got = str(series.dtype)
         if series.dtype == pl.String:
             got = "numbers with commas" if has_commas_in_numbers(series) else "text"
-        raise InvalidProblemError(argument, f"numbers such as 1.5 in column {name}", got)
+        raise refused("numbers-as-text", argument, got, name=name)
     values = np.array(series.cast(float).fill_null(float("nan")).to_list(), dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
         row = int(wrong[0])
         shown = series[row]
         got = f"{'nothing' if shown is None else shown} in row {row + 1}"
-        raise InvalidProblemError(argument, f"finite numbers in column {name}", got)
+        raise refused("numbers-not-finite", argument, got, name=name)
     return values
 
 
@@ -284,7 +307,7 @@ def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
     column = table[name]
     refuse_unnamed(column.dtype, name, argument)
     if column.null_count():
-        raise InvalidProblemError(argument, f"a name in each row of column {name}", "none in one")
+        raise refused("label-missing", argument, "none in one", name=name)
     return [str(value) for value in column.cast(pl.String).to_list()]
 
 
@@ -301,4 +324,4 @@ def refuse_unnamed(kind: pl.DataType, name: str, argument: str) -> None:
     if not (kind.is_numeric() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Boolean)):
         # Its fields or its zone of time would be cells of the file.
         got = f"one of {kind.base_type().__name__}"
-        raise InvalidProblemError(argument, f"text or numbers in column {name}", got)
+        raise refused("label-type", argument, got, name=name)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.parsing import CellError, cells_of_lines, scan
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     import os
@@ -46,9 +47,6 @@ MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """What may stand between cells."""
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
-
-_SAVE = "save it as “CSV UTF-8”, or run `iconv -f {} -t UTF-8 FILE > NEW.csv`"
-"""What to do about an encoding."""
 
 _HEAD = 1 << 20
 """Bytes in which the first line must end."""
@@ -130,20 +128,17 @@ def look(
     where = Path(path)
     kind = where.suffix.lower()
     if kind not in suffixes:
-        expected = (
-            f"a file that ends in {', '.join(suffixes)}; save a spreadsheet as “CSV UTF-8” first"
-        )
-        raise InvalidProblemError(argument, expected, repr(path))
+        raise refused("file-name", argument, repr(path), suffixes=", ".join(suffixes))
     if where.is_dir():
-        raise InvalidProblemError(argument, "a file that is there", f"{path}, which is a folder")
+        raise refused("file-missing", argument, f"{path}, which is a folder")
     try:
         with stored_file(where).open("rb") as file:
             head = file.read(_HEAD)
     except FileNotFoundError:
-        raise InvalidProblemError(argument, "a file that is there", _missing(where)) from None
+        raise refused("file-missing", argument, _missing(where)) from None
     except OSError as error:
         got = f"{path}: {error.strerror or 'it cannot be opened'}"
-        raise InvalidProblemError(argument, "a file that can be read", got) from None
+        raise refused("file-unreadable", argument, got) from None
     if kind == ".parquet":
         _check_parquet(head, path, argument)
         return ""
@@ -153,10 +148,9 @@ def look(
 
 def _check_parquet(head: bytes, path: str, argument: str) -> None:
     if not head:
-        raise InvalidProblemError(argument, "a table with rows", f"{path}, which is empty")
+        raise refused("rows-none", argument, f"{path}, which is empty")
     if not head.startswith(b"PAR1"):
-        expected = "a Parquet file, as its name says; let the name of text end in .csv"
-        raise InvalidProblemError(argument, expected, f"{path}, which is none")
+        raise refused("parquet-none", argument, f"{path}, which is none")
 
 
 def foreign(head: bytes) -> str:
@@ -173,20 +167,17 @@ def foreign(head: bytes) -> str:
 def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None:
     what = foreign(head)
     if what:
-        raise InvalidProblemError(argument, "a CSV file, as its name says", f"{where}, {what}")
+        raise refused("csv-none", argument, f"{where}, {what}")
     if head.startswith(UTF16):
-        expected = f"text in UTF-8: {_SAVE.format('UTF-16')}"
-        raise InvalidProblemError(argument, expected, f"{where} in UTF-16")
+        raise refused("encoding", argument, f"{where} in UTF-16", encoding="UTF-16")
     if not head.removeprefix(codecs.BOM_UTF8).strip():
-        expected = "a table: a line of names, and rows below it"
-        raise InvalidProblemError(argument, expected, f"{where}, which is empty")
+        raise refused("file-empty", argument, f"{where}, which is empty")
     zero = b"\0" in head.partition(b"\n")[0]
     if whole and not zero:
         with where.open("rb") as file, closing(_mapped(file.fileno())) as data:
             zero = data.find(b"\0") >= 0
     if zero:
-        expected = f"text in UTF-8; if it is text in UTF-16, {_SAVE.format('UTF-16LE')}"
-        raise InvalidProblemError(argument, expected, f"{where}, which holds zero bytes")
+        raise refused("zero-bytes", argument, f"{where}, which holds zero bytes")
 
 
 def _mapped(descriptor: int) -> mmap.mmap:
@@ -197,23 +188,19 @@ def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
     """Read the first line; its names must be different, and rows must follow a line feed."""
     first = head.partition(b"\n")[0]
     if b"\n" not in head and b"\r" in head.strip():
-        expected = "lines that end in a line feed; open it in an editor and save it anew"
-        raise InvalidProblemError(argument, expected, f"{path} with carriage returns alone")
+        raise refused("line-ends", argument, f"{path} with carriage returns alone")
     if b"\n" not in head and len(head) == _HEAD:
-        expected = "a first line of names, shorter than a mebibyte"
-        raise InvalidProblemError(argument, expected, f"{path} with a longer one")
+        raise refused("names-too-long", argument, f"{path} with a longer one")
     try:
         line = first.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise _encoded(path, 1, argument) from None
     if not line.strip():
-        expected = "a table whose first line holds the names of its columns"
-        raise InvalidProblemError(argument, expected, f"{path} with an empty first line")
+        raise refused("names-none", argument, f"{path} with an empty first line")
     mark = mark or mark_of([line])
     again = repeated(_names(line, mark))
     if again:
-        expected = "different names in the first line; rename one"
-        raise InvalidProblemError(argument, expected, f"{path}, where {again}")
+        raise refused("names-repeated", argument, f"{path}, where {again}")
     return mark
 
 
@@ -291,7 +278,7 @@ def text_in(path: str | os.PathLike[str], argument: str) -> str:
         text = stored_file(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         got = f"{path}: {error.strerror or 'it cannot be opened'}"
-        raise InvalidProblemError(argument, "a CSV file that can be read", got) from None
+        raise refused("text-unreadable", argument, got) from None
     except UnicodeDecodeError:
         raise _in_utf8(argument, f"{path} in another encoding") from None
     if "\0" in text:
@@ -300,7 +287,7 @@ def text_in(path: str | os.PathLike[str], argument: str) -> str:
 
 
 def _in_utf8(argument: str, got: str) -> InvalidProblemError:
-    return InvalidProblemError(argument, "text in UTF-8; save it as “CSV UTF-8”", got)
+    return refused("text-encoding", argument, got)
 
 
 def cells_of_text(text: str, mark: str = "") -> list[list[str]]:
@@ -372,13 +359,12 @@ def why_unreadable(
     """
     if not mark:
         got = f"{path}, which is cut off or damaged"
-        return InvalidProblemError(argument, "a whole Parquet file; copy or write it again", got)
+        return refused("parquet-damaged", argument, got)
     try:
         refuse_rows(path, mark, argument, row_by_row=row_by_row)
     except InvalidProblemError as error:
         return error
-    expected = "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled"
-    return InvalidProblemError(argument, expected, path)
+    return refused("quotes", argument, path)
 
 
 def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False) -> None:
@@ -410,11 +396,7 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
     except UnicodeDecodeError:
         raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
     if found:
-        expected = (
-            f"as many cells in each row as in the first line, with {MARKS[mark]} between them; mend the row, or put a "
-            "cell with such a mark between quotes, and close each quote"
-        )
-        raise InvalidProblemError(argument, expected, f"{path} with {found}")
+        raise refused("rows-ragged", argument, f"{path} with {found}", marks=MARKS[mark])
 
 
 def _line_of_other_bytes(path: str) -> int | None:
@@ -445,5 +427,6 @@ def _missing(where: Path) -> str:
 
 
 def _encoded(path: str, line: int, argument: str) -> InvalidProblemError:
-    expected = f"text in UTF-8: {_SAVE.format('WINDOWS-1252')}"
-    return InvalidProblemError(argument, expected, f"{path} with other bytes in line {line}")
+    return refused(
+        "encoding", argument, f"{path} with other bytes in line {line}", encoding="WINDOWS-1252"
+    )

@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import install_command
 from discreet.tables.columns import columns_at
 from discreet.tables.dialect import look
 from discreet.tables.keys import check_types, with_plain_cells
 from discreet.tables.parsing import scan
 from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from discreet.core.errors import InvalidProblemError
 
     Table = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -83,18 +85,15 @@ def frame_of(
     try:
         frame: Any = nw.from_native(given, eager_only=True) if eager else nw.from_native(given)
     except TypeError:
-        raise InvalidProblemError(argument, expected, type(given).__name__) from None
+        raise refused("table-type", argument, type(given).__name__, expected=expected) from None
     except nw.exceptions.DuplicateError:
-        raise InvalidProblemError(
-            argument, "columns of different names", "one name for several"
-        ) from None
+        raise refused("columns-repeated", argument, "one name for several") from None
     if isinstance(frame, nw.DataFrame):
         names: list[Any] = frame.columns
         for place, name in enumerate(names, start=1):
             if not isinstance(name, str) or "\0" in name:
                 came = "one with a zero character" if isinstance(name, str) else type(name).__name__
-                wanted = "names of columns that are text; rename them, as with columns.astype(str)"
-                raise InvalidProblemError(argument, wanted, f"{came} for column {place}")
+                raise refused("columns-no-text", argument, f"{came} for column {place}")
     return frame
 
 
@@ -139,8 +138,13 @@ def open_table(
         raise _unreadable(error, argument) from None
     for name in wanted:
         if name not in names:
-            expected = f"a column of {argument} ({_known(given, names)})"
-            raise InvalidProblemError(name, expected, "none of this name")
+            raise refused(
+                "column-missing",
+                name,
+                "none of this name",
+                argument=argument,
+                known=_known(given, names),
+            )
     check_types(table, wanted)
     opened: Table = with_plain_cells(table.select(ROW, *wanted), wanted)
     return opened
@@ -225,19 +229,24 @@ def group_sizes(
     known = frame.collect_schema().names()
     for name in names:
         if name not in known:
-            expected = f"a column of {argument} (which has {len(known)})"
-            raise InvalidProblemError(name, expected, "none of this name")
+            raise refused(
+                "column-missing",
+                name,
+                "none of this name",
+                argument=argument,
+                known=f"which has {len(known)}",
+            )
     counted = collect(frame.group_by(*names).agg(nw.len().alias(ROW)), argument).to_polars()
     if not counted.height:
-        raise InvalidProblemError(argument, "a table with rows", "none")
+        raise refused("rows-none", argument, "none")
     return counted.drop(ROW), counted[ROW].to_numpy().astype("int64")
 
 
 def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
     if isinstance(error, ModuleNotFoundError):
-        expected = f"the packages that tables need: {install_command('tables')}"
-        return InvalidProblemError(argument, expected, f"no {error.name or 'polars'}")
-    return InvalidProblemError(argument, "a table that can be read", type(error).__name__)
+        got = f"no {error.name or 'polars'}"
+        return refused("polars-missing", argument, got, install=install_command("tables"))
+    return refused("table-unreadable", argument, type(error).__name__)
 
 
 def _kind(dtype: nw.dtypes.DType) -> str:
@@ -255,7 +264,7 @@ def text_of(table: Table, column: str, shown: str) -> nw.Expr:
     """
     dtype = table.collect_schema()[column]
     if not (dtype.is_integer() or dtype in (nw.String, nw.Categorical, nw.Enum)):
-        raise InvalidProblemError(shown, "a column of text or integers", _kind(dtype))
+        raise refused("region-type", shown, _kind(dtype))
     return nw.col(column).cast(nw.String).fill_null("")
 
 
@@ -308,8 +317,7 @@ def refuse_nested_cells(
     frame = nw.from_native(table, eager_only=True)
     nested = [name for name in names if has_nested_cells(frame[name])]
     if nested:
-        expected = "one value in each cell; unpack or drop its nested columns"
-        raise InvalidProblemError(argument, expected, columns_at(nested, frame.columns))
+        raise refused("cells-nested", argument, columns_at(nested, frame.columns))
 
 
 def singled_out(table: Any, name: str) -> int:  # noqa: ANN401 - a dataframe of any library
@@ -432,11 +440,11 @@ def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN4
         names = [str(name) for name in (table if isinstance(table, Mapping) else table.columns)]
         columns = {name: list(table[name]) for name in names}
         if len({len(column) for column in columns.values()}) != 1:
-            raise InvalidProblemError(argument, "columns of one length", "others")
+            raise refused("records-lengths", argument, "others")
         return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
         return [dict(row) for row in table]
-    raise InvalidProblemError(argument, "columns, records or features", type(table).__name__)
+    raise refused("records-type", argument, type(table).__name__)
 
 
 def _feature(feature: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.tables.refusals import refused, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -90,8 +90,7 @@ def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a f
     schema = table.collect_schema()
     for name in names:
         if isinstance(schema[name], _UNREADABLE):
-            expected = "a column of text, numbers, dates or Booleans"
-            raise InvalidProblemError(name, expected, f"one of {type(schema[name]).__name__}")
+            raise refused("key-type", name, f"one of {type(schema[name]).__name__}")
 
 
 def with_plain_cells(table: Table, names: Iterable[str]) -> Table:
@@ -192,8 +191,7 @@ def distinct_keys(labels: Sequence[str], field: str) -> list[str]:
     seen: dict[str, str] = {}
     for label in labels:
         if (other := seen.setdefault(key_text(label), label)) != label:
-            expected = "labels that differ as numbers, since 1 and 1.0 are one value; rename one"
-            raise InvalidProblemError(field, expected, f"{other!r} and {label!r}")
+            raise refused("keys-equal", field, f"{other!r} and {label!r}")
     return list(seen)
 
 
@@ -245,9 +243,8 @@ def refuse_or_note(
         return
     listed = "; ".join(f"{many:,} {words}" for words, many in counted.items())
     if refuse:
-        expected = "rows that the public rule counts as they are (refuse_rows)"
-        raise InvalidProblemError(argument, expected, f"{listed} (private: this depends on rows)")
-    write_private_note(f"rows of {argument} that were left out or mapped: {listed}")
+        raise refused("rows-refused", argument, f"{listed} (private: this depends on rows)")
+    write_private_note(warning("rows-left-out", table=argument, listed=listed))
 
 
 def write_private_note(note: str) -> None:

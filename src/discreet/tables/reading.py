@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
 from discreet.tables.parsing import read, reader_errors, scan
+from discreet.tables.refusals import refused
 from discreet.tables.sizes import (
     allowed,
     in_words,
@@ -32,6 +32,7 @@ def read_rows(
     *,
     mark: str = "",
     unknown: bool = False,
+    nested: bool = False,
     show_columns: bool = False,
     most: int | None = None,
     fits: str = "",
@@ -48,6 +49,8 @@ def read_rows(
         What separates the cells of a CSV file; recognized by default.
     unknown
         Whether its origin is unknown, see :func:`~discreet.tables.sizes.refuse_killers`.
+    nested
+        Whether columns of lists and records are read; those that a release needs are refused by its plan.
     show_columns
         Whether a message may name columns that nobody typed.
     most, fits
@@ -72,7 +75,8 @@ def read_rows(
     if mark and table.width > 1 and table[:, -1].has_nulls():
         # A row that is too short, or empty, reads as one with missing values.
         refuse_rows(path, mark, argument)
-    refuse_nested(table, argument, show_columns=show_columns)
+    if not nested:
+        refuse_nested(table, argument, show_columns=show_columns)
     refuse_times(table, argument)
     refuse_long_text(table, most, argument, fits)
     return table
@@ -97,12 +101,12 @@ def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.Dat
     try:
         table = read(path, mark, infer=infer)
     except pl.exceptions.NoDataError:
-        raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
+        raise refused("rows-none", argument, f"{path} without any") from None
     except reader_errors(OSError):
         # What the reader says may quote a row.
         raise why_unreadable(path, mark, argument) from None
     if not table.height:
-        raise InvalidProblemError(argument, "a table with rows", f"{path} without any")
+        raise refused("rows-none", argument, f"{path} without any")
     return table
 
 
@@ -136,6 +140,6 @@ def refuse_unreadable(path: str, mark: str, argument: str, *, row_by_row: bool =
             engine="streaming"
         )
     except pl.exceptions.NoDataError:
-        raise InvalidProblemError(argument, "a table with rows", f"{path} without any") from None
+        raise refused("rows-none", argument, f"{path} without any") from None
     except reader_errors(OSError):
         raise why_unreadable(path, mark, argument, row_by_row=row_by_row) from None

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
 
-from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import no_column
 from discreet.tables.frames import has_nested_cells
 from discreet.tables.looks import Look, look_at
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -146,10 +146,14 @@ def assign_roles(
         return f"--{role}" if options else role
 
     if given.unassigned is not None and given.unassigned not in UNASSIGNED:
-        expected = (
-            "keep or drop; name columns with --keep or --drop" if options else "'keep' or 'drop'"
+        raise refused(
+            "unassigned-word",
+            called("unassigned"),
+            repr(given.unassigned),
+            expected="keep or drop; name columns with --keep or --drop"
+            if options
+            else "'keep' or 'drop'",
         )
-        raise InvalidProblemError(called("unassigned"), expected, repr(given.unassigned))
     role: dict[str, str] = {}
     named = {
         "quasi": given.quasi,
@@ -163,15 +167,21 @@ def assign_roles(
             if name not in columns:
                 raise no_column(called(kind), name, columns, show=show)
             if role.setdefault(name, kind) != kind:
-                expected = f"columns of one role; take {name} out of {called(role[name])} or of {called(kind)}"
-                raise InvalidProblemError(called(kind), expected, f"{name!r} in both")
+                raise refused(
+                    "roles-two",
+                    called(kind),
+                    f"{name!r} in both",
+                    name=name,
+                    first=called(role[name]),
+                    second=called(kind),
+                )
     rest = [name for name in columns if name not in role and name not in set(mine)]
     if given.unassigned != "drop":
         _refuse(rest, columns, given, look, called=called, show=show)
     role |= dict.fromkeys(rest, given.unassigned or "keep")
     listed = {kind: tuple(name for name in columns if role.get(name) == kind) for kind in ROLES}
     if not (listed["quasi"] or listed["sensitive"] or listed["keep"]):
-        raise InvalidProblemError(called("drop"), "a column that is left to publish", "all of them")
+        raise refused("roles-none-left", called("drop"), "all of them")
     return AssignedRoles(
         tuple(given.quasi), listed["sensitive"], listed["keep"], listed["drop"], given.person
     )
@@ -200,21 +210,13 @@ def _refuse(
         told.append(f"{place}: {why}" if why else place)
     more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     got = "; ".join(told) + more
-    if given.unassigned == "keep":
-        expected = (
-            f"{called('drop')} or {called('keep')} to name each column that may single people out"
-        )
-    else:
-        expected = (
-            f"a role for each column: {called('drop')}, {called('keep')}, {called('quasi')} or "
-            f"{called('sensitive')} NAME, or {called('unassigned')} drop for the rest"
-        )
-    if show is False:
-        expected += " (--show-columns names them)"
-    count = len(found)
+    code = "identifiers"
     if given.unassigned is None:
+        code, count = "roles-missing", len(found)
         got = f"{count} column{'' if count == 1 else 's'} without one ({got})"
-    raise InvalidProblemError(called("unassigned"), expected, got)
+    words = {role: called(role) for role in ("drop", "keep", "quasi", "sensitive", "unassigned")}
+    shown = " (--show-columns names them)" if show is False else ""
+    raise refused(code, called("unassigned"), got, **words, shown=shown)
 
 
 def roles_of_scan(

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core import printed
 from discreet.tables import parsing
 from discreet.tables.dialect import names_in
 from discreet.tables.parsing import ReadOutcome, reader_errors, scan
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     import io
@@ -83,7 +84,13 @@ class Decoded:
             With `expected`, which should say what to do, and the shape of the table.
         """
         if self.size > most:
-            raise InvalidProblemError(field, expected, str(self))
+            raise refused("table-too-large", field, str(self), expected=expected)
+
+
+def refuse_many(number: int, most: int, field: str, expected: str) -> None:
+    """Refuse more rows or columns than an entrance takes, with what to do about them."""
+    if number > most:
+        raise refused("table-too-large", field, printed.count(number), expected=expected)
 
 
 def in_words(size: int) -> str:
@@ -262,25 +269,17 @@ def refuse_killers(
     try:
         verdict = parsing.try_reading(path, mark, whole=whole)
     except OSError as error:
-        expected = "room for one more process, which reads the table first"
-        raise InvalidProblemError(argument, expected, error.strerror or "none") from None
+        raise refused("reader-process", argument, error.strerror or "none") from None
     if verdict is ReadOutcome.READ:
         return
     called, most = shown or path, f"{parsing.share_of_memory() / 2**30:.1f} GiB"
     if verdict is ReadOutcome.DIED:
-        expected = "a table that can be read; write it again with the program that made it"
-        raise InvalidProblemError(argument, expected, f"{called}, at which the reader broke off")
+        raise refused("reader-died", argument, f"{called}, at which the reader broke off")
     if verdict is ReadOutcome.LATE:
-        expected = "a table that is read in a minute or two with the memory that there is; allow the process more"
-        raise InvalidProblemError(argument, expected, f"{called}, which takes longer")
+        raise refused("reader-late", argument, f"{called}, which takes longer")
     if verdict is ReadOutcome.NOT_STARTED:
-        expected = "memory for the reader of tables; allow the process more"
-        raise InvalidProblemError(argument, expected, f"at most {most} for it")
-    expected = (
-        f"a table that takes {most} of memory or less, half of what is free; make room, allow the process more, or "
-        "leave out rows and columns that are not needed"
-    )
-    raise InvalidProblemError(argument, expected, f"{called}, which takes more")
+        raise refused("reader-memory", argument, f"at most {most} for it")
+    raise refused("memory-exceeded", argument, f"{called}, which takes more", most=most)
 
 
 def _bytes_of(path: str, mark: str) -> int:

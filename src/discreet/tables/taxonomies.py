@@ -9,6 +9,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.tables.dialect import cells_of_text, text_in
 from discreet.tables.parsing import CellError
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     import os
@@ -45,12 +46,11 @@ def read_taxonomy(path: str | os.PathLike[str]) -> Tree:
     try:
         rows = cells_of_text(text)
     except CellError:
-        expected = "a value and what stands for it on each line, separated by commas"
-        raise InvalidProblemError("taxonomy", expected, f"{path}, which is none") from None
+        raise refused("taxonomy-format", "taxonomy", f"{path}, which is none") from None
     try:
         return taxonomy_of_columns(rows)
     except InvalidProblemError as error:
-        raise InvalidProblemError("taxonomy", error.expected, f"{path}: {error.got}") from None
+        raise error.renamed("taxonomy", got=f"{path}: {error.got}") from None
 
 
 def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
@@ -79,20 +79,19 @@ def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
     (Tree(nodes=6, leaves=3, depth=2), '*')
     """
     if not rows:
-        raise InvalidProblemError("rows", "a row for each value", "none")
+        raise refused("taxonomy-empty", "rows", "none")
     width = len(rows[0])
     seen: set[str] = set()
     above: list[dict[str, str]] = [{} for _ in range(width)]
     for line, row in enumerate(rows, start=1):
         if len(row) != width:
-            raise InvalidProblemError("rows", f"{width} entries", f"{len(row)} in line {line}")
+            raise refused("taxonomy-row", "rows", f"{len(row)} in line {line}", width=width)
         if row[0] in seen:
-            raise InvalidProblemError("rows", "each value once", f"one again in line {line}")
+            raise refused("taxonomy-repeated", "rows", f"one again in line {line}")
         seen.add(row[0])
         for level in range(1, width - 1):
             if above[level].setdefault(row[level], row[level + 1]) != row[level + 1]:
-                expected = "one label above each label of a level"
-                raise InvalidProblemError("rows", expected, f"another in line {line}")
+                raise refused("taxonomy-two-above", "rows", f"another in line {line}")
     top = {row[-1] for row in rows}
     named = width > 1 and len(top) == 1
     paths = [tuple(reversed(row[:-1] if named else row)) for row in rows]
@@ -129,10 +128,10 @@ def taxonomy_of(nested: Nested, *, root: str = ROOT) -> Tree:
 
 def _paths(nested: Nested, before: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     if isinstance(nested, str):
-        raise InvalidProblemError("nested", "a list of values", repr(nested))
+        raise refused("taxonomy-list", "nested", repr(nested))
     below = list(nested)
     if not below:
-        raise InvalidProblemError("nested", "values below each label", f"none below {before!r}")
+        raise refused("taxonomy-nothing-below", "nested", f"none below {before!r}")
     for label in below:
         if isinstance(nested, Mapping):
             yield from _paths(nested[label], (*before, label))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import columns_at
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,6 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 _LONGEST = 999_999_999
 """Days of the longest duration of Python."""
 
-_INSTEAD = "let --output end in .parquet, or convert or drop the column"
-
 
 def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = False) -> None:
     """Refuse columns of lists or of records, whose cells are no values.
@@ -40,9 +38,8 @@ def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = Fa
     """
     nested = [name for name, kind in table.schema.items() if kind.is_nested()]
     if nested:
-        expected = "one value in each cell; unpack or drop its nested columns"
         got = columns_at(nested, table.columns, show=show_columns)
-        raise InvalidProblemError(argument, expected, got)
+        raise refused("cells-nested", argument, got)
 
 
 def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
@@ -67,8 +64,7 @@ def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
         inside = _days(name, kind).is_between(least, most).all()
         if not lazy.select(inside).collect(engine="streaming").item():
             zones = ", with a time zone not on the first or last day of these" if margin else ""
-            expected = f"dates in the years 1 to 9999{zones} and times within a day; mend or drop such columns"
-            raise InvalidProblemError(argument, expected, f"others in column {place}")
+            raise refused("dates-range", argument, f"others in column {place}", zones=zones)
 
 
 def _days(name: str, kind: pl.DataType) -> pl.Expr:
@@ -112,15 +108,11 @@ def refuse_unwritable(
             continue
         base = kind.base_type()
         if base in {pl.Int128, pl.UInt128}:
-            expected = "whole numbers of at most 64 bits in columns that are published as they are"
-            raise InvalidProblemError("TABLE", expected, f"longer ones in column {place}")
+            raise refused("integers-too-long", "TABLE", f"longer ones in column {place}")
         if not text:
             continue
         if base in {pl.Duration, pl.Binary, pl.Object}:
-            expected = f"columns that a CSV file can hold; {_INSTEAD}"
-            raise InvalidProblemError(
-                argument, expected, f"{base.__name__.lower()} in column {place}"
-            )
+            raise refused("csv-type", argument, f"{base.__name__.lower()} in column {place}")
         if base not in {pl.Date, pl.Datetime}:
             continue
         inside = _days(name, kind).is_between(_FIRST_DAY, _LAST_DAY).fill_null(value=True)
@@ -129,7 +121,4 @@ def refuse_unwritable(
         )
         at, every = found.row(0)
         if every is False:
-            expected = f"dates from year 1 to 9999 in a CSV file; mend the row, or {_INSTEAD}"
-            raise InvalidProblemError(
-                argument, expected, f"another in row {at + 1} of column {place}"
-            )
+            raise refused("csv-dates", argument, f"another in row {at + 1} of column {place}")

@@ -77,7 +77,7 @@ class LowerBound:
     def __init__(
         self, problem: Problem, k: int, *, suppressed: bool = False, nearest: float = NEAREST
     ) -> None:
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         self.problem, self.k, self.value, self.nearest = problem, k, 0.0, nearest
         self.suppressed, self.aimed = suppressed, False
 

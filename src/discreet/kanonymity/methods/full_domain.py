@@ -68,7 +68,7 @@ class FullDomain:
         InfeasibleError
             When even the top suppresses too much, which takes fewer than k rows.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         levels = [levels_of(column) for column in problem.columns]
         n_nodes = int(np.prod([len(one) for one in levels]))
         if n_nodes > MOST_NODES:

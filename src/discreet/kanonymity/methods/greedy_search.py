@@ -79,7 +79,7 @@ class GreedySearch:
         ----------
         ``O(p (n - n mod k))`` looks at m columns, for p different rows of the table, or of a part.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         if self.part is not None:
             labels = self._within_parts(problem, k, limits, self.part)
             return CandidateClasses(

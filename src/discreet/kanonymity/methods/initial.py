@@ -46,7 +46,7 @@ class Initial:
         ----------
         ``O(n m log n)``.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         order = variance_order(problem)
         labels = labels_of(order, initial_sizes(problem.n, k))
         return CandidateClasses("initial", labels, note="Rows were sorted by variance and cut.")

@@ -55,7 +55,7 @@ class KMember:
         ----------
         ``O(p n)`` looks at m columns, for p different rows.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         if not 0 <= self.start < problem.n:
             raise InvalidProblemError("start", "a row of the table", self.start)
         order = order_of(problem, range(problem.m))

@@ -91,7 +91,7 @@ class LocalSearch:
         """
         from discreet.kanonymity.kernels.unions import NearTable
 
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         start = limits.start
         if start is None:
             start = Segmentation(3).solve(problem, k, limits).labels

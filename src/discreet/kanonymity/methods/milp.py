@@ -83,7 +83,7 @@ class PairProgram:
         """
         from discreet.core.lp import LPSolution, solve
 
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         program = self.program(problem, k)
         seconds = None if limits.left == float("inf") else limits.left
         try:

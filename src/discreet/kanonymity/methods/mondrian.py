@@ -52,7 +52,7 @@ class Mondrian:
         """
         from discreet.kanonymity.kernels.medians import cut_at_medians, start_parts
 
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         arrays = arrays_of(problem)
         parts = start_parts(arrays, k)
         while parts.counts[0] and limits.left > 0:

@@ -110,7 +110,7 @@ class SetPartitioning:
         SearchInterrupted
             On Ctrl-C, with the best partition and bound by then.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         if problem.n > MOST_ROWS:
             raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
         if not 0 <= self.smoothing < 1:

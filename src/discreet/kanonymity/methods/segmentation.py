@@ -65,7 +65,7 @@ class Segmentation:
         ----------
         ``O(n k m)`` for each order, and sorting.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         best, labels = np.inf, np.zeros(problem.n, dtype=np.int32)
         slowest, began = 0.0, clock()
         for tried, (_, order) in enumerate(several_orders(problem)):

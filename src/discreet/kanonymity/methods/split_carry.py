@@ -109,7 +109,7 @@ class SplitCarry:
 
     def sub_problems(self, problem: Problem, k: int, limits: SearchLimits) -> Iterator[SubProblem]:
         """Yield the blocks one after another, each with the classes that it publishes and those that it carries."""
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         order = variance_order(problem)
         parts = _blocks(order, k, self.blocks)
         boundary = k if self.carry is None else self.carry
@@ -166,7 +166,7 @@ class BubbleCarry:
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Solve block after block."""
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         if self.rows < 2 * k:
             raise InvalidProblemError("rows", f"at least 2k = {2 * k} rows in a block", self.rows)
         order = variance_order(problem)

@@ -46,7 +46,7 @@ class SubsetProgram:
         InvalidProblemError
             For more than 17 rows.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         if problem.n > MOST_ROWS:
             raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
         from discreet.kanonymity.kernels.subsets import least_loss

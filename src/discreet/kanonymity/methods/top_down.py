@@ -88,7 +88,7 @@ class TopDown:
         ----------
         ``O(m n log(n / k))`` looks at a cell, and as many again for each split that is tried.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         require_whole(self.demands, problem.n)
         if self.demands and limits.suppress:
             raise InvalidProblemError("suppress", "0, with demands on sensitive columns", "more")

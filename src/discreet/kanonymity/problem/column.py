@@ -225,6 +225,7 @@ def _code(
             attribute.name,
             f"values of its {where}; add what is missing there",
             f"another in row {row + 1}",
+            code="value-unlisted",
         )
     return tuple(number), codes
 
@@ -235,10 +236,15 @@ def _code_numbers(
     try:
         given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidProblemError(attribute.name, "numbers", "something else") from None
+        raise InvalidProblemError(
+            attribute.name, "numbers", "something else", code="numbers-none"
+        ) from None
     if given.ndim != 1 or np.isinf(given).any() or (np.abs(given) > _LARGEST).any():
         raise InvalidProblemError(
-            attribute.name, f"one number a row, at most {_LARGEST} in size", "others"
+            attribute.name,
+            f"one number a row, at most {_LARGEST} in size",
+            "others",
+            code="numbers-too-large",
         )
     missing = np.isnan(given)
     low = -np.inf if attribute.low is None else attribute.low
@@ -250,6 +256,7 @@ def _code_numbers(
             attribute.name,
             "values within its declared bounds; widen them",
             f"another in row {row + 1}",
+            code="numbers-beyond-bounds",
         )
     there = given[~missing]
     whole = there.astype(np.int64)

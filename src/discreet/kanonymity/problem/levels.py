@@ -236,7 +236,9 @@ def _calendar(
     for value in values:
         day = day_of(value, form)
         if day is None:
-            raise InvalidProblemError(levels.name, f"dates as {form}", "another cell")
+            raise InvalidProblemError(
+                levels.name, f"dates as {form}", "another cell", code="dates-other"
+            )
         path = _spans_above(date.fromordinal(day))
         path = path[: len(path) - above]
         first, _ = span_of(path[-1]) or (day, day)
@@ -267,9 +269,13 @@ def _prefixed(
     numbers = any(not isinstance(value, str) for value in values)
     if numbers and len(lengths) > 1:
         expected = "codes as text, such as '02139', since numbers lose their zeros in front"
-        raise InvalidProblemError(levels.name, expected, "numbers of different lengths")
+        raise InvalidProblemError(
+            levels.name, expected, "numbers of different lengths", code="codes-as-numbers"
+        )
     if any("*" in text for text in texts.values()):
-        raise InvalidProblemError(levels.name, "codes without *", "one that has it")
+        raise InvalidProblemError(
+            levels.name, "codes without *", "one that has it", code="codes-with-star"
+        )
     even = len(lengths) == 1
     keys, paths = {}, {}
     for value, text in texts.items():
@@ -298,11 +304,17 @@ def _rounded(
         try:
             real = float(value)
         except (TypeError, ValueError):
-            raise InvalidProblemError(levels.name, "numbers", "something else") from None
+            raise InvalidProblemError(
+                levels.name, "numbers", "something else", code="numbers-none"
+            ) from None
         if math.isnan(real):
-            raise InvalidProblemError(levels.name, "numbers or missing values", "NaN")
+            raise InvalidProblemError(
+                levels.name, "numbers or missing values", "NaN", code="numbers-nan"
+            )
         if abs(real) > 2**53:
-            raise InvalidProblemError(levels.name, "numbers of at most 2^53 in size", "others")
+            raise InvalidProblemError(
+                levels.name, "numbers of at most 2^53 in size", "others", code="numbers-too-large"
+            )
         numbers[value] = to_fraction(real, levels.name)
     steps = _steps_of(levels, list(numbers.values()))
     whole = all(number.denominator == 1 for number in numbers.values())

@@ -153,7 +153,8 @@ def _text(value: object) -> str:
 
 
 def _refused(name: str, kind: object) -> InvalidProblemError:
-    return InvalidProblemError(name, f"{_EXPECTED}; convert or drop the column", str(kind))
+    expected = f"{_EXPECTED}; convert or drop the column"
+    return InvalidProblemError(name, expected, str(kind), code="value-type")
 
 
 def different(keys: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -93,7 +93,7 @@ class Diverse:
         InfeasibleError
             When all rows as one class fail a demand, so that every partition does.
         """
-        require_feasible(problem, k)
+        require_feasible(problem.n, k)
         if limits.suppress:
             raise InvalidProblemError("suppress", "0, with demands on sensitive columns", "more")
         require_whole(self.demands, problem.n)

@@ -224,7 +224,7 @@ def search(
     >>> found.labels.tolist(), found.optimal
     ([1, 0, 1, 0, 1], True)
     """
-    require_feasible(problem, k)
+    require_feasible(problem.n, k)
     chosen: Method | None = METHODS.resolve(method, optional=True)
     _check(time_limit, gap, suppress, threads)
     if effort is not None and effort not in EFFORTS:

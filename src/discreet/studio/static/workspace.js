@@ -16,7 +16,7 @@ export async function post(path, body, type = "application/json") {
   const text = await answer.text();
   if (answer.ok) return text;
   if (answer.status === 413) throw new Refused(tooLarge());
-  throw new Refused(answer.status === 400 ? text : `The studio failed (${answer.status}); its terminal says where.`);
+  throw new Refused(answer.status === 400 ? JSON.parse(text).message : `The studio failed (${answer.status}); its terminal says where.`);
 }
 
 /** Give a file that was chosen, if it is there and small enough. */
@@ -103,8 +103,9 @@ export function follow(told) {
 
 export async function get(path) {
   const answer = await fetch(`${workspace}/${path}`);
-  if (!answer.ok) throw new Refused(await answer.text());
-  return answer.text();
+  const text = await answer.text();
+  if (!answer.ok) throw new Refused(answer.status === 400 ? JSON.parse(text).message : text);
+  return text;
 }
 
 /** Show a job's steps while it runs, and what it made at its end. */

@@ -8,6 +8,7 @@ sensitivity is 1 however many elements cover it.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -24,6 +25,7 @@ from discreet.submodular.objectives.objective import (
     kept_records,
     probabilities,
 )
+from discreet.tables.dialect import look
 from discreet.tables.keys import (
     check_types,
     distinct_keys,
@@ -31,6 +33,8 @@ from discreet.tables.keys import (
     with_plain_cells,
     write_private_note,
 )
+from discreet.tables.parsing import scan
+from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +103,8 @@ class Coverage(Objective):
         ----------
         edges
             Columns of the record and of the candidate, where the source is a frame of edges, of any library that
-            Narwhals knows, lazy ones included. ``None``: the source is a table of booleans.
+            Narwhals knows, lazy ones included, or the path of a CSV or Parquet file of them. ``None``: the source is a
+            table of booleans.
 
         Notes
         -----
@@ -109,7 +114,7 @@ class Coverage(Objective):
         Examples
         --------
         >>> Coverage.spec(edges=("client", "candidate")).wanted
-        'a Coverage, or a frame with the columns client and candidate'
+        'a Coverage, or a file or frame with the columns client and candidate'
         """
         named: object = edges
         if named is not None and (
@@ -128,20 +133,24 @@ class Coverage(Objective):
         if spec.edges is None:
             super().check_source(spec, source, n_elements)
             return
+        of_file = isinstance(source, str | os.PathLike)
+        if of_file:
+            path = os.fspath(source)
+            mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
+            refuse_unreadable(path, mark, "source", row_by_row=True)
         schema = _schema(_frame(source, spec))
         for name in spec.edges:
             if name not in schema:
                 # Names of other columns may be cells of the first record.
-                expected = f"the columns {' and '.join(spec.edges)}"
-                got = (
-                    f"{len(schema)} column{'' if len(schema) == 1 else 's'}, {name} not among them"
-                )
-                raise InvalidProblemError("source", expected, got)
+                expected = f"the columns {' and '.join(spec.edges)}{' in its first line' * of_file}"
+                known = f"{len(schema)} {'name' if of_file else 'column'}{'' if len(schema) == 1 else 's'}"
+                where = f"{source} with {known} there" if of_file else known
+                raise InvalidProblemError("source", expected, f"{where}, {name} not among them")
         try:
             check_types(_frame(source, spec), spec.edges)
         except InvalidProblemError as error:
             expected = f"{error.expected.removeprefix('a column of ')} in column {error.field}"
-            raise InvalidProblemError("source", expected, error.got) from None
+            raise error.renamed("source", expected=expected) from None
 
     @classmethod
     def open_source(
@@ -227,6 +236,10 @@ class Coverage(Objective):
 def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
     from discreet.tables.frames import frame_of
 
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
+        source = scan(path, mark, row_by_row=True)
     return frame_of(source, "source", spec.wanted)
 
 

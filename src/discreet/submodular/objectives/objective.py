@@ -288,7 +288,7 @@ class ObjectiveSpec:
         """What a source is, in words."""
         own = f"a {self.objective.__name__}"
         if self.edges is not None:
-            return f"{own}, or a frame with the columns {' and '.join(self.edges)}"
+            return f"{own}, or a file or frame with the columns {' and '.join(self.edges)}"
         names = ", ".join(argument.name for argument in self.private)
         if len(self.private) == 1:
             return f"{own}, or its {names}"

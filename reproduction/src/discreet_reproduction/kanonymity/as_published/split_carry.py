@@ -69,7 +69,7 @@ def reproduce(
     >>> reproduce(problem, 2, PublishedSplitCarry()).result.smallest_class
     2
     """
-    require_feasible(problem, k)
+    require_feasible(problem.n, k)
     chosen: PublishedRecoding = UNPROVEN.resolve(method, accept_no_guarantee=True)
     result = chosen.recode(problem, k, SearchLimits() if limits is None else limits)
     return Unproven(result, chosen.reason, Provenance(repr(chosen), {"k": k}))

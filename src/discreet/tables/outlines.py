@@ -6,17 +6,16 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from discreet.core import printed
-from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.tree import Tree
+from discreet.tables.refusals import refused
 from discreet.tables.taxonomies import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-__all__ = ["group_numbers", "read_outline", "write_outline"]
+__all__ = ["group_numbers", "list_values", "read_outline", "write_outline"]
 
 MOST_VALUES = 5_000
 
@@ -44,11 +43,10 @@ def read_outline(text: str, name: str) -> Tree:
     """
     lines = [line.expandtabs(4).rstrip() for line in text.splitlines() if line.strip()]
     if not lines:
-        expected = "a nested list: each group on a line, its values indented below it"
-        raise InvalidProblemError(name, expected, "an empty one")
+        raise refused("outline-empty", name, "an empty one")
     depths = [len(line) - len(line.lstrip(" ")) for line in lines]
     if depths[0]:
-        raise InvalidProblemError(name, "a first line that is not indented", "one that is")
+        raise refused("outline-indented", name, "one that is")
     paths: list[tuple[str, ...]] = []
     stack: list[tuple[int, str]] = []
     for at, (line, depth) in enumerate(zip(lines, depths, strict=True)):
@@ -81,6 +79,24 @@ def write_outline(tree: Tree) -> str:
     return "\n".join(lines)
 
 
+def list_values(values: Sequence[str], name: str) -> str:
+    """Write different values as a list without groups.
+
+    Raises
+    ------
+    InvalidProblemError
+        For more of them than a list shows.
+
+    Examples
+    --------
+    >>> list_values(["F", "M"], "sex").splitlines()
+    ['F', 'M']
+    """
+    if len(values) > MOST_VALUES:
+        raise refused("list-too-long", name, "more", instead="load a file")
+    return "\n".join(values)
+
+
 def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) -> str:
     r"""Put numbers into intervals, and these into wider ones, as a nested list.
 
@@ -108,19 +124,18 @@ def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) 
     '[20, 40)\n  [20, 30)\n    21\n  [30, 40)\n    35'
     """
     if not widths or min(widths) <= 0:
-        raise InvalidProblemError(name, "positive widths of intervals, such as 10, 50", "others")
+        raise refused("widths-positive", name, "others")
     for narrow, wide in pairwise(widths):
         if wide <= narrow or (wide / narrow).denominator != 1:
-            expected = "widths each a multiple of the one before, such as 10, 50"
-            raise InvalidProblemError(name, expected, f"{_plain(narrow)}, {_plain(wide)}")
+            raise refused("widths-multiples", name, f"{_plain(narrow)}, {_plain(wide)}")
     if len(values) > MOST_VALUES:
-        expected = f"at most {printed.count(MOST_VALUES)} values in a list; publish it as a number, which needs no list"
-        raise InvalidProblemError(name, expected, "more")
+        instead = "publish it as a number, which needs no list"
+        raise refused("list-too-long", name, "more", instead=instead)
     try:
         # Exactly: three tenths divided by a tenth are three.
         ordered = sorted((to_fraction(value.strip(), name), value) for value in values)
     except ValueError:
-        raise InvalidProblemError(name, "numbers, to be put into intervals", "other text") from None
+        raise refused("intervals-of-text", name, "other text") from None
     lines: list[str] = []
     within: list[int | None] = [None] * len(widths)
     for number, value in ordered:

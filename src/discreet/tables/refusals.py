@@ -1,0 +1,139 @@
+"""All refusals of tables: a public code, which stays, and the sentence that every entrance prints with it.
+
+``InvalidProblemError.code`` has the code, and so have errors of ``--json`` and the bodies of HTTP 400.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from discreet.core.errors import InvalidProblemError
+
+__all__ = ["EXPECTED", "WARNINGS", "refused", "warning"]
+
+EXPECTED: Final = {
+    "array-format": "a .npy file of numbers, as numpy.save writes it",
+    "array-no-numbers": "a table of numbers",
+    "array-no-words": "one row for each word",
+    "array-row": "{numbers} numbers in each row{where}",
+    "array-suffix": "a file that ends in .npy or .csv",
+    "array-too-long": "at most {most:,} secrets",
+    "cells-nested": "one value in each cell; unpack or drop its nested columns",
+    "column-missing": "a column of {argument} ({known})",
+    "column-not-there": "a column of the table ({known})",
+    "column-unknown": "columns of the table{which}",
+    "columns-no-text": "names of columns that are text; rename them, as with columns.astype(str)",
+    "columns-repeated": "columns of different names",
+    "csv-dates": "dates from year 1 to 9999 in a CSV file; mend the row, or let --output end in .parquet, or convert "
+    "or drop the column",
+    "csv-none": "a CSV file, as its name says",
+    "csv-type": "columns that a CSV file can hold; let --output end in .parquet, or convert or drop the column",
+    "dates-range": "dates in the years 1 to 9999{zones} and times within a day; mend or drop such columns",
+    "encoding-other": "text in the encoding that is chosen; choose another one, or save the table as CSV in UTF-8",
+    "encoding-word": "one of the list of encodings",
+    "encoding": "text in UTF-8: save it as “CSV UTF-8”, or run `iconv -f {encoding} -t UTF-8 FILE > NEW.csv`",
+    "file-empty": "a table: a line of names, and rows below it",
+    "file-missing": "a file that is there",
+    "file-name": "a file that ends in {suffixes}; save a spreadsheet as “CSV UTF-8” first",
+    "file-unreadable": "a file that can be read",
+    "free-text": "values that persons share; leave {name} out, or put its values into groups by a taxonomy (or into "
+    "one set, as categorical)",
+    "identifiers": "{drop} or {keep} to name each column that may single people out{shown}",
+    "integers-too-long": "whole numbers of at most 64 bits in columns that are published as they are",
+    "key-type": "a column of text, numbers, dates or Booleans",
+    "intervals-of-text": "numbers, to be put into intervals",
+    "keys-equal": "labels that differ as numbers, since 1 and 1.0 are one value; rename one",
+    "label-missing": "a name in each row of column {name}",
+    "label-type": "text or numbers in column {name}",
+    "line-ends": "lines that end in a line feed; open it in an editor and save it anew",
+    "list-too-long": "at most 5,000 values in a list; {instead}",
+    "matrix-empty": "a matrix of numbers",
+    "matrix-row": "a matrix of numbers, {width} in each row",
+    "memory-exceeded": "a table that takes {most} of memory or less, half of what is free; make room, allow the "
+    "process more, or leave out rows and columns that are not needed",
+    "names-none": "a table whose first line holds the names of its columns",
+    "names-repeated": "different names in the first line; rename one",
+    "names-too-long": "a first line of names, shorter than a mebibyte",
+    "number-commas": "numbers such as 1.5 or 1000; mend {name}, or state that it is categorical, without order",
+    "numbers-as-text": "numbers such as 1.5 in column {name}",
+    "numbers-not-finite": "finite numbers in column {name}",
+    "outline-empty": "a nested list: each group on a line, its values indented below it",
+    "outline-indented": "a first line that is not indented",
+    "parquet-damaged": "a whole Parquet file; copy or write it again",
+    "parquet-none": "a Parquet file, as its name says; let the name of text end in .csv",
+    "polars-missing": "the packages that tables need: {install}",
+    "quotes": "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled",
+    "reader-died": "a table that can be read; write it again with the program that made it",
+    "reader-late": "a table that is read in a minute or two with the memory that there is; allow the process more",
+    "reader-memory": "memory for the reader of tables; allow the process more",
+    "reader-process": "room for one more process, which reads the table first",
+    "records-lengths": "columns of one length",
+    "records-type": "columns, records or features",
+    "region-type": "a column of text or integers",
+    "roles-missing": "a role for each column: {drop}, {keep}, {quasi} or {sensitive} NAME, or {unassigned} drop for "
+    "the rest{shown}",
+    "roles-none-left": "a column that is left to publish",
+    "roles-two": "columns of one role; take {name} out of {first} or of {second}",
+    "rows-none": "a table with rows",
+    "rows-ragged": "as many cells in each row as in the first line, with {marks} between them; mend the row, or put a "
+    "cell with such a mark between quotes, and close each quote",
+    "rows-refused": "rows that the public rule counts as they are (refuse_rows)",
+    "table-too-large": "{expected}",
+    "table-type": "{expected}",
+    "table-unreadable": "a table that can be read",
+    "taxonomy-empty": "a row for each value",
+    "taxonomy-format": "a value and what stands for it on each line, separated by commas",
+    "taxonomy-list": "a list of values",
+    "taxonomy-nothing-below": "values below each label",
+    "taxonomy-repeated": "each value once",
+    "taxonomy-row": "{width} entries",
+    "taxonomy-two-above": "one label above each label of a level",
+    "text-encoding": "text in UTF-8; save it as “CSV UTF-8”",
+    "text-unreadable": "a CSV file that can be read",
+    "unassigned-word": "{expected}",
+    "widths-multiples": "widths each a multiple of the one before, such as 10, 50",
+    "widths-positive": "positive widths of intervals, such as 10, 50",
+    "zero-bytes": "text in UTF-8; if it is text in UTF-16, save it as “CSV UTF-8”, or run `iconv -f UTF-16LE -t UTF-8 "
+    "FILE > NEW.csv`",
+}
+"""Code -> what was expected; words between braces follow from the table and the names of its options."""
+
+WARNINGS: Final = {
+    "rows-left-out": "rows of {table} that were left out or mapped: {listed}",
+    "singled-out": "{column} is published as it is, and {rows}: who knows it knows the row",
+}
+"""Code -> sentence for the curator of what is no reason to refuse."""
+
+
+def warning(code: str, **words: object) -> str:
+    """Return a sentence of :data:`WARNINGS`, followed by its code.
+
+    Examples
+    --------
+    >>> warning("rows-left-out", table="people", listed="3 without a region")
+    'rows of people that were left out or mapped: 3 without a region [rows-left-out]'
+    """
+    return f"{WARNINGS[code].format(**words)} [{code}]"
+
+
+def refused(code: str, field: str, got: object, **words: object) -> InvalidProblemError:
+    """Return the refusal of a code.
+
+    Parameters
+    ----------
+    code
+        Key of :data:`EXPECTED`.
+    field
+        The argument or column that is wrong, as the caller names it.
+    got
+        What came, without a private value.
+    words
+        Words of the sentence; those that it does not need are left out.
+
+    Examples
+    --------
+    >>> error = refused("rows-none", "table", "a.csv without any")
+    >>> error.code, str(error)
+    ('rows-none', 'table: expected a table with rows, got a.csv without any')
+    """
+    return InvalidProblemError(field, EXPECTED[code].format(**words), got, code=code)
