@@ -9,7 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -204,7 +204,11 @@ def test_no_umask_opens_the_ledger_to_others(folder: Path) -> None:
 
 def test_an_account_without_a_home_is_charged_for_what_it_gets(folder: Path) -> None:
     ledger = made(folder)
-    missing = {"HOME": "/nonexistent", "XDG_CACHE_HOME": None, "NUMBA_CACHE_DIR": None}
+    missing: dict[str, Any] = {
+        "HOME": "/nonexistent",
+        "XDG_CACHE_HOME": None,
+        "NUMBA_CACHE_DIR": None,
+    }
     ended = run(folder, *CHOOSE, str(ledger), "--json", **missing)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["charge"].startswith("release ")
