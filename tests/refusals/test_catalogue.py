@@ -41,7 +41,7 @@ PAGES = [case for case in CASES if case.studio]
 
 
 def test_the_catalogue_has_the_kinds_that_it_states() -> None:
-    cases = [*CASES, *RELEASES]
+    cases: list[Any] = [*CASES, *RELEASES]
     kinds = Counter(case.kind for case in cases)
     assert len(cases) >= 90
     assert len(kinds) >= 20

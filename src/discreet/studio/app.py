@@ -124,8 +124,8 @@ async def _sweep(workspaces: OpenWorkspaces) -> None:
 
 
 def _refused(_: Request, error: Exception) -> Response:
-    known = isinstance(error, DiscreetError)
-    return JSONResponse(refusal(error) if known else {"message": "That failed."}, status_code=400)
+    stated = refusal(error) if isinstance(error, DiscreetError) else {"message": "That failed."}
+    return JSONResponse(stated, status_code=400)
 
 
 def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:

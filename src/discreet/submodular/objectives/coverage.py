@@ -133,9 +133,9 @@ class Coverage(Objective):
         if spec.edges is None:
             super().check_source(spec, source, n_elements)
             return
-        of_file = isinstance(source, str | os.PathLike)
-        if of_file:
-            path = os.fspath(source)
+        of_file = False
+        if isinstance(source, str | os.PathLike):
+            of_file, path = True, os.fspath(source)
             mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
             refuse_unreadable(path, mark, "source", row_by_row=True)
         schema = _schema(_frame(source, spec))
