@@ -25,7 +25,7 @@ def published() -> set[str]:
     for module in pkgutil.walk_packages(published_lrgeo.__path__, "discreet_reproduction.lrgeo."):
         for name, kind in vars(import_module(module.name)).items():
             protocol = getattr(kind, "_is_protocol", False)
-            if isinstance(kind, type) and hasattr(kind, "reason") and not protocol:
+            if isinstance(kind, type) and getattr(kind, "reason", None) and not protocol:
                 found.add(name)
     return found
 

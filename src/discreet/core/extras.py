@@ -1,7 +1,7 @@
 """Packages that a part of the library needs and a plain installation lacks, and the command that installs them.
 
 A message names the packages themselves. ``pip install "discreet[cli]"`` would ask an index for the name ``discreet``,
-which no index has: it fails in a clone, and would install whatever somebody else publishes under that name.
+which no index has: it fails in a clone, and installs a stranger's package once the name is taken.
 """
 
 from __future__ import annotations
