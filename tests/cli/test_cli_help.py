@@ -13,7 +13,8 @@ from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
 from discreet.cli.commands import OWN, command_named
 from discreet.cli.output import Status
-from discreet.evaluate.audit.lrgeo import DEFAULT, PUBLISHED
+from discreet.core.moved import INSTALL
+from discreet.evaluate.audit.lrgeo import DEFAULT
 from discreet.hierarchy.methods import METHODS as COUNT_METHODS
 from discreet.kanonymity.methods import METHODS as TABLE_METHODS
 from discreet.metricdp.methods import METHODS as CHANNELS
@@ -198,10 +199,10 @@ def test_an_option_without_its_value_is_told_what_it_takes(
 def test_the_help_of_judges_names_every_method() -> None:
     for name, unproven in (("attack", False), ("audit", True)):
         (option,) = [one for one in commands()[name].params if one.name == "method"]
-        tables = [t if unproven else t.proven for t in (TABLE_METHODS, CHOICE_METHODS)]
-        for method in (*COUNT_METHODS, *CHANNELS.proven, *tables[0], *tables[1]):
-            assert method in option.help, method
+        for methods in (COUNT_METHODS, CHANNELS, TABLE_METHODS, CHOICE_METHODS):
+            for method, record in (methods if unproven else methods.proven).items():
+                assert record.where.startswith("discreet_") or method in option.help, method
         assert "service" in option.help or name == "attack"
     (option,) = [one for one in commands()["audit"].params if one.name == "method"]
-    for method in (DEFAULT, *PUBLISHED):
-        assert method in option.help
+    assert DEFAULT in option.help
+    assert INSTALL in option.help

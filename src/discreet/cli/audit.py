@@ -21,7 +21,7 @@ _CLAIM = "What is claimed"
 _HOW = "How hard to try"
 
 _METHODS = (
-    methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=False)
+    methods_by_mechanism("hierarchy", "kanonymity", "metricdp", "submodular", unproven=True)
     + "; lrgeo: design, every-point, places-only, service. Published ones whose claim is false, such as m-c-ch, "
     f"come with `{INSTALL}`"
 )

@@ -137,7 +137,7 @@ def audit_location(request: AuditRequest) -> Audit:
 
 
 def methods_by_mechanism(*mechanisms: str, unproven: bool) -> str:
-    """List the methods of some mechanisms in one line.
+    """List the methods of some mechanisms in one line, those of this library alone.
 
     Parameters
     ----------
@@ -157,7 +157,14 @@ def methods_by_mechanism(*mechanisms: str, unproven: bool) -> str:
         "metricdp": METHODS,
         "submodular": CHOICE_METHODS,
     }
-    return "; ".join(
-        f"{name}: {', '.join(tables[name] if unproven else tables[name].proven)}"
-        for name in mechanisms
-    )
+    names = {
+        mechanism: [
+            name
+            for name, record in (
+                tables[mechanism] if unproven else tables[mechanism].proven
+            ).items()
+            if record.where.startswith("discreet.")
+        ]
+        for mechanism in mechanisms
+    }
+    return "; ".join(f"{mechanism}: {', '.join(names[mechanism])}" for mechanism in mechanisms)
