@@ -28,7 +28,7 @@ def test_it_has_no_guarantee_and_says_why(method: Algorithm2) -> None:
     assert len(made.result.chosen) == 3
     assert made.reason.endswith(".")
     with pytest.raises(InvalidProblemError, match="which has none"):
-        release(REACH, UniformMatroid(6, 3), PureDP(1, "add-remove-one"), method=method)
+        release(REACH, UniformMatroid(6, 3), PureDP(1, "add-remove-one"), method=method)  # type: ignore[arg-type]
 
 
 def test_it_needs_a_matroid_with_a_cheap_uniform_base() -> None:

@@ -36,7 +36,7 @@ def blocked(code: str, *arguments: str, folder: Path) -> subprocess.CompletedPro
 
 
 def test_published_methods_and_the_published_mode_say_how_to_install_them(tmp_path: Path) -> None:
-    asked = [
+    asked: list[tuple[str, ...]] = [
         ("audit", target, "--method", method, *claim)
         for target, claim in {
             "hierarchy": ("--epsilon", "1"),
