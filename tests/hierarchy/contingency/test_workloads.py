@@ -1,0 +1,248 @@
+"""Shares for a workload, and the lower bound of all linear mechanisms: against dense matrices and a convex solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from discreet import PureDP, Tree, ZeroConcentratedDP
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.contingency import plan
+from discreet.hierarchy.contingency.bound import proved_loss
+from discreet.hierarchy.contingency.optimum import best_frame
+from discreet.hierarchy.contingency.shares import kinds_of
+from discreet.hierarchy.contingency.verify import verify
+from discreet.hierarchy.contingency.workload import LOSSES, read_workload
+from hierarchy.contingency.dense_workloads import (
+    TREES,
+    cost_of,
+    domain_of,
+    drawn,
+    information,
+    loss_of,
+)
+
+ADDED, REPLACED = "add-remove-person", "replace-person"
+LISTED = {"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"]}
+UNEVEN = [("GA", "F"), ("GA", "C"), ("NY", "K"), ("DC",)]
+
+
+def unit(neighbors: str) -> ZeroConcentratedDP:
+    """Return a guarantee for which the noise of the whole budget has the variance 1."""
+    return ZeroConcentratedDP(Fraction(1 if neighbors == REPLACED else Fraction(1, 2)), neighbors)
+
+
+def chance(seed: int) -> Random:
+    return Random(seed)  # noqa: S311 - instances of a test
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(sorted(LOSSES)), st.sampled_from([ADDED, REPLACED]))
+def test_the_loss_is_that_of_dense_matrices_and_the_bound_below_it(
+    seed: int, loss: str, neighbors: str
+) -> None:
+    tree, domain, tables, levels = drawn(chance(seed))
+    if neighbors == REPLACED and set(tables) == {"total"}:
+        tables = {"cells": Fraction(1)}
+    workload = read_workload(domain, tree.depth + 1, tables, levels, loss)
+    guarantee = unit(neighbors)
+    made = best_frame(tree, domain, workload, guarantee)
+    assert made.record is not None
+    proved = proved_loss(made.frame, guarantee, made.record)
+    asked = {
+        domain.marginal(name): list(map(Fraction, told))
+        for name, told in made.record["tables"].items()
+    }
+    told = replace(workload, tables={q: tuple(one) for q, one in asked.items()})
+    dense = loss_of(told, tree, domain, information(made.frame))
+    assert proved.most == pytest.approx(dense, rel=1e-8)
+    assert proved.linear <= dense * (1 + 1e-9)
+    assert proved.any_noise < proved.linear
+    assert cost_of(information(made.frame), neighbors) <= 1 + 1e-12
+
+
+def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
+    """Search all information matrices for the least loss, from a random start."""
+    size = len(tree.leaves) * domain.size
+    rng = np.random.default_rng(seed)
+
+    def loss(flat: Any) -> float:
+        factor = flat.reshape(size, size)
+        info = factor @ factor.T + 1e-9 * np.eye(size)
+        scale = np.diag(info).max()
+        degree = 0.5 if workload.loss == "deviations" else 1.0
+        return loss_of(workload, tree, domain, info) * scale**degree
+
+    start = np.eye(size) + rng.normal(size=(size, size)) / 9
+    return float(minimize(loss, start.reshape(-1), method="L-BFGS-B", options={"maxiter": 60}).fun)
+
+
+@pytest.mark.parametrize("loss", ["deviations", "variance"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at: int) -> None:
+    tree, domain = Tree.from_paths(TREES[at]), domain_of((2,))
+    weights = {"total": 1, "cells": Fraction(1, 2)}
+    workload = read_workload(domain, tree.depth + 1, weights, None, loss)
+    guarantee = unit(ADDED)
+    made = best_frame(tree, domain, workload, guarantee)
+    assert made.record is not None
+    proved = proved_loss(made.frame, guarantee, made.record)
+    found = least_dense(workload, tree, domain, at)
+    # The cost of the fullest cell is not smooth: the search ends a little above the least loss.
+    assert proved.linear <= found <= proved.linear * 1.05
+    assert proved.most <= proved.linear * 1.02
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["deviations", "variance", "worst"]))
+def test_any_prices_and_weights_prove_a_bound(seed: int, loss: str) -> None:
+    rng = chance(seed)
+    tree, domain, tables, levels = drawn(rng)
+    workload = read_workload(domain, tree.depth + 1, tables, levels, loss)
+    guarantee = unit(ADDED)
+    made = best_frame(tree, domain, workload, guarantee)
+    assert made.record is not None
+    best = proved_loss(made.frame, guarantee, made.record)
+    record = {
+        **made.record,
+        "prices": [rng.randint(1, 9) for _ in made.record["prices"]],
+        "weights": {
+            name: [rng.randint(1, 9) for _ in one] for name, one in made.record["weights"].items()
+        },
+    }
+    other = proved_loss(made.frame, guarantee, record)
+    assert other.linear <= best.most
+    assert other.most == best.most
+    size = len(tree.leaves) * domain.size
+    factor = np.random.default_rng(seed).normal(size=(size, size))
+    info = information(made.frame) + factor @ factor.T * rng.choice([0.0, 0.001, 0.1])
+    assert other.linear <= loss_of(workload, tree, domain, info / cost_of(info, ADDED)) * (1 + 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([ADDED, REPLACED]),
+    st.sampled_from(["laplace", "gaussian"]),
+)
+def test_no_asked_table_is_noisier_than_naive_noise_by_default(
+    seed: int, neighbors: str, law: str
+) -> None:
+    tree, domain, tables, _ = drawn(chance(seed))
+    if neighbors == REPLACED and set(tables) == {"total"}:
+        tables = {"cells": Fraction(1)}
+    guarantee = PureDP(1, neighbors) if law == "laplace" else unit(neighbors)
+    made = plan(
+        tree,
+        guarantee,
+        columns=[f"c{at}" for at in range(tree.depth)],
+        domain=domain,
+        workload=list(tables),
+    )
+    for one in made.expected_errors():
+        if one.asked and not (neighbors == REPLACED and one.marginal == "total" and one.level == 1):
+            assert one.worst <= one.naive * (1 + 2e-3), one
+
+
+def test_shares_along_each_path_add_up_to_the_budget_and_unasked_tables_have_none() -> None:
+    guarantee = ZeroConcentratedDP(1, ADDED)
+    made = plan(
+        UNEVEN,
+        guarantee,
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex; cells=0.2",
+        workload_levels="0,1,2",
+        loss="variance",
+    )
+    frame = made.frame
+    parts = [sum(frame.share(q, one) for q in frame.marginals) for one in frame.strata.tolist()]
+    assert parts[0] == 0
+    paths = [
+        sum(parts[node] for node in frame.tree.ancestors(leaf))
+        for leaf in frame.tree.leaves.tolist()
+    ]
+    assert paths == [1] * len(paths)
+    assert len(set(frame.strata.tolist())) == len(kinds_of(frame.tree).parents)
+
+
+def test_levels_below_the_last_asked_one_are_not_counted() -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(100, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex",
+        workload_levels=[1, 2, 0],
+    )
+    assert made.frame.tree.n == 4
+    people = pl.DataFrame({"state": ["GA", "GA", "DC"], "sex": ["F", "M", "F"], "age": ["65+"] * 3})
+    result = made.release(people).result
+    assert result.marginal("sex").sum(axis=1).tolist() == [3, 2, 0, 1]
+
+
+def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(100, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex, age",
+    )
+    people = pl.DataFrame({"state": ["GA"], "county": ["F"], "sex": ["F"], "age": ["65+"]})
+    release = made.release(people)
+    assert verify(release).passed
+    stated = dict(release.provenance.parameters["workload"])
+    assert stated["most"] <= stated["linear"] * 1.5
+    for name, value in (
+        ("most", stated["most"] * 0.999),
+        ("linear", stated["linear"] * 1.001),
+        ("any_noise", 1e9),
+    ):
+        parameters = {**release.provenance.parameters, "workload": {**stated, name: value}}
+        wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
+        assert not verify(wrong).passed
+    for name in ("prices", "weights", "tables", "loss"):
+        parameters = {**release.provenance.parameters, "workload": {**stated, name: {}}}
+        wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
+        with pytest.raises(InvalidProblemError, match="workload"):
+            verify(wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"workload": ""}, "workload", "at least one table"),
+        ({"workload": "sex, sex"}, "workload", "each marginal once"),
+        ({"workload": "sex=0"}, "workload", "a weight above 0"),
+        ({"workload": "sex=inf"}, "workload", "finite"),
+        ({"workload": "height"}, "workload", "'height'"),
+        ({"workload": [[], ["sex"]]}, "workload", "one list for each of 3 levels"),
+        ({"workload": [1, 2, 3]}, "workload", "names"),
+        ({"workload_levels": [0, 0, 0]}, "workload_levels", "not all 0"),
+        ({"workload_levels": "1,2"}, "workload_levels", "3 weights"),
+        ({"loss": "least"}, "loss", "'least'"),
+        ({"workload": "sex", "marginals": ["sex"]}, "marginals", "none with a workload"),
+        ({"workload": "sex", "shares": ["1"]}, "shares", "none with a workload"),
+    ],
+)
+def test_mistakes_about_a_workload_are_said(change: dict[str, Any], field: str, said: str) -> None:
+    with pytest.raises(InvalidProblemError) as caught:
+        plan(
+            UNEVEN,
+            ZeroConcentratedDP(1, ADDED),
+            columns=["state", "county"],
+            domain=LISTED,
+            **change,
+        )
+    assert caught.value.field == field
+    assert said in str(caught.value)
