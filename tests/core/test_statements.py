@@ -30,11 +30,11 @@ from discreet.core.guarantee import ApproxDP, DPGuarantee, MetricDP, PureDP, Zer
 from discreet.core.outcome import Release
 from discreet.core.statements import STATEMENTS, state
 from discreet.evaluate.comparison import Entry, best_lower
-from discreet.hierarchy.contingency.bound import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales, variance_of
 from discreet.hierarchy.contingency.optimum import best_frame
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import LevelGap
+from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import whole
 from discreet.hierarchy.contingency.workload import read_workload
 from discreet.hierarchy.noise_sum import Term, half_width

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.randomness import UniformSource
-    from discreet.hierarchy.contingency.problem import CellCounts, Marginal, TableFrame
+    from discreet.hierarchy.contingency.cell_counts import CellCounts
+    from discreet.hierarchy.contingency.problem import Marginal, TableFrame
     from discreet.hierarchy.measure import Noise
 
     DPForPersons = PureDP | ZeroConcentratedDP
@@ -301,7 +302,8 @@ def measure(
     Examples
     --------
     >>> from discreet.core.tree import Tree
-    >>> from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+    >>> from discreet.hierarchy.contingency.cell_counts import CellCounts
+    >>> from discreet.hierarchy.contingency.problem import Domain, TableFrame
     >>> domain = Domain.read({"sex": ["F", "M"]})
     >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(0,): (Fraction(1, 2),) * 2})
     >>> data = CellCounts(frame, np.array([[3, 1], [2, 2]]))

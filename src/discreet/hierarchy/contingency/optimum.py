@@ -42,7 +42,7 @@ LEAST_SHARE = 1e-3
 
 
 class Planned(NamedTuple):
-    """What :func:`best_frame` gives: the public facts, and the record for ``bound.proved_loss`` where there is one."""
+    """What :func:`best_frame` gives: the public facts, and the record of the proof, if any."""
 
     frame: TableFrame
     record: dict[str, Any] | None
@@ -242,7 +242,7 @@ def _record(
     *,
     free: bool,
 ) -> dict[str, Any]:
-    """State what ``bound.proved_loss`` needs, in short numbers: any prices and weights prove a bound."""
+    """State what ``verify_loss.proved_loss`` needs, in short numbers: any prices and weights prove a bound."""
     short = [float(f"{one:.6g}") for one in prices.tolist()]
     tables = {}
     for q, each in workload.tables.items():

@@ -22,14 +22,15 @@ from discreet.core.randomness import as_bits
 from discreet.core.release import run_release
 from discreet.core.spaces.inputs import positive_count
 from discreet.core.tree import Tree
-from discreet.hierarchy.contingency.bound import loss_in_words, proved_loss
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
 from discreet.hierarchy.contingency.optimum import Planned, best_frame, pruned
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
+from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.contingency.workload import LOSSES, Workload, read_workload
 from discreet.hierarchy.refusals import check_shape
@@ -44,17 +45,21 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
     from discreet.core.release import ReleaseOutputs
-    from discreet.hierarchy.contingency.bound import ProvedLoss
     from discreet.hierarchy.contingency.expected import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
     from discreet.hierarchy.contingency.result import RegionTables
+    from discreet.hierarchy.contingency.verify_loss import ProvedLoss
     from discreet.hierarchy.contingency.whole import TableMethod
 
     DPForPersons = PureDP | ZeroConcentratedDP
     Shares = Mapping[str, Exact] | Sequence[Exact]
 
 __all__ = ["TablesPlan", "plan"]
+
+
+OTHER_ORDER = 1 + 1e-9
+"""Sums of floats in another order differ by less than this factor."""
 
 
 @final
@@ -75,7 +80,7 @@ class TablesPlan:
     workload
         What the shares are best for; ``None`` where they were stated.
     record
-        What proves how near to the best they are, for :func:`~discreet.hierarchy.contingency.bound.proved_loss`;
+        What proves how near to the best they are, for :func:`~discreet.hierarchy.contingency.verify_loss.proved_loss`;
         ``None`` for Laplace noise, structural zeros, or stated parts of levels.
 
     Examples
@@ -331,7 +336,14 @@ class TablesPlan:
         parameters = {**measured.parameters(), "method": own, "gaps": gaps}
         proved = self.proved
         if proved is not None and self.record is not None:
-            parameters["workload"] = {**self.record, **proved._asdict()}
+            # Other machines add floats up in another order.
+            most, least, any_noise = proved
+            parameters["workload"] = {
+                **self.record,
+                "most": most * OTHER_ORDER,
+                "linear": least / OTHER_ORDER,
+                "any_noise": any_noise / OTHER_ORDER,
+            }
         return Provenance(
             method_name(self.method), parameters, self.assumed_public, seeded=measured.seeded
         )

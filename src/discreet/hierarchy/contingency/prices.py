@@ -1,7 +1,7 @@
 r"""The search for the prices of a lower bound: no linear Gaussian mechanism has a smaller loss.
 
-:mod:`discreet.hierarchy.contingency.bound` states and checks the bound for any prices and weights; here good ones are
-looked for. With prices :math:`\mu` of leaves and weights :math:`\omega` of variances,
+:mod:`discreet.hierarchy.contingency.verify_loss` states and checks the bound for any prices and weights; here good ones
+are looked for. With prices :math:`\mu` of leaves and weights :math:`\omega` of variances,
 :math:`G_S = D^{-1/2} (D^{1/2} W_S D^{1/2})^{1/2} D^{-1/2}` is the best information, where
 :math:`D = \operatorname{diag}(\mu)` and :math:`W_S = \sum_r \psi_{rS} h_r h_r^T`. A leaf that
 pays more than others gets a higher price; the weight of a standard deviation is one over twice the deviation.

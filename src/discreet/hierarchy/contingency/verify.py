@@ -19,7 +19,7 @@ from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.options import instance_of
 from discreet.core.outcome import Release
-from discreet.hierarchy.contingency.bound import proved_loss
+from discreet.hierarchy.contingency.verify_loss import proved_loss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,12 +16,19 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from discreet import PureDP, Tree, ZeroConcentratedDP
+from discreet.artefact.tables import (
+    load_table_measurements,
+    load_tables,
+    save_table_measurements,
+    save_tables,
+)
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency import plan
-from discreet.hierarchy.contingency.bound import proved_loss
+from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.contingency.optimum import best_frame
 from discreet.hierarchy.contingency.shares import kinds_of
-from discreet.hierarchy.contingency.verify import verify
+from discreet.hierarchy.contingency.verify import verify, verify_measured
+from discreet.hierarchy.contingency.verify_loss import proved_loss
 from discreet.hierarchy.contingency.workload import LOSSES, read_workload
 from hierarchy.contingency.dense_workloads import (
     TREES,
@@ -211,8 +219,20 @@ def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
         parameters = {**release.provenance.parameters, "workload": {**stated, name: value}}
         wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
         assert not verify(wrong).passed
-    for name in ("prices", "weights", "tables", "loss"):
-        parameters = {**release.provenance.parameters, "workload": {**stated, name: {}}}
+    uneven = {name: ["-1", "1", "1"] for name in stated["tables"]}
+    for change in (
+        {"prices": {}},
+        {"prices": [0] * len(stated["prices"])},
+        {"weights": {}},
+        {"tables": {}},
+        {"tables": {"height": ["1", "1", "1"]}},
+        {"tables": uneven},
+        {"tables": {"sex": ["1"]}},
+        {"loss": "least"},
+        {"most": "1"},
+        {"more": 1},
+    ):
+        parameters = {**release.provenance.parameters, "workload": {**stated, **change}}
         wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
         with pytest.raises(InvalidProblemError, match="workload"):
             verify(wrong)
@@ -246,3 +266,63 @@ def test_mistakes_about_a_workload_are_said(change: dict[str, Any], field: str, 
         )
     assert caught.value.field == field
     assert said in str(caught.value)
+
+
+def test_a_bound_needs_gaussian_noise_and_equal_shares_of_regions_that_are_alike() -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(1, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex",
+    )
+    assert made.record is not None
+    with pytest.raises(InvalidProblemError, match="Gaussian noise"):
+        proved_loss(made.frame, PureDP(1, ADDED), made.record)
+    frame = made.frame
+    assert frame.kinds is not None
+    kinds = list(range(frame.tree.n))
+    first = [frame.kinds.index(one) for one in range(max(frame.kinds) + 1)]
+    shares = {
+        q: tuple(parts[frame.kinds[node]] for node in range(frame.tree.n))
+        for q, parts in frame.shares.items()
+    }
+    # The two counties of one state are alike; one of them gives up a part of its share.
+    twin = next(node for node in range(frame.tree.n) if node not in first)
+    shares = {
+        q: tuple(part / 2 if node == twin else part for node, part in enumerate(parts))
+        for q, parts in shares.items()
+    }
+    apart = replace(frame, shares=shares, kinds=tuple(kinds))
+    with pytest.raises(InvalidProblemError, match="regions that are alike"):
+        proved_loss(apart, made.guarantee, made.record)
+
+
+@pytest.mark.parametrize("kinds", [(0, 0, 1), (0, 1), (0, 2, 2), (1, 0, 0)])
+def test_kinds_are_numbered_without_a_gap(kinds: tuple[int, ...]) -> None:
+    made = plan([("GA",), ("NY",)], ZeroConcentratedDP(1, ADDED), columns=["state"], domain=LISTED)
+    with pytest.raises(InvalidProblemError, match="kinds"):
+        replace(made.frame, kinds=kinds)
+
+
+def test_a_frame_by_kind_survives_a_file(tmp_path: Path) -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(100, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex, age",
+    )
+    people = pl.DataFrame({"state": ["GA"], "county": ["F"], "sex": ["F"], "age": ["65+"]})
+    release = made.release(people, keep_measurements=True)
+    save_tables(release, tmp_path / "t.csv")
+    again = load_tables(tmp_path / "t.csv")
+    assert again.result.frame == made.frame
+    assert verify(again).passed
+    assert release.result.measurements is not None
+    save_table_measurements(release.result.measurements, tmp_path / "m.csv")
+    kept = load_table_measurements(tmp_path / "m.csv")
+    assert verify_measured(kept).passed
+    assert [one.worst for one in made.expected_errors()] == pytest.approx(
+        [one.worst for one in expected_errors(kept.frame, kept.guarantee)]
+    )
