@@ -209,6 +209,8 @@ def publish_tables(
     frame = planned.frame
     check_room(frame, free_memory())
     if request.plan_only:
+        with request.engine.source(people, folder_of(written.output)) as source:
+            planned.check(source)
         put_out(_rendered_plan(planned, request.plan_count, written))
         return Status.DONE
     entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
