@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExpectedError", "expected_errors"]
 
-ROUNDED = 1 + 1e-9
+ROUNDED_UP = 1 + 1e-9
 """Errors are sums of positive numbers in floats, and are rounded up by this factor."""
 
 
@@ -47,7 +47,7 @@ class ExpectedError:
     naive
         Standard deviation of independent noise, where the budget is divided equally among the asked tables: the
         measured ones where no workload was stated.
-    asked
+    in_workload
         Whether the table is one of these.
     """
 
@@ -57,7 +57,7 @@ class ExpectedError:
     together: float
     worst: float
     naive: float
-    asked: bool
+    in_workload: bool
 
 
 def expected_errors(
@@ -96,32 +96,32 @@ def expected_errors(
         # Known exactly.
         precision[0, program.subsets.index(())] = 1e300
     spread = program.spread(precision)[0] @ program.entry.T
-    asked = [
+    demand = [
         [_is_asked(frame, workload, at, level) for at in range(shape[1])]
         for level in range(tree.depth + 1)
     ]
-    equal = Fraction(1, max(1, sum(map(sum, asked))))
+    equal = Fraction(1, max(1, sum(map(sum, demand))))
     moved = moved_by_person(guarantee.neighbors, frame.max_rows, norm=1 if pure else 2)
     amount = guarantee.epsilon if isinstance(guarantee, PureDP) else 2 * guarantee.rho
     naive = math.sqrt(variance_of(moved / (equal * amount), noise) or 0)
-    found = []
+    errors = []
     for level in range(tree.depth + 1):
         rows = np.flatnonzero(kinds.levels == level)
         for at, q in enumerate(frame.marginals):
             alone = [one for row in rows.tolist() if (one := own[row][at]) is not None]
             mean = float(spread[rows, at] @ kinds.count[rows] / kinds.count[rows].sum())
-            found.append(
+            errors.append(
                 ExpectedError(
                     level + 1,
                     domain.name(q),
                     math.sqrt(max(alone)) if alone else None,
-                    math.sqrt(mean) * ROUNDED,
-                    math.sqrt(float(spread[rows, at].max())) * ROUNDED,
+                    math.sqrt(mean) * ROUNDED_UP,
+                    math.sqrt(float(spread[rows, at].max())) * ROUNDED_UP,
                     naive,
-                    asked[level][at],
+                    demand[level][at],
                 )
             )
-    return tuple(found)
+    return tuple(errors)
 
 
 def _is_asked(frame: TableFrame, workload: Workload | None, at: int, level: int) -> bool:
@@ -129,5 +129,5 @@ def _is_asked(frame: TableFrame, workload: Workload | None, at: int, level: int)
     q = frame.marginals[at]
     if workload is not None:
         return q in workload.tables and workload.tables[q][level] > 0
-    there = set(frame.strata[frame.tree.levels == level].tolist())
-    return any(frame.share(q, one) for one in there)
+    level_strata = set(frame.strata[frame.tree.levels == level].tolist())
+    return any(frame.share(q, one) for one in level_strata)

@@ -49,7 +49,7 @@ class Planned(NamedTuple):
 
 
 def pruned(tree: Tree, depth: int) -> Tree:
-    """Cut a tree below a level.
+    """A tree without what is below a level.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def best_frame(
     kinds = kinds_of(tree)
     free = guarantee.neighbors == "replace-person" and max_rows == 1
     program = _program(kinds, domain, workload, squared=isinstance(guarantee, PureDP), free=free)
-    measured = _candidates(program.asked)
+    measured = _candidates(program.targets)
     fixed = _fixed(kinds, levels)
     allowed = np.ones((len(kinds.parents), len(measured)))
     if fixed is None:
@@ -124,7 +124,7 @@ def best_frame(
     shares = _within_caps(program, measured, shares, allowed, fixed)
     shares, measured = _with_cells(kinds, domain, shares, measured)
     parts = whole_shares(kinds, shares)
-    listed = list(dict.fromkeys([*workload.tables, *program.asked]))
+    listed = list(dict.fromkeys([*workload.tables, *program.targets]))
     used = {q: tuple(row[at] for row in parts) for at, q in enumerate(measured)}
     nothing = (Fraction(0),) * len(kinds.parents)
     chosen = {q: used.get(q, nothing) for q in listed}
@@ -140,37 +140,37 @@ def best_frame(
 def _program(
     kinds: Kinds, domain: Domain, workload: Workload, *, squared: bool, free: bool
 ) -> Program:
-    """Put a workload in numbers; nobody is asked for a root total that no neighbor moves."""
-    asked = tuple(workload.tables)
-    each = np.array([[float(one) for one in workload.tables[q]] for q in asked]).T
-    if free and () in asked:
-        each[0, asked.index(())] = 0.0
+    """A workload in numbers; nobody is asked for a root total that no neighbor moves."""
+    targets = tuple(workload.tables)
+    each = np.array([[float(one) for one in workload.tables[q]] for q in targets]).T
+    if free and () in targets:
+        each[0, targets.index(())] = 0.0
     weights = each[kinds.levels]
-    there = weights > 0
+    mask = weights > 0
     many = int((each > 0).sum())
     if workload.loss == "against-naive":
-        weights = there / max(many, 1)
+        weights = mask / max(many, 1)
     if workload.loss == "deviations":
         regions = np.bincount(kinds.levels, weights=kinds.count)[kinds.levels]
-        weights = weights / np.sqrt(np.outer(regions, [domain.size_of(q) for q in asked]))
+        weights = weights / np.sqrt(np.outer(regions, [domain.size_of(q) for q in targets]))
     loss = "worst" if workload.loss == "against-naive" else workload.loss
     caps = float(many ** (2 if squared else 1)) if workload.capped else math.inf
-    return Program(kinds, domain, asked, weights, loss, caps, squared)
+    return Program(kinds, domain, targets, weights, loss, caps, squared)
 
 
-def _candidates(asked: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
+def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
     """Marginals that may be measured: parts of the asked ones, or these and what any of them share."""
-    parts = dict.fromkeys(asked)
-    if sum(2 ** len(q) for q in asked) <= MOST_MEASURED * 8:
+    parts = dict.fromkeys(targets)
+    if sum(2 ** len(q) for q in targets) <= MOST_MEASURED * 8:
         every = dict.fromkeys(
             one
-            for q in asked
+            for q in targets
             for size in range(len(q), -1, -1)
             for one in itertools.combinations(q, size)
         )
         if len(every) <= MOST_MEASURED:
             return tuple(parts | every)
-    for one, other in itertools.combinations(asked, 2):
+    for one, other in itertools.combinations(targets, 2):
         parts.setdefault(tuple(at for at in one if at in other))
     return tuple(parts)
 
@@ -186,7 +186,7 @@ def _fixed(kinds: Kinds, levels: Sequence[Fraction] | None) -> Floats | None:
 
 
 def _without_small(kinds: Kinds, shares: Floats) -> Floats:
-    """Leave out small parts of the budget of a path."""
+    """Shares without the small parts of the budget of a path."""
     above = kinds.down(shares.sum(axis=1)).max()
     least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
     return np.where(shares < least * above, 0.0, shares)
@@ -204,16 +204,16 @@ def _within_caps(
     if not math.isfinite(program.caps):
         return shares
     naive = np.zeros_like(shares)
-    for at, q in enumerate(program.asked):
+    for at, q in enumerate(program.targets):
         naive[:, measured.index(q)] = program.weights[:, at] > 0
     naive /= max(kinds.down(naive.sum(axis=1)).max(), 1)
     base = program.within(measured)
-    asked = program.weights > 0
+    targets = program.weights > 0
     for step in range(41):
         part = step / 40
         mixed = (1 - part) * shares + part * naive * (allowed > 0)
         spread = program.spread(program.precision(mixed, base))[0] @ program.entry.T
-        if fixed is not None or (spread[asked] <= program.caps).all():
+        if fixed is not None or (spread[targets] <= program.caps).all():
             return mixed
     return mixed
 
@@ -221,7 +221,7 @@ def _within_caps(
 def _with_cells(
     kinds: Kinds, domain: Domain, shares: Floats, measured: tuple[Marginal, ...]
 ) -> tuple[Floats, tuple[Marginal, ...]]:
-    """Give the cells of all leaves a small share, if they have none."""
+    """Shares where the cells of all leaves have some."""
     if domain.full not in measured:
         shares = np.concatenate([shares, np.zeros((len(shares), 1))], axis=1)
         measured = (*measured, domain.full)
@@ -246,16 +246,16 @@ def _record(
     short = [float(f"{one:.6g}") for one in prices.tolist()]
     tables = {}
     for q, each in workload.tables.items():
-        told = list(map(str, each))
+        texts = list(map(str, each))
         if free and q == ():
-            told[0] = "0"
-        tables[domain.name(q)] = told
+            texts[0] = "0"
+        tables[domain.name(q)] = texts
     return {
         "loss": workload.loss,
         "tables": tables,
         "prices": short,
         "weights": {
             domain.name(q): [float(f"{one:.6g}") for one in pushes[:, at].tolist()]
-            for at, q in enumerate(program.asked)
+            for at, q in enumerate(program.targets)
         },
     }

@@ -170,7 +170,7 @@ class TablesPlan:
             positive_count(count, "count")
         frame, rows = self.frame, []
         for one in self.expected_errors():
-            if one.asked:
+            if one.in_workload:
                 row: dict[str, Any] = {
                     "level": one.level,
                     "marginal": one.marginal,

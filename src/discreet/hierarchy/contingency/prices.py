@@ -26,7 +26,7 @@ MOST_KINDS = 700
 def find_prices(
     program: Program, *, steps: int = 400, tol: float = 1e-5
 ) -> tuple[Floats, Floats, float]:
-    """Look for prices and weights with a high bound.
+    """Prices and weights with a high bound.
 
     Returns
     -------
@@ -41,32 +41,32 @@ def find_prices(
     blocks = _blocks(kinds)
     ends = kinds.ends
     price = np.where(ends, 1 / kinds.count[ends].sum(), 0.0)
-    asked = program.weights > 0
-    weights = np.where(asked, program.totals, 0.0)
+    mask = program.weights > 0
+    weights = np.where(mask, program.totals, 0.0)
     if program.loss == "worst":
-        weights = np.where(asked, 1 / max(1, int(asked.sum())), 0.0)
+        weights = np.where(mask, 1 / max(1, int(mask.sum())), 0.0)
         weights = weights * program.weights
-    best, kept, since = 0.0, (price, weights), 0
-    sizes = np.array([program.domain.size_of(q) for q in program.asked])
+    best, answer, since = 0.0, (price, weights), 0
+    sizes = np.array([program.domain.size_of(q) for q in program.targets])
     for step in range(steps):
         spread, used = _information(program, blocks, price, weights / sizes)
         variances = spread @ program.entry.T
         bound = _bound(program, variances, weights)
         if bound > best:
             since = step if bound > best * (1 + tol) else since
-            best, kept = bound, (price, weights)
+            best, answer = bound, (price, weights)
         if step - since > (40 if program.loss == "worst" else 2):
             break
         price = np.where(ends, price * used / used[ends].max(), 0.0)
         price /= (price * kinds.count).sum()
         if program.loss == "worst":
-            scaled = np.where(asked, program.weights * variances, 0.0)
-            pushes = np.where(asked, weights, 0.0) / np.where(asked, program.weights, 1.0)
+            scaled = np.where(mask, program.weights * variances, 0.0)
+            pushes = np.where(mask, weights, 0.0) / np.where(mask, program.weights, 1.0)
             pushes *= (scaled / scaled.max()) ** 0.5
             weights = pushes / pushes.sum() * program.weights
         elif program.loss == "deviations":
             weights = program.slopes(np.maximum(variances, 1e-300))
-    return *kept, best
+    return *answer, best
 
 
 def _bound(program: Program, variances: Floats, weights: Floats) -> float:
@@ -88,7 +88,7 @@ def _blocks(kinds: Kinds) -> list[tuple[float, list[int], list[int], Floats]]:
         How often the block is there, its kinds of leaves, its kinds of regions, and for each leaf and region how many
         leaves of that kind are below it, over the root of how many are in the block.
     """
-    found = []
+    blocks_of = []
     below: list[list[int]] = [[kind] for kind in range(len(kinds.parents))]
     for kind in range(len(kinds.parents) - 1, 0, -1):
         below[kinds.parents[kind]] += below[kind]
@@ -110,8 +110,8 @@ def _blocks(kinds: Kinds) -> list[tuple[float, list[int], list[int], Floats]]:
             for kind, part in path:
                 # Symmetric sums over the regions of one kind: sqrt(leaves in a region) of the normed leaf vector.
                 marks[row, regions.index(kind)] = math.sqrt(part)
-        found.append((many, leaves, regions, marks))
-    return found
+        blocks_of.append((many, leaves, regions, marks))
+    return blocks_of
 
 
 def _information(
@@ -123,7 +123,7 @@ def _information(
     """Variances of interactions at the best information for prices and weights, and what a leaf of each kind pays."""
     kinds = program.kinds
     # Weights are for all regions of a kind; one region has its part.
-    psi = (weights / kinds.count[:, None]) @ program.within(program.asked)
+    psi = (weights / kinds.count[:, None]) @ program.within(program.targets)
     gained, used = np.zeros_like(psi), np.zeros(len(kinds.parents))
     alone = np.where(kinds.ends, kinds.count * (1 - 1 / kinds.each), 0.0)
     alone[0] = 0.0
@@ -137,8 +137,8 @@ def _information(
         root = np.sqrt(np.maximum(values, 0))
         good = root > 1e-9 * root.max(axis=1, keepdims=True)
         inverse = np.where(good, 1 / np.where(good, root, 1.0), 0.0)
-        turned = vectors.transpose(0, 2, 1) @ matrix
-        gained[regions] += many * (turned**2 * inverse[:, :, None]).sum(axis=1).T
+        product = vectors.transpose(0, 2, 1) @ matrix
+        gained[regions] += many * (product**2 * inverse[:, :, None]).sum(axis=1).T
         diagonal = (vectors**2 * root[:, None, :]).sum(axis=2)
         used[leaves] += many * (program.sizes @ diagonal)
     spread = gained / np.where(psi > 0, psi, 1.0) / kinds.count[:, None]

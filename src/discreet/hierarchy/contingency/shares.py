@@ -37,15 +37,7 @@ __all__ = ["Kinds", "Program", "best_shares", "kinds_of", "whole_shares"]
 SHARE_GRAIN = 10**5
 """Shares are multiples of one in this many."""
 
-STEP = 0.5
-WAIT = 150
-TIGHT = 0.999
-"""Constraints are met for a little less, so that the search ends inside of them."""
-
-LEAST_PUSH = 1e-6
-"""What a constraint that doesn't hold back adds to the derivative, at least: it may come to hold back later."""
-
-_FLOOR = 1e-12
+LEAST_PRECISION = 1e-12
 """Precision that stands for none: its variance is never asked for."""
 
 
@@ -144,7 +136,7 @@ class Program:
         The regions.
     domain
         The attributes.
-    asked
+    targets
         Marginals with a weight somewhere.
     weights
         ``(kinds, asked)``: weight of the error of one entry in one region; 0 where nobody asks.
@@ -159,7 +151,7 @@ class Program:
 
     kinds: Kinds
     domain: Domain
-    asked: tuple[Marginal, ...]
+    targets: tuple[Marginal, ...]
     weights: Floats
     loss: str
     caps: float = math.inf
@@ -167,10 +159,10 @@ class Program:
 
     @cached_property
     def subsets(self) -> tuple[Marginal, ...]:
-        """Interactions that matter: parts of what is asked."""
+        """Interactions of the targets."""
         parts = {
             one
-            for q in self.asked
+            for q in self.targets
             for size in range(len(q) + 1)
             for one in itertools.combinations(q, size)
         }
@@ -195,22 +187,22 @@ class Program:
     @cached_property
     def entry(self) -> Floats:
         """``(asked, interactions)``: variance of an entry for each unit of the variance of an interaction."""
-        sizes = np.array([self.domain.size_of(q) for q in self.asked])
-        return np.asarray(self.within(self.asked) * self.sizes / sizes[:, None])
+        sizes = np.array([self.domain.size_of(q) for q in self.targets])
+        return np.asarray(self.within(self.targets) * self.sizes / sizes[:, None])
 
     @cached_property
     def totals(self) -> Floats:
         """``(kinds, asked)``: weights added up over entries and regions, of which sums of errors are made."""
-        sizes = np.array([self.domain.size_of(q) for q in self.asked])
+        sizes = np.array([self.domain.size_of(q) for q in self.targets])
         return np.asarray(self.weights * sizes * self.kinds.count[:, None])
 
     def value(self, variances: Floats) -> float:
         """The loss."""
-        asked = self.weights > 0
+        mask = self.weights > 0
         if self.loss == "worst":
-            return float((self.weights * variances)[asked].max())
-        kept = np.where(asked, variances, 0.0)
-        return float((self.totals * (kept if self.loss == "variance" else np.sqrt(kept))).sum())
+            return float((self.weights * variances)[mask].max())
+        finite = np.where(mask, variances, 0.0)
+        return float((self.totals * (finite if self.loss == "variance" else np.sqrt(finite))).sum())
 
     def slopes(self, variances: Floats) -> Floats:
         """Derivative of a sum of errors by the variances."""
@@ -220,7 +212,7 @@ class Program:
 
     def precision(self, shares: Floats, base: Floats) -> Floats:
         """``(kinds, interactions)``: what shares of measured marginals buy."""
-        return np.maximum((shares**2 if self.squared else shares) @ base, _FLOOR)
+        return np.maximum((shares**2 if self.squared else shares) @ base, LEAST_PRECISION)
 
     def spread(self, precision: Floats) -> tuple[Floats, Floats, Floats]:
         """Variances of the interactions in a region of each kind; inverse precision of its subtree, precision below."""
@@ -233,20 +225,20 @@ class Program:
             below[inner] = 1 / inverse[inner]
             total[inner] += below[inner]
         one = 1 / total
-        found = one.copy()
+        spreads = one.copy()
         for part, above in kinds.steps:
             ratio = below[above] * one[part]
-            others = np.maximum(1 / below[above] - one[part], 0)
-            found[part] = ratio * others + ratio**2 * found[above]
-        return found, one, below
+            rest = np.maximum(1 / below[above] - one[part], 0)
+            spreads[part] = ratio * rest + ratio**2 * spreads[above]
+        return spreads, one, below
 
     def pull(self, wanted: Floats, spread: tuple[Floats, Floats, Floats]) -> Floats:
         """Minus the derivative of ``wanted * variances`` by the precision of one region of each kind."""
-        kinds, (found, one, below) = self.kinds, spread
+        kinds, (spreads, one, below) = self.kinds, spread
         variances, inverses = wanted.copy(), np.zeros_like(wanted)
         lows = np.zeros_like(wanted)
         for part, above in reversed(kinds.steps):
-            x, a, v, w = one[part], below[above], found[above], variances[part]
+            x, a, v, w = one[part], below[above], spreads[above], variances[part]
             inverses[part] = w * (1 - 2 * a * x + 2 * a**2 * x * v)
             many = kinds.each[part, None]
             np.add.at(lows, above, many * w * (2 * a * x**2 * v - x**2))
@@ -270,6 +262,7 @@ def best_shares(
     least: float = 0.0,
     tol: float = 2e-4,
     steps: int = 3000,
+    patience: int = 150,
 ) -> tuple[Floats, float]:
     """Find shares of measured marginals in regions of each kind.
 
@@ -289,8 +282,8 @@ def best_shares(
         ``(kinds,)``: budget of a region of each kind, where levels have stated parts.
     least
         Lower bound of the loss: the search ends near it.
-    tol, steps
-        How near, and after how many steps at the latest.
+    tol, steps, patience
+        How near, and after how many steps at the latest, in all and without progress.
 
     Returns
     -------
@@ -303,7 +296,7 @@ def best_shares(
     ends, price = kinds.ends, np.where(kinds.ends, prices, 0.0)
     shares = np.full((len(kinds.parents), len(measured)), 1.0) if start is None else start.copy()
     shares /= kinds.down(shares.sum(axis=1))[ends].max()
-    asked = program.weights > 0
+    mask = program.weights > 0
     slope = pushes
     limits = np.zeros_like(pushes)
     degree = {"deviations": 0.5}.get(program.loss, 1.0) * (2 if program.squared else 1)
@@ -318,23 +311,24 @@ def best_shares(
         spread = program.spread(program.precision(feasible, base))
         variances = spread[0] @ program.entry.T
         loss = program.value(variances)
-        fits = bool((variances[asked] <= program.caps).all())
+        fits = bool((variances[mask] <= program.caps).all())
         if not step or (fits and (loss < low or not usable)):
             since = step if loss < low * (1 - tol / 10) or not usable else since
             best, low, usable = feasible, loss, fits
-        if fits and (loss <= least * (1 + tol) or step - since > WAIT):
+        if fits and (loss <= least * (1 + tol) or step - since > patience):
             break
         if program.loss == "worst":
-            scaled = np.where(asked, program.weights * variances, 0.0)
-            worse = np.where(asked, slope / np.where(asked, program.weights, 1.0), 0.0)
-            worse *= (scaled / scaled.max()) ** STEP
+            scaled = np.where(mask, program.weights * variances, 0.0)
+            worse = np.where(mask, slope / np.where(mask, program.weights, 1.0), 0.0)
+            worse *= (scaled / scaled.max()) ** 0.5
             slope = worse / worse.sum() * program.weights
         else:
             slope = program.slopes(variances)
         push = slope
         if math.isfinite(program.caps):
-            ratio = np.where(asked, variances / (program.caps * TIGHT), 0.0)
-            limits = np.maximum(limits, LEAST_PUSH * slope) * np.clip(ratio, 0.8, 1.25)
+            # A little less than the constraint, so that the search ends inside of it; each may come to hold back later.
+            ratio = np.where(mask, variances / (0.999 * program.caps), 0.0)
+            limits = np.maximum(limits, 1e-6 * slope) * np.clip(ratio, 0.8, 1.25)
             push = slope + limits
         gain = program.pull((push / kinds.count[:, None]) @ program.entry, spread) @ base.T
         if program.squared:
@@ -352,7 +346,7 @@ def best_shares(
 
 
 def whole_shares(kinds: Kinds, shares: Floats) -> list[list[Fraction]]:
-    """Round shares down to fractions; what is left of a path goes to its lowest region that has any.
+    """Round shares down to fractions; the rest of a path goes to its lowest region that has a share.
 
     Returns
     -------
@@ -370,13 +364,13 @@ def whole_shares(kinds: Kinds, shares: Floats) -> list[list[Fraction]]:
     least = np.where(kinds.ends, used, 0)
     for part, above in reversed(kinds.steps):
         np.maximum.at(least, above, least[part])
-    given = np.zeros_like(used)
+    above_it = np.zeros_like(used)
     for kind in range(len(used)):
-        above = int(given[kinds.parents[kind]]) if kind else 0
+        above = int(above_it[kinds.parents[kind]]) if kind else 0
         # All that a leaf can spend; above, nothing that would exceed the budget of the fullest path.
         extra = SHARE_GRAIN - int(least[kind]) - above
         if grains[kind].any() and (kinds.ends[kind] or kinds.by_level):
             grains[kind, int(grains[kind].argmax())] += extra
             above += extra
-        given[kind] = above
+        above_it[kind] = above
     return [[Fraction(one, SHARE_GRAIN) for one in row] for row in grains.tolist()]

@@ -55,10 +55,7 @@ __all__ = ["ProvedLoss", "loss_in_words", "proved_loss"]
 
 KINDS_OF_LOSS = ("deviations", "variance", "worst", "against-naive")
 
-MOST_EXPONENT = 700
-"""The exponential function of more leaves the floats."""
-
-ROUNDING = 1e-10
+FLOAT_ERROR = 1e-10
 """Bound of the relative errors of sums of positive terms here: at most 2^16 of them, each operation right to 2^-53."""
 
 
@@ -101,34 +98,34 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
     if not isinstance(guarantee, ZeroConcentratedDP) or not frame.domain.possible.all():
         raise InvalidProblemError("workload", "Gaussian noise and no structural zeros", "others")
     tree = _Kinds(frame)
-    asked, weights = _read_tables(frame, stated["tables"])
+    targets, weights = _read_tables(frame, stated["tables"])
     weights = weights[tree.levels]
-    many = tree.count[:, None] * np.array([[_size(frame, q) for q in asked]], dtype=np.float64)
+    many = tree.count[:, None] * np.array([[_size(frame, q) for q in targets]], dtype=np.float64)
     prices, pushes = _read_prices(tree, stated, weights)
     kind = stated["loss"]
     if kind not in KINDS_OF_LOSS:
         raise InvalidProblemError("workload", f"a loss among {', '.join(KINDS_OF_LOSS)}", "another")
-    there = weights > 0
+    mask = weights > 0
     scaled = weights
     if kind == "against-naive":
         # Independent noise with equal parts has as many times the variance as there are tables.
-        scaled = there / float(
+        scaled = mask / float(
             sum((weights[tree.levels == one] > 0)[0].sum() for one in set(tree.levels))
         )
     if kind == "variance":
         pushes = many * weights
     replaced = guarantee.neighbors == "replace-person"
-    least = _least(frame, tree, asked, prices, pushes / many, replaced=replaced)
-    most = np.where(there, _variances(frame, tree, asked), 0.0)
+    least = _least(frame, tree, targets, prices, pushes / many, replaced=replaced)
+    most = np.where(mask, _variances(frame, tree, targets), 0.0)
     cells = frame.domain.size
     unit = float(Fraction(frame.max_rows**2 * (1 + replaced)) / (2 * guarantee.rho))
     rho = float(guarantee.rho)
     # Beyond this budget the bound is 0 in floats.
-    hardly = 2 * rho / math.expm1(2 * rho) if 2 * rho < MOST_EXPONENT else 0.0
+    hardly = 2 * rho / math.expm1(2 * rho) if 2 * rho < 700 else 0.0
     if kind == "deviations":
         # A table is a marginal of all regions of a level: over the root of the number of its entries.
         regions = np.bincount(frame.tree.levels)[tree.levels]
-        each = many / np.sqrt(np.outer(regions, [_size(frame, q) for q in asked])) * weights
+        each = many / np.sqrt(np.outer(regions, [_size(frame, q) for q in targets])) * weights
         loss = float((each * np.sqrt(most)).sum())
         low = math.sqrt(float(np.cbrt((each * least) ** 2 * 2 * pushes).sum()) ** 3 / (2 * cells))
         unit, hardly = math.sqrt(unit), math.sqrt(hardly)
@@ -139,8 +136,8 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
         else:
             loss = float((scaled * most).max())
             # The largest of numbers is at least their mean with any weights.
-            low /= float((pushes[there] / scaled[there]).sum())
-    outwards = 1 + ROUNDING
+            low /= float((pushes[mask] / scaled[mask]).sum())
+    outwards = 1 + FLOAT_ERROR
     return ProvedLoss(
         loss * unit * outwards, low * unit / outwards, low * unit * hardly / outwards**2
     )
@@ -160,7 +157,7 @@ def loss_in_words(what: str, proved: ProvedLoss, neighbors: str) -> tuple[str, .
     numbers = {
         "loss": at_most(proved.most, 6),
         "least": at_least(proved.linear, 6),
-        "ratio": at_most(proved.most / proved.linear * (1 + ROUNDING), 4),
+        "ratio": at_most(proved.most / proved.linear * (1 + FLOAT_ERROR), 4),
         "any": at_least(proved.any_noise, 6),
     }
     return (
@@ -208,11 +205,11 @@ def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats
     names = {_name(frame, q): q for q in frame.marginals}
     if not isinstance(tables, Mapping) or not tables or not set(tables) <= set(names):
         raise InvalidProblemError("workload", "marginals that are measured", "others")
-    lengths = {len(given) if isinstance(given, list | tuple) else 0 for given in tables.values()}
+    lengths = {len(row) if isinstance(row, list | tuple) else 0 for row in tables.values()}
     if lengths != {frame.tree.depth + 1}:
         raise InvalidProblemError("workload", "a weight for each level", "others")
-    told = [[float(to_fraction(one, "workload")) for one in given] for given in tables.values()]
-    weights = np.array(told).T
+    numbers_of = [[float(to_fraction(one, "workload")) for one in row] for row in tables.values()]
+    weights = np.array(numbers_of).T
     if weights.min() < 0 or not weights.any():
         raise InvalidProblemError("workload", "weights for each level, none negative", "others")
     return [names[name] for name in tables], weights
@@ -240,24 +237,24 @@ def _read_prices(tree: _Kinds, stated: Mapping[str, Any], weights: Floats) -> tu
     return prices / float((prices * tree.count).sum()), np.where(weights > 0, pushes, 0.0)
 
 
-def _parts(asked: list[Marginal]) -> list[Marginal]:
+def _parts(targets: list[Marginal]) -> list[Marginal]:
     """Interactions of the asked marginals."""
     return sorted(
-        {s for q in asked for k in range(len(q) + 1) for s in itertools.combinations(q, k)}
+        {s for q in targets for k in range(len(q) + 1) for s in itertools.combinations(q, k)}
     )
 
 
-def _variances(frame: TableFrame, tree: _Kinds, asked: list[Marginal]) -> Floats:
+def _variances(frame: TableFrame, tree: _Kinds, targets: list[Marginal]) -> Floats:
     """Variances of the entries in regions of each kind, rounded up by less than the bound of rounding."""
     shape, cells = frame.domain.shape, frame.domain.size
     kinds = range(len(tree.above))
     own = [[float(frame.share(q, int(tree.strata[one]))) for q in frame.marginals] for one in kinds]
-    found = np.zeros((len(tree.above), len(asked)))
+    table = np.zeros((len(tree.above), len(targets)))
     below: list[list[int]] = [[] for _ in kinds]
     for one, above in enumerate(tree.above):
         if above >= 0:
             below[above].append(one)
-    for subset in _parts(asked):
+    for subset in _parts(targets):
         covers = [cells // _size(frame, q) * (set(subset) <= set(q)) for q in frame.marginals]
         up = [sum(f * c for f, c in zip(own[one], covers, strict=True)) for one in kinds]
         low = [0.0] * len(up)
@@ -276,16 +273,16 @@ def _variances(frame: TableFrame, tree: _Kinds, asked: list[Marginal]) -> Floats
                 part = low[one] / up[child]
                 spread[child] = part * others + part * part * spread[one]
         size = math.prod(shape[at] - 1 for at in subset)
-        for at, q in enumerate(asked):
+        for at, q in enumerate(targets):
             if set(subset) <= set(q):
-                found[:, at] += np.array(spread) * (cells * size / _size(frame, q) ** 2)
-    return found
+                table[:, at] += np.array(spread) * (cells * size / _size(frame, q) ** 2)
+    return table
 
 
 def _least(
     frame: TableFrame,
     tree: _Kinds,
-    asked: list[Marginal],
+    targets: list[Marginal],
     prices: Floats,
     weights: Floats,
     *,
@@ -296,13 +293,13 @@ def _least(
     below: list[list[int]] = [[one] for one in range(len(tree.above))]
     for one in range(len(tree.above) - 1, 0, -1):
         below[tree.above[one]] += below[one]
-    found = np.zeros(weights.shape)
+    table = np.zeros(weights.shape)
     blocks = [(top, *_block(tree, top, below[top])) for top in range(len(tree.above))]
-    for subset in _parts(asked):
+    for subset in _parts(targets):
         size = math.prod(shape[at] - 1 for at in subset)
         if not size:
             continue
-        covers = np.array([cells // _size(frame, q) * (set(subset) <= set(q)) for q in asked])
+        covers = np.array([cells // _size(frame, q) * (set(subset) <= set(q)) for q in targets])
         psi = weights @ covers
         sums = np.zeros(len(psi))
         for top, many, leaves, marks in blocks:
@@ -316,10 +313,10 @@ def _least(
                 matrix = matrix + factor * np.outer(side, side @ matrix)
             sums[regions] += many * _diagonal(matrix)
         each = np.where(psi > 0, sums / np.where(psi > 0, psi, 1.0) / tree.count, 0.0)
-        for at, q in enumerate(asked):
+        for at, q in enumerate(targets):
             if set(subset) <= set(q):
-                found[:, at] += each * (cells * size / _size(frame, q) ** 2)
-    return np.maximum(found, 0.0)
+                table[:, at] += each * (cells * size / _size(frame, q) ** 2)
+    return np.maximum(table, 0.0)
 
 
 def _block(tree: _Kinds, top: int, regions: list[int]) -> tuple[float, list[int], Floats]:
@@ -345,21 +342,21 @@ def _block(tree: _Kinds, top: int, regions: list[int]) -> tuple[float, list[int]
 def _diagonal(matrix: Floats) -> Floats:
     """Diagonal of ``Y^T K`` for a matrix Y near the polar factor of K, divided by its norm; rounded down."""
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
-    there = values > ROUNDING * values[0]
-    if not there.any():
+    mask = values > FLOAT_ERROR * values[0]
+    if not mask.any():
         return np.zeros(matrix.shape[1])
-    left, right = left[:, there], right[there]
+    left, right = left[:, mask], right[mask]
     norm = _norm(left) * _norm(right.T)
-    turned = left.T @ matrix
-    sums = np.einsum("ij,ij->j", right, turned)
+    product = left.T @ matrix
+    sums = np.einsum("ij,ij->j", right, product)
     # Each number is a sum of at most 2^12 products of numbers at most 1 and of a column of the matrix.
-    return (sums - ROUNDING * np.linalg.norm(matrix, axis=0)) / norm
+    return (sums - FLOAT_ERROR * np.linalg.norm(matrix, axis=0)) / norm
 
 
 def _norm(columns: Floats) -> float:
     """Spectral norm of nearly orthonormal columns, rounded up."""
     gram = columns.T @ columns
-    return math.sqrt(float(np.abs(gram).sum(axis=1).max()) + ROUNDING)
+    return math.sqrt(float(np.abs(gram).sum(axis=1).max()) + FLOAT_ERROR)
 
 
 def _size(frame: TableFrame, marginal: Marginal) -> int:

@@ -101,23 +101,23 @@ def read_workload(
     if loss is not None and loss not in LOSSES:
         raise unknown_name("loss", str(loss), list(LOSSES))
     each = _level_weights(levels, n_levels)
-    found: dict[Marginal, list[Fraction]] = {}
+    weights_of: dict[Marginal, list[Fraction]] = {}
     for level, listed in enumerate(_by_level(tables, n_levels)):
         seen: set[Marginal] = set()
-        for name, given in listed:
+        for name, weight_text in listed:
             marginal = domain.marginal(name, "workload")
             if marginal in seen:
                 raise InvalidProblemError("workload", "each marginal once", f"{name!r} twice")
             seen.add(marginal)
-            weight = to_fraction(given, "workload")
+            weight = to_fraction(weight_text, "workload")
             if weight <= 0:
                 expected = f"a weight above 0 for {name}, or no such marginal"
-                raise InvalidProblemError("workload", expected, str(given))
-            found.setdefault(marginal, [Fraction(0)] * n_levels)[level] = weight * each[level]
-    if not any(weight for weights in found.values() for weight in weights):
+                raise InvalidProblemError("workload", expected, str(weight_text))
+            weights_of.setdefault(marginal, [Fraction(0)] * n_levels)[level] = weight * each[level]
+    if not any(weight for weights in weights_of.values() for weight in weights):
         raise InvalidProblemError("workload", "at least one table with a weight", "none")
     return Workload(
-        {q: tuple(weights) for q, weights in found.items()}, loss or "deviations", loss is None
+        {q: tuple(weights) for q, weights in weights_of.items()}, loss or "deviations", loss is None
     )
 
 
@@ -125,9 +125,10 @@ def _level_weights(levels: Any, n_levels: int) -> list[Fraction]:  # noqa: ANN40
     if levels is None:
         return [Fraction(1)] * n_levels
     expected = f"{n_levels} weights, the root first, none negative, not all 0"
-    told = levels.split(",") if isinstance(levels, str) else levels
+    listing = levels.split(",") if isinstance(levels, str) else levels
     each = [
-        to_fraction(one, "workload_levels") for one in items_of(told, "workload_levels", expected)
+        to_fraction(one, "workload_levels")
+        for one in items_of(listing, "workload_levels", expected)
     ]
     if len(each) != n_levels or min(each) < 0 or not any(each):
         raise InvalidProblemError("workload_levels", expected, [str(one) for one in each])
