@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.guarantee import PureDP
+from discreet.core.printed import at_most, estimate, share_at_most
+from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.contingency.measure import marginal_scales, moved_by_person, variance_of
 from discreet.hierarchy.contingency.shares import Program, kinds_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.core.guarantee import ZeroConcentratedDP
     from discreet.hierarchy.contingency.problem import TableFrame
     from discreet.hierarchy.contingency.workload import Workload
     from discreet.hierarchy.measure import Noise
 
-__all__ = ["ExpectedError", "expected_errors"]
+__all__ = ["ExpectedError", "expected_errors", "expected_lines", "expected_rows"]
 
 ROUNDED_UP = 1 + 1e-9
 """Errors are sums of positive numbers in floats, and are rounded up by this factor."""
@@ -131,3 +135,47 @@ def _is_asked(frame: TableFrame, workload: Workload | None, at: int, level: int)
         return q in workload.tables and workload.tables[q][level] > 0
     level_strata = set(frame.strata[frame.tree.levels == level].tolist())
     return any(frame.share(q, one) for one in level_strata)
+
+
+def expected_rows(
+    frame: TableFrame, errors: Sequence[ExpectedError], count: int | None
+) -> list[dict[str, Any]]:
+    """Standard errors of the tables of a workload in plain values, with the coefficient of variation of a count."""
+    if count is not None:
+        positive_count(count, "count")
+    rows: list[dict[str, Any]] = []
+    for one in errors:
+        if one.in_workload:
+            row: dict[str, Any] = {
+                "level": one.level,
+                "marginal": one.marginal,
+                "entries": frame.domain.size_of(frame.domain.marginal(one.marginal)),
+                "regions": int((frame.tree.levels == one.level - 1).sum()),
+                "standard_error": one.together,
+                "largest": one.worst,
+                "naive": one.naive,
+            }
+            if count is not None:
+                row["coefficient_of_variation"] = one.worst / count
+            rows.append(row)
+    return rows
+
+
+def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
+    """The same in words."""
+    lines = []
+    for row in rows:
+        entries, regions = row["entries"], row["regions"]
+        size = f"{entries} {'entry' if entries == 1 else 'entries'}"
+        if regions > 1:
+            size += f" x {regions:,} regions"
+        error = at_most(row["standard_error"], 3)
+        line = f"level {row['level']}, {row['marginal']} ({size}): standard error {error}"
+        if row["largest"] > row["standard_error"] * (1 + 1e-6):
+            line += f", in one region {at_most(row['largest'], 3)}"
+        line += f" (naive: {estimate(row['naive'], 3)})"
+        if count is not None:
+            part = share_at_most(row["coefficient_of_variation"], 1)
+            line += f"; coefficient of variation at a count of {count:,}: {part}"
+        lines.append(line)
+    return lines

@@ -16,14 +16,12 @@ from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.options import callback, items_of, whole_number
 from discreet.core.outcome import Provenance, Release
-from discreet.core.printed import at_most, estimate, share_at_most
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.release import run_release
-from discreet.core.spaces.inputs import positive_count
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.cell_counts import CellCounts
-from discreet.hierarchy.contingency.expected import expected_errors
+from discreet.hierarchy.contingency.expected import expected_errors, expected_lines, expected_rows
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
 from discreet.hierarchy.contingency.optimum import Planned, best_frame, pruned
@@ -166,43 +164,11 @@ class TablesPlan:
         count
             A count, for which the coefficient of variation is given: the standard error over it.
         """
-        if count is not None:
-            positive_count(count, "count")
-        frame, rows = self.frame, []
-        for one in self.expected_errors():
-            if one.in_workload:
-                row: dict[str, Any] = {
-                    "level": one.level,
-                    "marginal": one.marginal,
-                    "entries": frame.domain.size_of(frame.domain.marginal(one.marginal)),
-                    "regions": int((frame.tree.levels == one.level - 1).sum()),
-                    "standard_error": one.together,
-                    "largest": one.worst,
-                    "naive": one.naive,
-                }
-                if count is not None:
-                    row["coefficient_of_variation"] = one.worst / count
-                rows.append(row)
-        return rows
+        return expected_rows(self.frame, self.expected_errors(), count)
 
     def expected_lines(self, count: int | None = None) -> list[str]:
         """The same in words."""
-        lines = []
-        for row in self.expected_rows(count):
-            entries, regions = row["entries"], row["regions"]
-            size = f"{entries} {'entry' if entries == 1 else 'entries'}"
-            if regions > 1:
-                size += f" x {regions:,} regions"
-            error = at_most(row["standard_error"], 3)
-            line = f"level {row['level']}, {row['marginal']} ({size}): standard error {error}"
-            if row["largest"] > row["standard_error"] * (1 + 1e-6):
-                line += f", in one region {at_most(row['largest'], 3)}"
-            line += f" (naive: {estimate(row['naive'], 3)})"
-            if count is not None:
-                part = share_at_most(row["coefficient_of_variation"], 1)
-                line += f"; coefficient of variation at a count of {count:,}: {part}"
-            lines.append(line)
-        return lines
+        return expected_lines(self.expected_rows(count), count)
 
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
         """Plan the same release for another guarantee."""
