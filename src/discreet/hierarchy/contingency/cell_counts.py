@@ -38,7 +38,9 @@ class CellCounts:
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> from discreet.core.tree import Tree
+    >>> from discreet.hierarchy.contingency.problem import Domain, TableFrame
     >>> domain = Domain.read({"sex": ["F", "M"]})
     >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(0,): (Fraction(1, 2),) * 2})
     >>> CellCounts(frame, np.array([[3, 1], [2, 2]])).of_regions((0,)).tolist()

@@ -357,7 +357,7 @@ def whole_shares(kinds: Kinds, shares: Floats) -> list[list[Fraction]]:
     --------
     >>> from discreet.core.tree import Tree
     >>> whole_shares(kinds_of(Tree.from_paths([("a",), ("b",)])), np.array([[1 / 3], [2 / 3]]))
-    [[Fraction(33333, 100000)], [Fraction(66667, 100000)]]
+    [[Fraction(16667, 50000)], [Fraction(33333, 50000)]]
     """
     grains = np.floor(shares * SHARE_GRAIN).astype(np.int64)
     used = kinds.down(grains.sum(axis=1).astype(np.float64)).astype(np.int64)
