@@ -80,7 +80,7 @@ class Kinds:
     @property
     def by_level(self) -> bool:
         """Whether all regions of a level are alike."""
-        return len(self.parents) == self.levels[-1] + 1
+        return bool(len(self.parents) == self.levels[-1] + 1)
 
     def down(self, rows: Floats) -> Floats:
         """Sums along the path from the root to each kind."""

@@ -350,7 +350,7 @@ def _diagonal(matrix: Floats) -> Floats:
     product = left.T @ matrix
     sums = np.einsum("ij,ij->j", right, product)
     # Each number is a sum of at most 2^12 products of numbers at most 1 and of a column of the matrix.
-    return (sums - FLOAT_ERROR * np.linalg.norm(matrix, axis=0)) / norm
+    return np.asarray((sums - FLOAT_ERROR * np.linalg.norm(matrix, axis=0)) / norm)
 
 
 def _norm(columns: Floats) -> float:
