@@ -98,7 +98,8 @@ def read_workload(
     >>> {domain.name(q): list(map(str, weights)) for q, weights in made.tables.items()}
     {'sex': ['1', '2'], 'sex:age': ['1/5', '2/5']}
     """
-    if loss is not None and loss not in LOSSES:
+    named: Any = loss
+    if named is not None and (not isinstance(named, str) or named not in LOSSES):
         raise unknown_name("loss", str(loss), list(LOSSES))
     each = _level_weights(levels, n_levels)
     weights_of: dict[Marginal, list[Fraction]] = {}
