@@ -21,10 +21,11 @@ from hierarchy_tables import SHAPE, SHOWN
 
 from discreet import Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.descent import Siblings, solve
 from discreet.hierarchy.contingency.estimates import InteractionBasis, combine, upward
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.rounding import as_units, round_greedily, round_root
 from discreet.hierarchy.contingency.whole import whole_below
 

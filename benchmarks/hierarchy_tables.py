@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from discreet import Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.estimates import estimate
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.whole import whole
 from discreet.hierarchy.laminar import project
 

@@ -137,15 +137,24 @@ def _written(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _region_tables(folder: Path) -> Iterator[tuple[str, Any]]:
+    guarantee = ZeroConcentratedDP(3, "replace-person")
     frame = load_tables(DATA / "tables-1.parquet").result.frame
-    counts = np.array([[50, 0, 0, 0, 0, 0], [0] * 6, [0] * 6])
-    planned = plan(frame, ZeroConcentratedDP(3, "replace-person"))
-    made = planned.release(CellCounts(frame, counts), keep_measurements=True)
-    save_tables(made, folder / "t.csv")
-    yield "region-tables", json.loads(sidecar_of(folder / "t.csv").read_text(encoding="utf-8"))
-    assert made.result.measurements is not None
-    save_table_measurements(made.result.measurements, folder / "m.csv")
-    yield "table-measurements", json.loads(sidecar_of(folder / "m.csv").read_text(encoding="utf-8"))
+    uneven = plan(
+        [("a", "x"), ("a", "y"), ("b",)],
+        guarantee,
+        columns=["state", "county"],
+        domain=frame.domain,
+    )
+    for planned in (uneven, plan(frame, guarantee)):
+        counts = np.zeros((len(planned.frame.tree.leaves), frame.domain.size), dtype=np.int64)
+        counts[0, 0] = 50
+        made = planned.release(CellCounts(planned.frame, counts), keep_measurements=True)
+        save_tables(made, folder / "t.csv")
+        yield "region-tables", json.loads(sidecar_of(folder / "t.csv").read_text(encoding="utf-8"))
+        assert made.result.measurements is not None
+        save_table_measurements(made.result.measurements, folder / "m.csv")
+        read = sidecar_of(folder / "m.csv").read_text(encoding="utf-8")
+        yield "table-measurements", json.loads(read)
 
 
 ATTRIBUTES = (

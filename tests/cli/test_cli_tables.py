@@ -87,6 +87,32 @@ def test_the_three_commands_of_the_guide(ask: Callable[..., Said]) -> None:
     assert "Chernoff" in Path("answers.html").read_text(encoding="utf-8")
 
 
+PLAN = BASE.replace("--marginals total,sex,age_band,sex:age_band ", "")
+
+
+def test_a_plan_states_errors_and_a_bound_and_charges_nothing(ask: Callable[..., Said]) -> None:
+    wanted = ("--workload", "sex; sex:age_band=0.2", "--workload-levels", "1,2,2", "--plan")
+    said = ask(PLAN, *wanted, "--plan-count", "100", "-o", "t.csv")
+    assert said.status == 0
+    assert not Path("t.csv").exists()
+    assert "level 2, sex (2 entries x 3 regions): standard error" in said.out
+    assert "coefficient of variation at a count of 100" in said.out
+    assert "No unbiased linear mechanism" in said.out
+    assert "nothing: this is a plan" in said.out
+    data = ask(PLAN, *wanted, "--json").data
+    assert [one["level"] for one in data["tables"]] == [1, 1, 2, 2, 3, 3]
+    assert all(one["largest"] <= one["naive"] for one in data["tables"])
+    assert data["proof"]["any_noise"] < data["proof"]["linear"] <= data["proof"]["most"]
+    assert data["charged"] is False
+
+
+def test_a_plan_is_checked_against_the_columns_of_the_table(ask: Callable[..., Said]) -> None:
+    pl.DataFrame({"state": ["GA"], "county": ["Cobb"], "sex": ["F"]}).write_parquet(
+        "people.parquet"
+    )
+    assert "age_band" in ask(PLAN, "--workload", "sex", "--plan").err
+
+
 def test_what_is_written_is_what_the_library_reads(ask: Callable[..., Said]) -> None:
     assert ask(f"{BASE} --measurements kept.csv -o tables.csv -q").status == 0
     kept, out = load_table_measurements("kept.csv"), load_tables("tables.csv")
@@ -141,7 +167,10 @@ def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -
             "marginals: expected one list for each of 3 levels",
             marks=pytest.mark.slow,
         ),
-        ("--marginals total,sex", "marginals: expected a part of the lowest level for the cells"),
+        (
+            "--marginals total,sex --shares 1/2,1/2",
+            "marginals: expected a part of the lowest level for the cells",
+        ),
         ("--exact-total 80", "--exact-total: expected none: an exact total"),
         ("--domain no.json", "--domain: expected a file that can be read"),
         pytest.param(
@@ -210,6 +239,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
         columns=["state", "county"],
         domain=DOMAIN,
         marginals=[["total"], ["sex"], ["cells"]],
+        shares=[["1"], ["1"], ["1"]],
     )
     kept = uneven.release(people, keep_measurements=True).result.measurements
     assert kept is not None

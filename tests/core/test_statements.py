@@ -32,9 +32,12 @@ from discreet.core.printed import share_or_less, share_or_more
 from discreet.core.statements import STATEMENTS, state
 from discreet.evaluate.comparison import Entry, best_lower
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales, variance_of
+from discreet.hierarchy.contingency.optimum import best_frame
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import LevelGap
+from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import whole
+from discreet.hierarchy.contingency.workload import read_workload
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.kanonymity import anonymize
 from discreet.kanonymity.risk import risk
@@ -49,6 +52,9 @@ from discreet.submodular.objectives.objective import ObjectiveSpec
 from discreet.submodular.problem import Selection
 from discreet.testing import enumerate_law
 from earth import geodesic
+from hierarchy.contingency.dense_workloads import cost_of, information
+from hierarchy.contingency.dense_workloads import drawn as drawn_workload
+from hierarchy.contingency.dense_workloads import loss_of as dense_loss
 
 ROOT = Path(__file__).parents[2]
 Row = tuple[Fraction, ...]
@@ -624,6 +630,58 @@ def _(rng: Random, *, false: bool) -> Found:
         for table in listed:
             if far(table) < least * (1 - 1e-6) - 1e-9:
                 return f"{text}: {table.tolist()} at {far(table)}"
+    return None
+
+
+def drawn_plan(rng: Random) -> tuple[Any, Any, Any, Any, tuple[str, ...]]:
+    """Return a tree, a domain, a workload, a guarantee, and what is stated of its plan."""
+    tree, domain, tables, levels = drawn_workload(rng)
+    loss = rng.choice(["deviations", "variance", "worst"])
+    asked = read_workload(domain, tree.depth + 1, tables, levels, loss)
+    guarantee = ZeroConcentratedDP(Fraction(1, 2), neighbors="add-remove-person")
+    frame, record = best_frame(tree, domain, asked, guarantee)
+    assert record is not None
+    proved = proved_loss(frame, guarantee, record)
+    return tree, domain, asked, frame, loss_in_words("loss", proved, guarantee.neighbors)
+
+
+@searched("loss of linear mechanisms", "two releases together have no smaller loss either")
+def _(rng: Random, *, false: bool) -> Found:
+    tree, domain, asked, frame, (words, _) = drawn_plan(rng)
+    plain = information(frame)
+    factor = np.random.default_rng(rng.getrandbits(32)).normal(size=plain.shape)
+    other = plain + factor @ factor.T * rng.choice([0.0, 1e-3, 1e-2, 1.0])
+    found = dense_loss(
+        asked, tree, domain, other / cost_of(other, "add-remove-person") * (1 + false)
+    )
+    if dense_loss(asked, tree, domain, plain) > after(words, "at most") * (1 + ROUNDING):
+        return f"{words}: the plan's loss"
+    if found < after(words, "has one below") * (1 - ROUNDING):
+        return f"{words}: {found}"
+    return None
+
+
+@searched(
+    "loss of all mechanisms", "the bound of linear mechanisms with Gaussian noise holds for all"
+)
+def _(rng: Random, *, false: bool) -> Found:
+    size, rho = rng.randint(1, 4), Fraction(rng.randint(1, 40), 10)
+    domain = Domain.read({"a": list(map(str, range(size)))})
+    tree = Tree.from_paths([("a",)])
+    asked = read_workload(domain, 2, "cells", [0, 1], "variance")
+    guarantee = ZeroConcentratedDP(rho, neighbors="add-remove-person")
+    frame, record = best_frame(tree, domain, asked, guarantee)
+    assert record is not None
+    linear, every = loss_in_words(
+        "loss", proved_loss(frame, guarantee, record), guarantee.neighbors
+    )
+    least = after(linear, "has one below") if false else after(every, "has a loss below")
+    x = np.arange(-60, 61)
+    laws = [np.exp(-(x**2) * float(rho)), np.exp(-np.abs(x) * math.sqrt(2 * float(rho)))]
+    for law in laws:
+        found = size * float((law / law.sum()) @ x**2)
+        if found < least * (1 - ROUNDING):
+            return f"{every}: {found}"
     return None
 
 

@@ -47,8 +47,9 @@ from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.hierarchy import release as release_counts
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.measure import measure as measure_tables
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import RegionTables
 from discreet.hierarchy.contingency.verify import verify as verify_region_tables
 from discreet.hierarchy.measure import measure

@@ -18,9 +18,10 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, Scope, ZeroConcentratedDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.measure import RELATIONS as TABLE_RELATIONS
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.verify import verify_measured
 from discreet.hierarchy.measure import level_shares, node_scales, truth
 from discreet.hierarchy.methods import METHODS as COUNT_METHODS

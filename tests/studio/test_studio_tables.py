@@ -162,7 +162,10 @@ def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser)
         ({"categories": "height: 1, 2"}, "height"),
         ({"marginals": "total, weight"}, "Marginals: expected one of age, sex"),
         ({"marginals": "total, total"}, "Marginals: expected each marginal once"),
-        ({"marginals": "total, sex"}, "Marginals: expected a part of the lowest level"),
+        (
+            {"marginals": "total, sex", "shares": "1/2, 1/2"},
+            "Marginals: expected a part of the lowest level",
+        ),
         ({"shares": "1/2, 1/2"}, "Parts of the budget for the marginals: expected 3 numbers"),
         ({"levels": "1/2, 1/3, 1/3"}, "Parts of the budget for the levels"),
         ({"max_rows": "0"}, "Rows of a person: expected a whole number of 1 or more"),

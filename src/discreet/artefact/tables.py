@@ -229,6 +229,7 @@ def _frame_to_dict(frame: TableFrame) -> dict[str, Any]:
         ],
         "max_rows": frame.max_rows,
         "total": frame.total,
+        **({} if frame.kinds is None else {"kinds": list(frame.kinds)}),
         "digest": frame.digest,
     }
 
@@ -241,7 +242,9 @@ def _frame_from_dict(stated: Mapping[str, Any]) -> TableFrame:
         if marginal in shares:
             raise InvalidProblemError("shares", "each marginal once", f"{name} twice")
         shares[marginal] = tuple(to_fraction(part, "shares") for part in parts)
-    frame = TableFrame(read_tree(stated), domain, shares, stated["max_rows"], stated["total"])
+    frame = TableFrame(
+        read_tree(stated), domain, shares, stated["max_rows"], stated["total"], stated.get("kinds")
+    )
     check_digest(frame, stated)
     return frame
 

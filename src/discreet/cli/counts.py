@@ -39,10 +39,15 @@ from discreet.cli.tables import (
     By,
     DomainFile,
     ExactTotal,
+    Loss,
     Marginals,
     MaxRows,
+    PlanCount,
+    PlanOnly,
     Shares,
     TablesRequest,
+    Workload,
+    WorkloadLevels,
     publish_tables,
     refuse_alone,
     refuse_beside,
@@ -64,6 +69,10 @@ discreet counts people.csv --unit household --regions state,county --region-list
 discreet counts people.csv --regions state,county --region-list regions.csv --by sex,age_band --domain domain.json
     --marginals total,sex,age_band,sex:age_band --rho 1 --neighbors add-remove-person --measurements kept.parquet
     -o tables.parquet
+
+discreet counts people.csv --regions state,county --region-list regions.csv --by sex,age_band --domain domain.json
+    --workload "sex, age_band, sex:age_band; cells=0.2" --workload-levels 1,2,2 --rho 1 --neighbors add-remove-person
+    --plan
 
 discreet counts people/ --unit household --regions state,county --region-list regions.csv --max-size 100 --epsilon 1
     --neighbors add-remove-person --scheduler tcp://127.0.0.1:8786 -o counts.parquet
@@ -229,6 +238,11 @@ def counts(
     domain: DomainFile = None,
     marginals: Marginals = None,
     shares: Shares = None,
+    workload: Workload = None,
+    workload_levels: WorkloadLevels = None,
+    loss: Loss = None,
+    plan: PlanOnly = False,
+    plan_count: PlanCount = None,
     max_rows: MaxRows = 1,
     exact_total: ExactTotal = None,
 ) -> int:
@@ -265,6 +279,9 @@ def counts(
             domain,
             marginals,
             shares,
+            workload,
+            workload_levels,
+            loss,
             levels,
             max_rows,
             exact_total,
@@ -273,6 +290,8 @@ def counts(
             delta,
             RowEngine(memory, threads, scheduler),
             refuse_rows,
+            plan,
+            plan_count,
         )
         claim = CountsClaim(
             epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee=False
@@ -290,6 +309,11 @@ def counts(
             "--domain": domain,
             "--marginals": marginals,
             "--shares": shares,
+            "--workload": workload,
+            "--workload-levels": workload_levels,
+            "--loss": loss,
+            "--plan": plan or None,
+            "--plan-count": plan_count,
             "--max-rows": None if max_rows == 1 else max_rows,
             "--exact-total": exact_total,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final
 
@@ -11,9 +11,10 @@ import typer
 
 from discreet.cli.counting import ROW_BYTES, folder_of, refuse_inside, release_outputs
 from discreet.cli.files import check_outputs, check_table_names
-from discreet.cli.output import Status, facts, rendered, warn_of_weakness
+from discreet.cli.output import Status, facts, put_out, rendered, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import public_facts
+from discreet.hierarchy.contingency.workload import LOSSES
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
 from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
@@ -34,10 +35,15 @@ __all__ = [
     "By",
     "DomainFile",
     "ExactTotal",
+    "Loss",
     "Marginals",
     "MaxRows",
+    "PlanCount",
+    "PlanOnly",
     "Shares",
     "TablesRequest",
+    "Workload",
+    "WorkloadLevels",
     "publish_tables",
     "refuse_alone",
     "refuse_beside",
@@ -79,7 +85,47 @@ Shares = Annotated[
     typer.Option(
         metavar="X,Y,...",
         help="Part of each level's budget that each marginal has, with the sum 1; lists for levels after semicolons. "
-        "Default: 9/10 for the cells.",
+        "Default: what is best for the workload, or for all marginals alike.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Workload = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,A:B=2,...",
+        help="Tables that are asked for, in place of --marginals, each with a weight: the noise is made for them.",
+        rich_help_panel=_PANEL,
+    ),
+]
+WorkloadLevels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="X,Y,...",
+        help="Weight of each level, the root first; regions below the last level with a weight aren't counted.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Loss = Annotated[
+    str | None,
+    typer.Option(
+        metavar="|".join(LOSSES),
+        help="What is small. Default: deviations, and no asked entry noisier than with independent noise.",
+        rich_help_panel=_PANEL,
+    ),
+]
+PlanOnly = Annotated[
+    bool,
+    typer.Option(
+        "--plan",
+        help="Print the expected errors, the cost and what is assumed; charge nothing and read no value.",
+        rich_help_panel=_PANEL,
+    ),
+]
+PlanCount = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="With --plan, also the coefficient of variation of a count of this size.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -112,6 +158,9 @@ class TablesRequest:
     domain: str | None
     marginals: str | None
     shares: str | None
+    workload: str | None
+    workload_levels: str | None
+    loss: str | None
     levels: str | None
     max_rows: int
     total: int | None
@@ -120,6 +169,8 @@ class TablesRequest:
     budget_delta: str | None
     engine: RowEngine
     refuse_rows: bool
+    plan_only: bool
+    plan_count: int | None
 
 
 def refuse_beside(options: Mapping[str, object]) -> None:
@@ -157,6 +208,16 @@ def publish_tables(
     refuse_inside(people, tables)
     arguments = arguments_of(request)
     warn_of_weakness(guarantee, quiet=written.quiet)
+    if request.plan_only:
+        from discreet.hierarchy import contingency
+
+        arguments["total"] = arguments.pop("exact_total")
+        planned = contingency.plan(arguments.pop("regions"), guarantee, **arguments)
+        check_room(planned.frame, free_memory())
+        with request.engine.source(people, folder_of(written.output)) as source:
+            planned.check(source)
+        put_out(_rendered_plan(planned, request.plan_count, written))
+        return Status.DONE
 
     def outputs(planned: TablesPlan) -> ReleaseFiles:
         frame = planned.frame
@@ -198,6 +259,9 @@ def arguments_of(request: TablesRequest) -> dict[str, Any]:
         "by": request.by.split(","),
         "marginals": _lists(request.marginals),
         "shares": _lists(request.shares),
+        "workload": request.workload,
+        "workload_levels": request.workload_levels,
+        "loss": request.loss,
         "levels": None if request.levels is None else request.levels.split(","),
         "person": request.person,
         "max_rows": request.max_rows,
@@ -256,6 +320,30 @@ def _check_files(request: TablesRequest) -> str:
             mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
             refuse_unreadable(path, mark, option, row_by_row=private)
     return request.people
+
+
+def _rendered_plan(planned: TablesPlan, count: int | None, written: CountsFiles) -> str:
+    """Render what a release would do: public facts alone."""
+    proved = planned.proved
+    data = {
+        "guarantee": {**planned.guarantee.to_dict(), "sentence": str(planned.guarantee)},
+        "cost": planned.cost,
+        "tables": planned.expected_rows(count),
+        "noise": list(planned.noise),
+        "proof": None if proved is None else proved._asdict(),
+        "assumed_public": [asdict(one) for one in planned.assumed_public],
+        "charged": False,
+    }
+    lines = [
+        ("guarantee", str(planned.guarantee)),
+        ("would cost", planned.cost),
+        *(("plan", line) for line in planned.expected_lines(count)),
+        *(("noise", line) for line in planned.noise),
+        *(("proof", line) for line in planned.proof),
+        *(("assumed public", f"{one.name}: {one.description}") for one in planned.assumed_public),
+        ("charged", "nothing: this is a plan"),
+    ]
+    return rendered(data, facts(lines), as_json=written.as_json, command="counts")
 
 
 def _rendered(

@@ -158,6 +158,20 @@ STATEMENTS: Mapping[str, Statement] = {
         "inverse of their covariance.",
         "docs/theory/hierarchy/whole-tables.md",
     ),
+    "loss of linear mechanisms": Statement(
+        "loss: {what}; of signed estimates, before tables are whole, it is at most {loss}. No unbiased linear "
+        "mechanism with Gaussian noise and this guarantee has one below {least}: this plan has at most {ratio} times "
+        "that.",
+        "Linear mechanisms publish a matrix times the counts plus Gaussian noise of any covariance; the loss of the "
+        "plan is that of the parameters of its discrete Gaussian noise, which are not below its variances.",
+        "docs/theory/hierarchy/workloads.md",
+    ),
+    "loss of all mechanisms": Statement(
+        "No mechanism with this guarantee and unbiased estimates, whatever its noise, has a loss below {any} on "
+        "{datasets}.",
+        "Estimates are unbiased on these datasets and their neighbors.",
+        "docs/theory/hierarchy/workloads.md",
+    ),
     "interval": Statement(
         "each interval holds the true number with a probability of {probability}, each by itself",
         "Of the unbiased estimate from the noisy measurements, before numbers are made whole.",

@@ -46,6 +46,9 @@ def counts(
     domain: Mapping[str, Any] | None = None,
     marginals: Sequence[str] | Sequence[Sequence[str]] | None = None,
     shares: Any = None,  # noqa: ANN401 - parts of a budget, by marginal or by level
+    workload: Any = None,  # noqa: ANN401 - marginals with weights, as text, by name, or by level
+    workload_levels: Sequence[Exact] | str | None = None,
+    loss: str | None = None,
     max_rows: int = 1,
     exact_total: int | None = None,
     budget: Budget | None = None,
@@ -87,9 +90,9 @@ def counts(
         Attributes whose categories are counted.
     domain
         All categories of each attribute, public; needed with `by`.
-    marginals, shares, max_rows
-        Measured marginals, their parts of the budget, and the largest number of rows of a person, with `by`; see
-        ``discreet.hierarchy.contingency.plan``.
+    marginals, shares, workload, workload_levels, loss, max_rows
+        Measured marginals and their parts of the budget, or what these are best for, and the largest number of rows of
+        a person, with `by`; see ``discreet.hierarchy.contingency.plan``.
     exact_total
         Number of all records, where it is public, with `by` and ``"replace-person"``.
     budget, dataset, budget_delta, keep_measurements, outputs
@@ -140,6 +143,9 @@ def counts(
         "domain": domain,
         "marginals": marginals,
         "shares": shares,
+        "workload": workload,
+        "workload_levels": workload_levels,
+        "loss": loss,
         "exact_total": exact_total,
     }
     if outputs is not None and not (callable(outputs) or hasattr(outputs, "opened")):

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.statements import state
-from discreet.hierarchy.contingency.exact import expected_errors
+from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.result import region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, log_scale, plain
 from discreet.report.check_words import proof_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import MeasuredTables, RegionTables
-    from discreet.hierarchy.contingency.exact import ExpectedError
+    from discreet.hierarchy.contingency.expected import ExpectedError
     from discreet.hierarchy.contingency.query import TableAnswers
 
 __all__ = ["answers_chapter", "chapter"]

@@ -10,8 +10,9 @@ import numpy as np
 
 from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

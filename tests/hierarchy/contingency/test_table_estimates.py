@@ -12,10 +12,12 @@ import pytest
 
 from discreet import PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.estimates import InteractionBasis, estimate
-from discreet.hierarchy.contingency.exact import ExactFit, expected_errors
+from discreet.hierarchy.contingency.exact import ExactFit
+from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.query import query
 from discreet.hierarchy.contingency.weights import interactions, table_weights
 from hierarchy.contingency.made_tables import (

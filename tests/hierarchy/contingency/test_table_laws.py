@@ -13,10 +13,11 @@ import pytest
 
 from discreet import PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.law import half_width_by_law, log_characteristic
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts, TableFrame
+from discreet.hierarchy.contingency.problem import TableFrame
 from discreet.hierarchy.contingency.query import query
 from discreet.hierarchy.contingency.widths import noise_groups
 from discreet.hierarchy.noise_sum import noise_law

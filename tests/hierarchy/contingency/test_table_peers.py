@@ -11,11 +11,12 @@ import pytest
 from discreet import InvalidProblemError, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency import plan
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.estimates import estimate
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.methods.block_regression import block_regression
 from discreet.hierarchy.contingency.methods.top_down import TopDownPasses
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.verify import verify_tables
 from hierarchy.contingency.made_tables import ADDED, PAIR, SEX_AGE, frame_of, random_case
 

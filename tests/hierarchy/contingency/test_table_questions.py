@@ -11,9 +11,9 @@ import pytest
 
 from discreet import InvalidProblemError, PureDP, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.intervals import half_width
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts
 from discreet.hierarchy.contingency.query import query
 from hierarchy.contingency.made_tables import ADDED, RAGGED, SEX_AGE, dense, frame_of
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from discreet import ApproxDP, InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, moved_by_person
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.verify import verify_measured
 from hierarchy.contingency.made_tables import ADDED, PAIR, RAGGED, REPLACED, frame_of
 

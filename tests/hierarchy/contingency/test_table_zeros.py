@@ -14,10 +14,11 @@ import pytest
 from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency import systems
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.estimates import estimate
 from discreet.hierarchy.contingency.held import HeldFit
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.query import query
 from discreet.hierarchy.contingency.systems import ZeroLayout
 from discreet.hierarchy.contingency.whole import whole

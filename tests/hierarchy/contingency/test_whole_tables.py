@@ -12,10 +12,11 @@ import pytest
 from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.errors import SolverError
 from discreet.core.randomness import SeededBits
+from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.descent import Siblings, Solved, proved, solve
 from discreet.hierarchy.contingency.estimates import InteractionBasis, combine, upward
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales, measure
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import RegionTables
 from discreet.hierarchy.contingency.rounding import (
     ONE,

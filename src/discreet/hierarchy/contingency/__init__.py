@@ -17,9 +17,10 @@ from discreet.hierarchy.contingency.query import query
 from discreet.hierarchy.contingency.verify import verify
 
 if TYPE_CHECKING:
+    from discreet.hierarchy.contingency.cell_counts import CellCounts
     from discreet.hierarchy.contingency.estimates import estimate
     from discreet.hierarchy.contingency.measure import MeasuredTables
-    from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+    from discreet.hierarchy.contingency.problem import Domain, TableFrame
     from discreet.hierarchy.contingency.records import count_cells
     from discreet.hierarchy.contingency.result import RegionTables
 
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 _WHERE = {
-    "CellCounts": "problem",
+    "CellCounts": "cell_counts",
     "Domain": "problem",
     "MeasuredTables": "measure",
     "RegionTables": "result",

@@ -18,17 +18,13 @@ The root has :math:`\alpha = 1, B = 0`. Every coefficient of a region's own mean
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import PureDP
-from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
 from discreet.hierarchy.contingency.weights import (
     divided,
     interactions,
@@ -41,12 +37,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.core.guarantee import ZeroConcentratedDP
-    from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
+    from discreet.hierarchy.contingency.measure import MeasuredTables
+    from discreet.hierarchy.contingency.problem import Domain, Marginal
     from discreet.hierarchy.contingency.weights import TableWeights
-    from discreet.hierarchy.measure import Noise
 
-__all__ = ["ExactFit", "ExpectedError", "centered", "expected_errors"]
+__all__ = ["ExactFit", "centered"]
 
 _MOST_NUMBERS = 1 << 22
 """Numbers of one exact fit, at most: a big integer for each takes some hundred bytes."""
@@ -346,67 +341,3 @@ class ExactFit:
                 if part and not (node == 0 and self._exact_total(at)):
                     found += part**2 * base[strata[node]] * norms[at][0]
         return found
-
-
-@final
-@dataclass(frozen=True)
-class ExpectedError:
-    """How noisy the entries of a marginal of a level are, before anything is made whole.
-
-    Parameters
-    ----------
-    level
-        The level; the root's is 1.
-    marginal
-        Name of the marginal.
-    alone
-        Standard deviation of one measured entry; ``None`` where the marginal is not measured there.
-    together
-        Standard deviation of the unbiased estimate of an entry from all measurements: the root mean square over the
-        regions of the level.
-    """
-
-    level: int
-    marginal: str
-    alone: float | None
-    together: float
-
-
-def expected_errors(
-    frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP
-) -> tuple[ExpectedError, ...]:
-    """Say how noisy each marginal of each level will be; a public fact, known before a record is read.
-
-    Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
-
-    Examples
-    --------
-    >>> from discreet import PureDP, Tree
-    >>> from discreet.hierarchy.contingency import Domain, TableFrame
-    >>> frame = TableFrame(
-    ...     Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), {(0,): (Fraction(1, 2),) * 2}
-    ... )
-    >>> [one] = expected_errors(frame, PureDP(1, neighbors="add-remove-person"))[:1]
-    >>> one.marginal, round(one.alone, 3), round(one.together, 3)
-    ('sex', 2.799, 2.286)
-    """
-    domain, tree = frame.domain, frame.tree
-    noise: Noise = "laplace" if isinstance(guarantee, PureDP) else "gaussian"
-    nothing = {q: np.zeros((tree.n, domain.size_of(q)), dtype=np.int64) for q in frame.marginals}
-    measured = MeasuredTables(frame, nothing, marginal_scales(frame, guarantee), noise, guarantee)
-    found = []
-    for q in frame.marginals:
-        fit = ExactFit(measured, q)
-        # By symmetry every entry of a marginal has the same variance; the first one stands for all.
-        question = np.zeros((1, domain.size_of(q)), dtype=object)
-        question[0, 0] = 1
-        spread = fit.variances(question, np.arange(tree.n))[:, 0].astype(np.float64)
-        for level in range(tree.depth + 1):
-            nodes = slice(int(tree.level_start[level]), int(tree.level_start[level + 1]))
-            own = [measured.variance(q, one) for one in set(frame.strata[nodes].tolist())]
-            known = [math.sqrt(one) for one in own if one is not None]
-            together = math.sqrt(float(spread[nodes].mean()))
-            found.append(
-                ExpectedError(level + 1, domain.name(q), max(known, default=None), together)
-            )
-    return tuple(sorted(found, key=lambda one: one.level))

@@ -280,7 +280,7 @@ class HeldFit:
     def _of_region(self, place: int, own: Tables) -> Noises:
         """Give what an answer takes of each marginal of a region, at the scale of the deepest level."""
         stratum = self.subtrees.strata[place]
-        lift = self.unit ** (self.measured.frame.tree.depth - stratum // 2)
+        lift = self.unit ** (self.measured.frame.tree.depth - self.subtrees.levels[place])
         measured = dict.fromkeys(q for s in own for q in self.steps[s][place].gains)
         for q in measured:
             tables = {

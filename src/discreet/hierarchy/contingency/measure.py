@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.randomness import UniformSource
-    from discreet.hierarchy.contingency.problem import CellCounts, Marginal, TableFrame
+    from discreet.hierarchy.contingency.cell_counts import CellCounts
+    from discreet.hierarchy.contingency.problem import Marginal, TableFrame
     from discreet.hierarchy.measure import Noise
 
     DPForPersons = PureDP | ZeroConcentratedDP
@@ -128,9 +129,9 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
     found: dict[Marginal, tuple[Fraction | None, ...]] = {}
     for marginal in frame.marginals:
         scales: list[Fraction | None] = []
-        for stratum in range(2 * (frame.tree.depth + 1)):
+        for stratum in range(frame.n_strata):
             share = frame.share(marginal, stratum)
-            single = stratum < 2 and frame.domain.size_of(marginal) == 1
+            single = stratum == frame.strata[0] and frame.domain.size_of(marginal) == 1
             moved = moved_by_person(guarantee.neighbors, frame.max_rows, norm=norm, single=single)
             if share and not moved and (frame.strata == stratum).any():
                 expected = (
@@ -149,22 +150,24 @@ def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...
         "Laplace noise of scale" if isinstance(guarantee, PureDP) else "Gaussian noise of variance"
     )
     scales = marginal_scales(frame, guarantee)
-    there = set(frame.strata.tolist())
-    found = []
+    strata, found = frame.strata, []
     for level in range(frame.tree.depth + 1):
+        there = dict.fromkeys(strata[frame.tree.levels == level].tolist())
         for q in frame.marginals:
-            told = dict.fromkeys(
-                str(scales[q][stratum])
-                for stratum in (2 * level, 2 * level + 1)
-                if stratum in there and scales[q][stratum] is not None
-            )
+            noisy = {scales[q][one]: one for one in there if scales[q][one] is not None}
             entries = domain.size_of(q)
             named = f"level {level + 1}, {domain.name(q)} ({entries} {'entry' if entries == 1 else 'entries'})"
-            if not told:
+            if not noisy:
                 found.append(f"{named}: not measured")
                 continue
-            words = " (lowest regions: ".join(told) + ")" * (len(told) > 1)
-            found.append(f"{named}: {law} {words}, {frame.shares[q][level]} of the budget")
+            listed = sorted(noisy)
+            words = " (lowest regions: ".join(map(str, noisy)) + ")" * (len(noisy) > 1)
+            part = f"{frame.share(q, min(noisy.values()))} of the budget"
+            if frame.kinds is not None and len(listed) > 1:
+                words = f"{listed[0]} to {listed[-1]}, by region"
+                parts = sorted(frame.share(q, one) for one in noisy.values())
+                part = f"{parts[0]} to {parts[-1]} of the budget"
+            found.append(f"{named}: {law} {words}, {part}")
     return tuple(found)
 
 
@@ -224,11 +227,9 @@ class MeasuredTables:
             values.setflags(write=False)
             kept[marginal] = values
             scales = self.scales[marginal]
-            if len(scales) != 2 * (frame.tree.depth + 1) or any(
-                b is not None and b <= 0 for b in scales
-            ):
+            if len(scales) != frame.n_strata or any(b is not None and b <= 0 for b in scales):
                 raise InvalidProblemError(
-                    "scales", "positive numbers or None, two a level", "others"
+                    "scales", "positive numbers or None, one a stratum", "others"
                 )
         object.__setattr__(self, "values", MappingProxyType(kept))
         object.__setattr__(self, "scales", MappingProxyType(dict(self.scales)))
@@ -301,7 +302,8 @@ def measure(
     Examples
     --------
     >>> from discreet.core.tree import Tree
-    >>> from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+    >>> from discreet.hierarchy.contingency.cell_counts import CellCounts
+    >>> from discreet.hierarchy.contingency.problem import Domain, TableFrame
     >>> domain = Domain.read({"sex": ["F", "M"]})
     >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(0,): (Fraction(1, 2),) * 2})
     >>> data = CellCounts(frame, np.array([[3, 1], [2, 2]]))
@@ -317,7 +319,7 @@ def measure(
     values = {}
     for marginal in frame.marginals:
         table = data.of_regions(marginal)
-        for stratum in range(2 * (frame.tree.depth + 1)):
+        for stratum in range(frame.n_strata):
             rows = np.flatnonzero(strata == stratum)
             scale = scales[marginal][stratum]
             if not len(rows):

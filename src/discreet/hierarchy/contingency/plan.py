@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
@@ -20,13 +20,17 @@ from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.release import run_release
 from discreet.core.tree import Tree
-from discreet.hierarchy.contingency.exact import expected_errors
+from discreet.hierarchy.contingency.cell_counts import CellCounts
+from discreet.hierarchy.contingency.expected import expected_errors, expected_lines, expected_rows
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
-from discreet.hierarchy.contingency.problem import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency.optimum import Planned, best_frame, pruned
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
+from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import Descent, method_name
+from discreet.hierarchy.contingency.workload import LOSSES, Workload, read_workload
 from discreet.hierarchy.refusals import check_shape
 from discreet.hierarchy.regions import read_regions
 
@@ -39,10 +43,11 @@ if TYPE_CHECKING:
     from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
     from discreet.core.release import ReleaseOutputs
-    from discreet.hierarchy.contingency.exact import ExpectedError
+    from discreet.hierarchy.contingency.expected import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
     from discreet.hierarchy.contingency.result import RegionTables
+    from discreet.hierarchy.contingency.verify_loss import ProvedLoss
     from discreet.hierarchy.contingency.whole import TableMethod
 
     DPForPersons = PureDP | ZeroConcentratedDP
@@ -50,9 +55,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TablesPlan", "plan"]
 
-_CELL_SHARE = Fraction(9, 10)
-"""Part of a level's budget that the cells have where nothing else is said. At 2,016 cells and 3,051 regions a tenth on
-marginals makes totals of counties 9 times better and costs the cells nothing (2026-11-22)."""
+
+OTHER_ORDER = 1 + 1e-9
+"""Sums of floats in another order differ by less than this factor."""
 
 
 @final
@@ -70,6 +75,11 @@ class TablesPlan:
         How whole tables are made.
     columns
         The columns of the private table; ``None`` where only :class:`CellCounts` are released.
+    workload
+        What the shares are best for; ``None`` where they were stated.
+    record
+        What proves how near to the best they are, for :func:`~discreet.hierarchy.contingency.verify_loss.proved_loss`;
+        ``None`` for Laplace noise, structural zeros, or stated parts of levels.
 
     Examples
     --------
@@ -83,10 +93,13 @@ class TablesPlan:
     guarantee: DPForPersons
     method: TableMethod
     columns: RecordColumns | None = None
+    workload: Workload | None = None
+    record: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         # Noise that cannot be had is refused before anything is charged for it.
         marginal_scales(self.frame, self.guarantee)
+        _ = self.proved
 
     def __repr__(self) -> str:
         frame = self.frame
@@ -98,6 +111,7 @@ class TablesPlan:
             ("guarantee", str(self.guarantee)),
             ("cost", f"{self.cost}, charged again by each release"),
             *(("noise", line) for line in self.noise),
+            *(("proof", line) for line in self.proof),
             *(("assumed public", f"{one.name}: {one.description}") for one in self.assumed_public),
         ]
         if self.frame.total is not None:
@@ -127,7 +141,34 @@ class TablesPlan:
 
         Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
         """
-        return expected_errors(self.frame, self.guarantee)
+        return expected_errors(self.frame, self.guarantee, self.workload)
+
+    @cached_property
+    def proved(self) -> ProvedLoss | None:
+        """Loss of the workload and its lower bounds, rounded outwards; ``None`` where there is no record."""
+        return None if self.record is None else proved_loss(self.frame, self.guarantee, self.record)
+
+    @property
+    def proof(self) -> tuple[str, ...]:
+        """How near the noise is to the best for the workload, in words."""
+        proved = self.proved
+        if proved is None or self.workload is None:
+            return ()
+        return loss_in_words(LOSSES[self.workload.loss], proved, self.guarantee.neighbors)
+
+    def expected_rows(self, count: int | None = None) -> list[dict[str, Any]]:
+        """Standard errors of each asked table, beside those of independent noise with equal parts, in plain values.
+
+        Parameters
+        ----------
+        count
+            A count, for which the coefficient of variation is given: the standard error over it.
+        """
+        return expected_rows(self.frame, self.expected_errors(), count)
+
+    def expected_lines(self, count: int | None = None) -> list[str]:
+        """The same in words."""
+        return expected_lines(self.expected_rows(count), count)
 
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
         """Plan the same release for another guarantee."""
@@ -259,6 +300,16 @@ class TablesPlan:
         gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
         own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
         parameters = {**measured.parameters(), "method": own, "gaps": gaps}
+        proved = self.proved
+        if proved is not None and self.record is not None:
+            # Other machines add floats up in another order.
+            most, least, any_noise = proved
+            parameters["workload"] = {
+                **self.record,
+                "most": most * OTHER_ORDER,
+                "linear": least / OTHER_ORDER,
+                "any_noise": any_noise / OTHER_ORDER,
+            }
         return Provenance(
             method_name(self.method), parameters, self.assumed_public, seeded=measured.seeded
         )
@@ -285,6 +336,9 @@ def plan(
     marginals: Sequence[str] | Sequence[Sequence[str]] | None = None,
     shares: Shares | Sequence[Shares] | None = None,
     levels: Sequence[Exact] | None = None,
+    workload: str | Mapping[str, Exact] | Sequence[str] | None = None,
+    workload_levels: Sequence[Exact] | str | None = None,
+    loss: str | None = None,
     person: str | None = None,
     max_rows: int = 1,
     total: int | None = None,
@@ -312,13 +366,18 @@ def plan(
         Which attributes, in which order; all of them by default.
     marginals
         What is measured and published: ``"total"``, ``"sex"``, ``"sex:age_band"``, ``"cells"`` for all attributes; or a
-        list of such lists, one a level, the root first. The cells of the lowest level must be among them.
+        list of such lists, one a level, the root first. Default: the workload, or the cells.
     shares
         The part of each level's budget that each marginal has, in the order of the marginals or by name, with the sum
-        1; or a list of these, one a level. Default: 9/10 for the cells and equal parts of the rest. Not to be chosen by
-        looking at the data.
+        1; or a list of these, one a level. The cells of the lowest level must then be among the marginals. Default:
+        what is best for the workload. Not to be chosen by looking at the data.
     levels
-        The part of the budget of each level, the root first, with the sum 1. Default: equal parts.
+        The part of the budget of each level, the root first, with the sum 1. Default: what is best for the workload;
+        equal parts beside `shares`.
+    workload, workload_levels, loss
+        What shares are best for, public: marginals with weights, weights of levels, and what is small; see
+        :func:`~discreet.hierarchy.contingency.workload.read_workload`. Default: the marginals, all with the weight 1.
+        Levels below the last one with a weight aren't counted.
     person
         Column that names the person, where rows of one person are to be counted.
     max_rows
@@ -343,7 +402,7 @@ def plan(
     Raises
     ------
     InvalidProblemError
-        For public inputs that make no sense, shares that do not add up, leaves without cells, a guarantee of another
+        For public inputs that make no sense, shares that do not add up, an empty workload, a guarantee of another
         kind, or an invariant that the guarantee does not survive.
 
     Examples
@@ -351,12 +410,18 @@ def plan(
     >>> guarantee = ZeroConcentratedDP("1/2", neighbors="add-remove-person")
     >>> listed = {"sex": ["F", "M"], "age": ["0-17", "18+"]}
     >>> print(plan([("GA",), ("NY",)], guarantee, columns=["state"], domain=listed, marginals=["total", "sex:age"]))
-    guarantee       0.5-zero-concentrated differentially private (neighbors: all records of one person added or ...
+    guarantee       0.5-zero-concentrated differentially private (neighbors: all records of one person added ...
     cost            rho 1/2, charged again by each release
-    noise           level 1, total (1 entry): Gaussian noise of variance 20, 1/20 of the budget
-    noise           level 1, sex:age (4 entries): Gaussian noise of variance 20/9, 9/20 of the budget
-    noise           level 2, total (1 entry): Gaussian noise of variance 20, 1/20 of the budget
-    noise           level 2, sex:age (4 entries): Gaussian noise of variance 20/9, 9/20 of the budget
+    noise           level 1, total (1 entry): Gaussian noise of variance 20000/1637, 1637/20000 of the budget
+    noise           level 1, sex:age (4 entries): Gaussian noise of variance 5000/1009, 1009/5000 of the budget
+    noise           level 1, sex (2 entries): Gaussian noise of variance 50000/299, 299/50000 of the budget
+    noise           level 1, age (2 entries): Gaussian noise of variance 50000/299, 299/50000 of the budget
+    noise           level 2, total (1 entry): Gaussian noise of variance 50000/9753, 9753/50000 of the budget
+    noise           level 2, sex:age (4 entries): Gaussian noise of variance 100000/48081, 48081/100000 of ...
+    noise           level 2, sex (2 entries): Gaussian noise of variance 50000/713, 713/50000 of the budget
+    noise           level 2, age (2 entries): Gaussian noise of variance 50000/713, 713/50000 of the budget
+    proof           loss: weighted sum over tables, each the standard errors of its entries over the root of ...
+    proof           No mechanism with this guarantee and unbiased estimates, whatever its noise, has a loss ...
     assumed public  regions: 3 regions on 2 levels
     assumed public  domain: sex 2 x age 2, 4 cells
     assumed public  max_rows: a person has one row
@@ -375,12 +440,76 @@ def plan(
         raise InvalidProblemError("domain", "the attributes with all their categories", "None")
     read = domain if isinstance(domain, Domain) else read_domain(domain, by)
     names, tree = read_regions(columns, regions, root)
-    kept = guarantee.neighbors == "replace-person" and max_rows == 1
-    parts = _parts(read, tree.depth + 1, marginals, shares, levels, root_total_is_free=kept)
-    frame = TableFrame(tree, read, parts, max_rows, total)
+    if shares is not None and (workload, workload_levels, loss) != (None, None, None):
+        raise InvalidProblemError("shares", "none with a workload, which decides them", "some")
+    asked, record = None, None
+    if shares is None:
+        asked, (frame, record) = _best(
+            read,
+            tree,
+            guarantee,
+            marginals,
+            (workload, workload_levels, loss),
+            levels,
+            max_rows,
+            total,
+        )
+        names = names[: frame.tree.depth]
+    else:
+        parts = _parts(read, tree.depth + 1, marginals, shares, levels)
+        frame = TableFrame(tree, read, parts, max_rows, total)
     named = RecordColumns(names, person, refuse_rows)
     named.of(read)
-    return TablesPlan(frame, guarantee, chosen, named)
+    return TablesPlan(frame, guarantee, chosen, named, asked, record)
+
+
+def _best(  # noqa: PLR0917 - arguments of plan, as given
+    domain: Domain,
+    tree: Tree,
+    guarantee: DPForPersons,
+    marginals: Any,  # noqa: ANN401 - as for plan
+    wanted: tuple[Any, Any, Any],
+    levels: Sequence[Exact] | None,
+    max_rows: int,
+    total: int | None,
+) -> tuple[Workload, Planned]:
+    """Read the workload, and choose the shares for it."""
+    workload, weights, loss = wanted
+    if workload is not None and marginals is not None:
+        raise InvalidProblemError("marginals", "none with a workload, which names them", "some")
+    if marginals is not None:
+        # Read as such first, so that a mistake is one of this argument.
+        for names in _by_level(marginals, tree.depth + 1, "marginals"):
+            listed = [domain.marginal(name) for name in names]
+            if len(set(listed)) < len(listed) or not listed:
+                got = repr(list(names)) if listed else "an empty list for a level"
+                raise InvalidProblemError("marginals", "each marginal once", got)
+    tables = marginals if workload is None else workload
+    asked = read_workload(
+        domain, tree.depth + 1, ["cells"] if tables is None else tables, weights, loss
+    )
+    parts = None if levels is None else _level_parts(levels, tree.depth + 1)
+    if parts is None and asked.depth < tree.depth:
+        tree = pruned(tree, asked.depth)
+        tables = {q: each[: tree.depth + 1] for q, each in asked.tables.items()}
+        asked = replace(asked, tables=tables)
+    return asked, best_frame(
+        tree, domain, asked, guarantee, levels=parts, max_rows=max_rows, total=total
+    )
+
+
+def _level_parts(levels: Sequence[Exact] | None, n_levels: int) -> list[Fraction]:
+    """Read the part of the budget of each level; equal parts where there are none."""
+    if levels is None:
+        return [Fraction(1, n_levels)] * n_levels
+    expected = f"{n_levels} numbers, the root first"
+    by_level = [to_fraction(part, "levels") for part in items_of(levels, "levels", expected)]
+    if len(by_level) != n_levels:
+        raise InvalidProblemError("levels", expected, len(by_level))
+    if min(by_level) < 0 or sum(by_level) != 1:
+        got = [str(part) for part in by_level]
+        raise InvalidProblemError("levels", "nonnegative numbers with the sum 1", got)
+    return by_level
 
 
 def _parts(
@@ -389,28 +518,14 @@ def _parts(
     marginals: Any,  # noqa: ANN401 - as for plan
     shares: Any,  # noqa: ANN401 - as for plan
     levels: Sequence[Exact] | None,
-    *,
-    root_total_is_free: bool,
 ) -> dict[Marginal, tuple[Fraction, ...]]:
     """Find the part of the whole budget of each marginal on each level."""
-    if levels is None:
-        by_level = [Fraction(1, n_levels)] * n_levels
-    else:
-        told = items_of(levels, "levels", f"{n_levels} numbers, the root first")
-        by_level = [to_fraction(part, "levels") for part in told]
-        if len(by_level) != n_levels:
-            expected = f"{n_levels} numbers, the root first"
-            raise InvalidProblemError("levels", expected, len(by_level))
-        if min(by_level) < 0 or sum(by_level) != 1:
-            got = [str(part) for part in by_level]
-            raise InvalidProblemError("levels", "nonnegative numbers with the sum 1", got)
+    by_level = _level_parts(levels, n_levels)
     listed = _by_level(marginals if marginals is not None else ["cells"], n_levels, "marginals")
-    if shares is not None and not isinstance(shares, Mapping):
+    if not isinstance(shares, Mapping):
         shares = items_of(shares, "shares", "numbers, or lists of these, one a level")
-    several = (
-        shares is not None
-        and not isinstance(shares, Mapping)
-        and any(isinstance(one, Mapping | list | tuple) for one in shares)
+    several = not isinstance(shares, Mapping) and any(
+        isinstance(one, Mapping | list | tuple) for one in shares
     )
     given: list[Any] = list(shares) if several else [shares] * n_levels
     if len(given) != n_levels:
@@ -420,8 +535,7 @@ def _parts(
         read = [domain.marginal(name) for name in names]
         if len(set(read)) < len(read):
             raise InvalidProblemError("marginals", "each marginal once", repr(list(names)))
-        free = level == 0 and root_total_is_free
-        for q, part in _of_level(domain, read, own, free=free).items():
+        for q, part in _of_level(domain, read, own).items():
             found.setdefault(q, [Fraction(0)] * n_levels)[level] = part * by_level[level]
     return {q: tuple(parts) for q, parts in found.items()}
 
@@ -443,20 +557,8 @@ def _of_level(
     domain: Domain,
     marginals: list[Marginal],
     shares: Any,  # noqa: ANN401 - as for plan
-    *,
-    free: bool,
 ) -> dict[Marginal, Fraction]:
-    """Read the shares of one level, or choose them; its total may have none where nobody moves it."""
-    if shares is None:
-        soft = [q for q in marginals if q != domain.full and not (free and q == ())]
-        cells = domain.full in marginals
-        rest = (1 - _CELL_SHARE if cells else Fraction(1)) if soft else Fraction(0)
-        found = {q: rest / len(soft) if q in soft else Fraction(0) for q in marginals}
-        if cells:
-            found[domain.full] = 1 - rest
-        elif not soft:
-            raise InvalidProblemError("marginals", "one that a replaced person moves", "none")
-        return found
+    """Read the shares of one level."""
     if isinstance(shares, Mapping):
         named = {domain.marginal(name): part for name, part in shares.items()}
         for q in named:
@@ -470,7 +572,7 @@ def _of_level(
         if len(parts) != len(marginals):
             expected = f"{len(marginals)} numbers, one for each marginal"
             raise InvalidProblemError("shares", expected, len(parts))
-    if min(parts) < 0 or sum(parts) != 1:
+    if not parts or min(parts) < 0 or sum(parts) != 1:
         got = [str(part) for part in parts]
         raise InvalidProblemError("shares", "nonnegative numbers with the sum 1", got)
     return dict(zip(marginals, parts, strict=True))

@@ -2,7 +2,8 @@ r"""What is published: marginal tables of listed attributes for every region. Pu
 
 A :class:`Domain` lists the attributes and their categories, so that a cell is one category of each. A
 :class:`TableFrame` adds the regions, the marginals that are measured on each level and the part of the budget that each
-has. Both are public. :class:`CellCounts` holds the private counts of the lowest regions.
+has. Both are public. The private counts of the lowest regions are
+:class:`~discreet.hierarchy.contingency.cell_counts.CellCounts`.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
-from discreet.core.options import array_of, items_of
+from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.spaces.inputs import positive_count
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from discreet.core.tree import Tree
 
-__all__ = ["BLANK", "MOST_CELLS", "MOST_PERSONS", "Attribute", "CellCounts", "Domain", "TableFrame"]
+__all__ = ["BLANK", "MOST_CELLS", "MOST_PERSONS", "Attribute", "Domain", "TableFrame"]
 
 MOST_CELLS = 1 << 20
 """Cells of a domain, at most: a region's table of so many has 8 MB."""
@@ -254,11 +255,11 @@ class Domain:
         for at, one in enumerate(self.attributes):
             if one.name == name:
                 return at
-        also = ["total", "cells"] if field == "marginals" else []
+        also = ["total", "cells"] if field in ("marginals", "workload") else []
         raise unknown_name(field, str(name), [*sorted(one.name for one in self.attributes), *also])
 
-    def marginal(self, text: str) -> Marginal:
-        """Read a marginal: ``total``, ``cells``, or names of attributes between colons.
+    def marginal(self, text: str, field: str = "marginals") -> Marginal:
+        """Read a marginal: ``total``, ``cells``, or names with colons between them; an error is about `field`.
 
         Raises
         ------
@@ -270,9 +271,9 @@ class Domain:
             return ()
         if plain == "cells":
             return self.full
-        places = [self.place(name.strip()) for name in plain.split(":")]
+        places = [self.place(name.strip(), field) for name in plain.split(":")]
         if len(set(places)) < len(places):
-            raise InvalidProblemError("marginals", "each attribute once", repr(plain))
+            raise InvalidProblemError(field, "each attribute once", repr(plain))
         return tuple(sorted(places))
 
     def name(self, marginal: Marginal) -> str:
@@ -381,11 +382,15 @@ class TableFrame:
     shares
         For each marginal that is measured the part of the budget on each level, the root first. All of them add up to
         exactly 1. The cells of the deepest level must have one. A leaf above that level has the parts of the levels
-        below it, too, since nobody else spends them on its path.
+        below it, too, since nobody else spends them on its path. With `kinds` one for each of these instead.
     max_rows
         The most rows of one person.
     total
         The number of all records, where it is public: only neighbors that keep it are then protected against.
+    kinds
+        For each region the number of its kind, where shares differ within a level: regions of one kind have equal
+        shares. The root is the only one of kind 0. Shares along each path then add up to 1 at most, and along one of
+        them to 1.
 
     Raises
     ------
@@ -407,25 +412,32 @@ class TableFrame:
     shares: Mapping[Marginal, tuple[Fraction, ...]]
     max_rows: int = 1
     total: int | None = None
-    inner: Mapping[Marginal, tuple[Fraction, ...]] = field(init=False)
-    leaf: Mapping[Marginal, tuple[Fraction, ...]] = field(init=False)
+    kinds: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", positive_count(self.max_rows, "max_rows"))
-        levels, domain = self.tree.depth + 1, self.domain
+        domain = self.domain
+        if self.kinds is not None:
+            object.__setattr__(self, "kinds", _read_kinds(self.kinds, self.tree.n))
+        parts_needed = self.tree.depth + 1 if self.kinds is None else max(self.kinds) + 1
         read: dict[Marginal, tuple[Fraction, ...]] = {}
         for marginal, parts in self.shares.items():
             given = tuple(to_fraction(part, "shares") for part in parts)
-            if len(given) != levels:
-                raise InvalidProblemError("shares", f"one for each of {levels} levels", len(given))
+            if len(given) != parts_needed:
+                name = "levels" if self.kinds is None else "kinds of regions"
+                raise InvalidProblemError(
+                    "shares", f"one for each of {parts_needed} {name}", len(given)
+                )
             if (least := min(given)) < 0:
                 got = f"{least} for {domain.name(marginal)}"
                 raise InvalidProblemError("shares", "none below 0", got)
             read[tuple(marginal)] = given
-        whole = sum((part for parts in read.values() for part in parts), Fraction(0))
-        if whole != 1:
-            raise InvalidProblemError("shares", "the sum 1 over levels and marginals", str(whole))
-        if not read.get(domain.full, (Fraction(0),))[-1]:
+        object.__setattr__(self, "shares", MappingProxyType(read))
+        budget = self._largest_path()
+        if budget != 1:
+            raise InvalidProblemError("shares", "the sum 1 over levels and marginals", str(budget))
+        ends = set(self.strata[self.tree.leaves].tolist())
+        if domain.full not in read or not all(self.share(domain.full, one) for one in ends):
             expected = f"a part of the lowest level for the cells, {domain.name(domain.full)}"
             raise InvalidProblemError("marginals", expected, "none: leaves without cells")
         if self.total is not None:
@@ -433,13 +445,16 @@ class TableFrame:
                 raise InvalidProblemError("total", "a whole number", type(self.total).__name__)
             if not 0 <= self.total <= MOST_PERSONS:
                 raise InvalidProblemError("total", f"a number from 0 to {MOST_PERSONS}", self.total)
-        object.__setattr__(self, "shares", MappingProxyType(read))
-        below = {
-            marginal: tuple(sum(parts[level:], Fraction(0)) for level in range(levels))
-            for marginal, parts in read.items()
-        }
-        object.__setattr__(self, "inner", MappingProxyType(read))
-        object.__setattr__(self, "leaf", MappingProxyType(below))
+
+    def _largest_path(self) -> Fraction:
+        """Budget of the path that spends most."""
+        parts = [sum(one, Fraction(0)) for one in zip(*self.shares.values(), strict=True)]
+        if self.kinds is None:
+            return sum(parts, Fraction(0))
+        spent: list[Fraction] = []
+        for node, above in enumerate(self.tree.parents.tolist()):
+            spent.append(parts[self.kinds[node]] + (spent[above] if node else 0))
+        return max(spent)
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what the constructor takes: views of mappings do not pickle."""
@@ -449,10 +464,11 @@ class TableFrame:
             "shares": dict(self.shares),
             "max_rows": self.max_rows,
             "total": self.total,
+            "kinds": self.kinds,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"kinds": None, **state})
         self.__post_init__()
 
     def __repr__(self) -> str:
@@ -475,13 +491,23 @@ class TableFrame:
 
     @cached_property
     def strata(self) -> NDArray[np.int64]:
-        """Array ``(n_nodes,)``: twice the level, and one more for a leaf; regions of one stratum have equal noise."""
+        """Array ``(n_nodes,)``: the kind, or twice the level and one more for a leaf; equal ones have equal noise."""
+        if self.kinds is not None:
+            return np.array(self.kinds, dtype=np.int64)
         return np.asarray(2 * self.tree.levels + self.tree.is_leaf, dtype=np.int64)
 
+    @property
+    def n_strata(self) -> int:
+        """Number of strata, some of which may have no region."""
+        return 2 * (self.tree.depth + 1) if self.kinds is None else max(self.kinds) + 1
+
     def share(self, marginal: Marginal, stratum: int) -> Fraction:
-        """Give the part of the budget of a marginal in the regions of a stratum."""
+        """Part of the budget of a marginal in the regions of a stratum."""
+        parts = self.shares[marginal]
+        if self.kinds is not None:
+            return parts[stratum]
         level, ends = divmod(stratum, 2)
-        return (self.leaf if ends else self.inner)[marginal][level]
+        return sum(parts[level:], Fraction(0)) if ends else parts[level]
 
     @cached_property
     def digest(self) -> str:
@@ -490,6 +516,8 @@ class TableFrame:
         parts += [
             f"{self.domain.name(q)} {' '.join(map(str, each))}" for q, each in self.shares.items()
         ]
+        if self.kinds is not None:
+            parts.append(f"kinds {' '.join(map(str, self.kinds))}")
         return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
     @cached_property
@@ -522,64 +550,15 @@ class TableFrame:
         return tuple(listed)
 
 
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class CellCounts:
-    """Private data: how many records each lowest region has in each cell.
-
-    Parameters
-    ----------
-    frame
-        The public facts.
-    counts
-        ``(n_leaves, n_cells)`` in the order of ``frame.tree.leaves`` and of the domain, the last attribute fastest.
-
-    Raises
-    ------
-    InvalidProblemError
-        For counts of another shape, that are no integers or negative, or in structural zeros. Values are not said.
-
-    Examples
-    --------
-    >>> from discreet.core.tree import Tree
-    >>> domain = Domain.read({"sex": ["F", "M"]})
-    >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(0,): (Fraction(1, 2),) * 2})
-    >>> CellCounts(frame, np.array([[3, 1], [2, 2]])).of_regions((0,)).tolist()
-    [[5, 3], [3, 1], [2, 2]]
-    """
-
-    frame: TableFrame
-    counts: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        counts = _read_counts(self.counts)
-        frame = self.frame
-        expected = (len(frame.tree.leaves), frame.domain.size)
-        if counts.shape != expected:
-            raise InvalidProblemError("counts", f"shape {expected}", f"shape {counts.shape}")
-        if counts[:, ~frame.domain.possible].any():
-            got = "some (private: this depends on records)"
-            raise InvalidProblemError("counts", "no records in structural zeros", got)
-        counts.setflags(write=False)
-        object.__setattr__(self, "counts", counts)
-
-    def __repr__(self) -> str:
-        return f"CellCounts({repr(self.frame)[11:-1]}; counts are private)"
-
-    def of_regions(self, marginal: Marginal) -> NDArray[np.int64]:
-        """Add up to ``(n_nodes, entries)``: a marginal of every region."""
-        part = self.frame.domain.project(self.counts, marginal)
-        return np.asarray(self.frame.tree.totals(part), dtype=np.int64)
-
-
-def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
-    """Read a copy of private counts; say nothing of their values."""
-    given = array_of(counts, "counts", "integers")
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InvalidProblemError("counts", "integers", given.dtype)
-    whole = given.astype(np.int64)
-    if whole.size and int(whole.min()) < 0:
-        raise InvalidProblemError("counts", "non-negative integers", "a negative one")
-    if float(whole.sum(dtype=np.float64)) > MOST_PERSONS:
-        raise InvalidProblemError("counts", f"at most {MOST_PERSONS} records", "more")
-    return whole
+def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:
+    """Numbers from 0 for all regions, 0 for the root alone."""
+    kinds = tuple(int(one) for one in given)
+    if (
+        len(kinds) != n
+        or kinds.count(0) != 1
+        or kinds[0]
+        or set(kinds) != set(range(max(kinds) + 1))
+    ):
+        expected = f"{n} numbers from 0 without a gap, 0 for the root alone"
+        raise InvalidProblemError("kinds", expected, "others")
+    return kinds

@@ -19,7 +19,8 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import name_of
-from discreet.hierarchy.contingency.problem import BLANK, CellCounts
+from discreet.hierarchy.contingency.cell_counts import CellCounts
+from discreet.hierarchy.contingency.problem import BLANK
 from discreet.hierarchy.lazy_rows import collect_remote, is_remote, listed_keys
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, WHY
 from discreet.hierarchy.regions import canonical, join_left, path_keys, place_rows

@@ -146,8 +146,8 @@ class Subtrees:
     ----------
     of
         The number of each region's subtree.
-    strata
-        For each number the stratum of its root.
+    strata, levels
+        For each number the stratum and the level of its root.
     below
         For each number the numbers of the subtrees below, each with how often it is there.
     """
@@ -157,6 +157,7 @@ class Subtrees:
         known: dict[object, int] = {}
         self.of = [0] * tree.n
         self.strata: list[int] = []
+        self.levels: list[int] = []
         self.below: list[tuple[tuple[int, int], ...]] = []
         for node in range(tree.n - 1, -1, -1):
             below = tuple(sorted(Counter(self.of[child] for child in tree.children(node)).items()))
@@ -164,6 +165,7 @@ class Subtrees:
             if key not in known:
                 known[key] = len(known)
                 self.strata.append(strata[node])
+                self.levels.append(int(tree.levels[node]))
                 self.below.append(below)
             self.of[node] = known[key]
 
@@ -276,7 +278,7 @@ class _Systems:
                 for q in held
                 if (one := measured.variance(q, stratum)) is not None
             }
-            for stratum in range(2 * (measured.frame.tree.depth + 1))
+            for stratum in range(measured.frame.n_strata)
         ]
         known = [one for listed in self.variances for one in listed.values()]
         self.least = Fraction(0) if exact else max(known) / Fraction(_SPREAD)

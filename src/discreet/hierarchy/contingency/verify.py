@@ -19,10 +19,9 @@ from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.options import instance_of
 from discreet.core.outcome import Release
+from discreet.hierarchy.contingency.verify_loss import proved_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import Guarantee
@@ -94,8 +93,27 @@ def verify(release: Release[Any]) -> Certificate:
     instance_of(release, Release, "release", "a Release")
     result = release.result
     tables = verify_tables(result.frame, result.cells, result.published)
-    spent = verify_guarantee(result.frame, release.guarantee, release.provenance.parameters)
-    return Certificate((*tables.checks, *spent.checks))
+    stated = release.provenance.parameters
+    spent = verify_guarantee(result.frame, release.guarantee, stated)
+    proof = _verify_workload(result.frame, release.guarantee, stated.get("workload"))
+    return Certificate((*tables.checks, *spent.checks, *proof))
+
+
+def _verify_workload(frame: TableFrame, guarantee: Guarantee, stated: Any) -> list[Check]:  # noqa: ANN401 - as read
+    """Compute the loss of the shares and its lower bounds anew, where a record states them."""
+    if stated is None:
+        return []
+    fields = {"loss", "tables", "prices", "weights", "most", "linear", "any_noise"}
+    if not isinstance(stated, Mapping) or set(stated) != fields:
+        raise InvalidProblemError("workload", f"{', '.join(sorted(fields))}", "others")
+    if not all(isinstance(stated[one], int | float) for one in ("most", "linear", "any_noise")):
+        raise InvalidProblemError("workload", "numbers for its loss and bounds", "others")
+    most, linear, any_noise = proved_loss(frame, guarantee, stated)
+    return [
+        Check("loss of the workload", most, float(stated["most"]), exact=False),
+        Check("lower bound of linear mechanisms", float(stated["linear"]), linear, exact=False),
+        Check("lower bound of all mechanisms", float(stated["any_noise"]), any_noise, exact=False),
+    ]
 
 
 def verify_tables(
@@ -249,24 +267,21 @@ def verify_guarantee(
         # What has a share and no noise in the record would cost nothing.
         set(scales) != set(frame.marginals),
     ]
-    levels, leaves = frame.tree.levels, ~np.isin(np.arange(frame.tree.n), frame.tree.parents)
-    ends = sorted(set(levels[leaves].tolist()))
-    spent = max(
-        sum(
-            (_cost(frame, scales, 2 * level, noise, neighbors) for level in range(end)),
-            Fraction(0),
-        )
-        + _cost(frame, scales, 2 * end + 1, noise, neighbors)
-        for end in ends
-    )
+    strata = _strata(frame)
+    kinds = set(strata)
+    cost = {one: _cost(frame, scales, one, noise, neighbors) for one in kinds}
+    paths: list[Fraction] = []
+    for node, above in enumerate(frame.tree.parents.tolist()):
+        paths.append(cost[strata[node]] + (paths[above] if node else 0))
+    spent = max(paths)
     cells = tuple(range(len(frame.domain.shape)))
-    bare = sum(scales.get(cells, {}).get(2 * end + 1) is None for end in ends)
-    strata = {2 * level + int(leaf) for level, leaf in zip(levels.tolist(), leaves, strict=True)}
+    leaves = np.flatnonzero(~np.isin(np.arange(frame.tree.n), frame.tree.parents)).tolist()
+    bare = sum(scales.get(cells, {}).get(one) is None for one in {strata[node] for node in leaves})
     dear = sum(
         _cost(frame, {q: by_stratum}, stratum, noise, neighbors)
-        > _share(frame.shares[q], stratum) * claimed
+        > _share(frame, q, stratum) * claimed
         for q, by_stratum in scales.items()
-        for stratum in strata
+        for stratum in kinds
     )
     name = "epsilon" if noise == "laplace" else "rho"
     said = "between record, frame and guarantee"
@@ -311,8 +326,7 @@ def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type dr
             for q, scales in measured.scales.items()
         },
     }
-    inner = np.isin(np.arange(frame.tree.n), frame.tree.parents)
-    strata = 2 * frame.tree.levels + ~inner
+    strata = np.array(_strata(frame))
     bare = 0
     for q, values in measured.values.items():
         silent = np.array([scale is None for scale in measured.scales[q]])[strata]
@@ -328,7 +342,7 @@ def _name(frame: TableFrame, marginal: Marginal) -> str:
 
 def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction | None]]:  # noqa: ANN401 - as read
     """Read the scales of each marginal: positive fractions as text, or ``"none"``."""
-    strata = 2 * (frame.tree.depth + 1)
+    strata = 2 * (frame.tree.depth + 1) if frame.kinds is None else max(frame.kinds) + 1
     if not isinstance(stated, Mapping):
         raise InvalidProblemError("scales", "scales by marginal", type(stated).__name__)
     found: dict[Marginal, dict[int, Fraction | None]] = {}
@@ -355,8 +369,19 @@ def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as 
     return read != own
 
 
-def _share(parts: Sequence[Fraction], stratum: int) -> Fraction:
-    """Find the share of a marginal: a leaf has those of the levels below it, too."""
+def _strata(frame: TableFrame) -> list[int]:
+    """For each region the place of its scales: its kind, or twice its level and one more for a leaf."""
+    if frame.kinds is not None:
+        return list(frame.kinds)
+    leaves = ~np.isin(np.arange(frame.tree.n), frame.tree.parents)
+    return [int(one) for one in 2 * frame.tree.levels + leaves]
+
+
+def _share(frame: TableFrame, marginal: Marginal, stratum: int) -> Fraction:
+    """Share of a marginal: a leaf has those of the levels below it, too, but where shares are by kind."""
+    parts = frame.shares[marginal]
+    if frame.kinds is not None:
+        return parts[stratum]
     level, is_leaf = divmod(stratum, 2)
     return sum(parts[level:], Fraction(0)) if is_leaf else parts[level]
 
@@ -368,7 +393,7 @@ def _cost(
     noise: str,
     neighbors: str,
 ) -> Fraction:
-    """Add up what the marginals of a region cost a person; a stratum is twice the level, and one more for leaves."""
+    """What the marginals of the regions of a stratum cost a person."""
     squared = noise == "gaussian"
     k = frame.max_rows
     spent = Fraction(0)
@@ -379,7 +404,8 @@ def _cost(
         moved = k * k if squared else k
         if neighbors == "replace-person":
             entries = int(np.prod([frame.domain.shape[at] for at in q], dtype=np.int64))
-            if stratum < 2 and entries == 1:
+            root = stratum < 2 if frame.kinds is None else stratum == 0
+            if root and entries == 1:
                 moved = 0 if k == 1 else moved
             else:
                 moved *= 2

@@ -117,7 +117,7 @@ def table_weights(
     """
     frame = measured.frame
     chosen = interactions(frame.domain) if subsets is None else subsets
-    n_strata = 2 * (frame.tree.depth + 1)
+    n_strata = frame.n_strata
     kind: Any = object if exact else np.float64
     number: Any = Fraction if exact else float
     raw = {q: np.full((n_strata, len(chosen)), number(0), dtype=kind) for q in frame.marginals}

@@ -326,7 +326,7 @@ def noise_groups(
     """
     measured = fit.measured
     frame, domain = measured.frame, measured.frame.domain
-    n_strata = 2 * (frame.tree.depth + 1)
+    n_strata = frame.n_strata
     own = np.array(
         [
             [float(fit.own_variance(at, stratum)) for at in range(len(fit.subsets))]

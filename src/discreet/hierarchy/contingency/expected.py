@@ -1,0 +1,181 @@
+"""How noisy tables will be, before a record is read: for each level and marginal, beside independent noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from discreet.core.guarantee import PureDP
+from discreet.core.printed import at_most, estimate, share_at_most
+from discreet.core.spaces.inputs import positive_count
+from discreet.hierarchy.contingency.measure import marginal_scales, moved_by_person, variance_of
+from discreet.hierarchy.contingency.shares import Program, kinds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.core.guarantee import ZeroConcentratedDP
+    from discreet.hierarchy.contingency.problem import TableFrame
+    from discreet.hierarchy.contingency.workload import Workload
+    from discreet.hierarchy.measure import Noise
+
+__all__ = ["ExpectedError", "expected_errors", "expected_lines", "expected_rows"]
+
+ROUNDED_UP = 1 + 1e-9
+"""Errors are sums of positive numbers in floats, and are rounded up by this factor."""
+
+
+@final
+@dataclass(frozen=True)
+class ExpectedError:
+    """How noisy the entries of a marginal of a level are, before anything is made whole.
+
+    Parameters
+    ----------
+    level
+        The level; the root's is 1.
+    marginal
+        Name of the marginal.
+    alone
+        Standard deviation of one measured entry, the largest of the level; ``None`` where the marginal is not measured
+        there.
+    together
+        Standard deviation of the unbiased estimate of an entry from all measurements: the root mean square over the
+        regions of the level.
+    worst
+        The same of the region where it is largest.
+    naive
+        Standard deviation of independent noise, where the budget is divided equally among the asked tables: the
+        measured ones where no workload was stated.
+    in_workload
+        Whether the table is one of these.
+    """
+
+    level: int
+    marginal: str
+    alone: float | None
+    together: float
+    worst: float
+    naive: float
+    in_workload: bool
+
+
+def expected_errors(
+    frame: TableFrame,
+    guarantee: PureDP | ZeroConcentratedDP,
+    workload: Workload | None = None,
+) -> tuple[ExpectedError, ...]:
+    """Errors of each marginal of each level: a public fact, known before a record is read.
+
+    Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.contingency import Domain, TableFrame
+    >>> frame = TableFrame(
+    ...     Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), {(0,): (Fraction(1, 2),) * 2}
+    ... )
+    >>> [one] = expected_errors(frame, PureDP(1, neighbors="add-remove-person"))[:1]
+    >>> one.marginal, round(one.alone, 3), round(one.together, 3)
+    ('sex', 2.799, 2.286)
+    """
+    domain, tree = frame.domain, frame.tree
+    pure = isinstance(guarantee, PureDP)
+    noise: Noise = "laplace" if pure else "gaussian"
+    scales = marginal_scales(frame, guarantee)
+    kinds = kinds_of(tree)
+    first = np.unique(kinds.of, return_index=True)[1]
+    strata = frame.strata[first].tolist()
+    shape = (len(strata), len(frame.marginals))
+    program = Program(kinds, domain, frame.marginals, np.ones(shape), "variance")
+    own = [[variance_of(scales[q][one], noise) for q in frame.marginals] for one in strata]
+    weights = [[0.0 if one is None else 1 / float(one) for one in row] for row in own]
+    precision = np.array(weights) @ program.within(frame.marginals)
+    if frame.total is not None and () in program.subsets:
+        # Known exactly.
+        precision[0, program.subsets.index(())] = 1e300
+    spread = program.spread(precision)[0] @ program.entry.T
+    demand = [
+        [_is_asked(frame, workload, at, level) for at in range(shape[1])]
+        for level in range(tree.depth + 1)
+    ]
+    equal = Fraction(1, max(1, sum(map(sum, demand))))
+    moved = moved_by_person(guarantee.neighbors, frame.max_rows, norm=1 if pure else 2)
+    amount = guarantee.epsilon if isinstance(guarantee, PureDP) else 2 * guarantee.rho
+    naive = math.sqrt(variance_of(moved / (equal * amount), noise) or 0)
+    errors = []
+    for level in range(tree.depth + 1):
+        rows = np.flatnonzero(kinds.levels == level)
+        for at, q in enumerate(frame.marginals):
+            alone = [one for row in rows.tolist() if (one := own[row][at]) is not None]
+            mean = float(spread[rows, at] @ kinds.count[rows] / kinds.count[rows].sum())
+            errors.append(
+                ExpectedError(
+                    level + 1,
+                    domain.name(q),
+                    math.sqrt(max(alone)) if alone else None,
+                    math.sqrt(mean) * ROUNDED_UP,
+                    math.sqrt(float(spread[rows, at].max())) * ROUNDED_UP,
+                    naive,
+                    demand[level][at],
+                )
+            )
+    return tuple(errors)
+
+
+def _is_asked(frame: TableFrame, workload: Workload | None, at: int, level: int) -> bool:
+    """Whether a table is asked for, or measured where no workload was stated."""
+    q = frame.marginals[at]
+    if workload is not None:
+        return q in workload.tables and workload.tables[q][level] > 0
+    level_strata = set(frame.strata[frame.tree.levels == level].tolist())
+    return any(frame.share(q, one) for one in level_strata)
+
+
+def expected_rows(
+    frame: TableFrame, errors: Sequence[ExpectedError], count: int | None
+) -> list[dict[str, Any]]:
+    """Standard errors of the tables of a workload in plain values, with the coefficient of variation of a count."""
+    if count is not None:
+        positive_count(count, "count")
+    rows: list[dict[str, Any]] = []
+    for one in errors:
+        if one.in_workload:
+            row: dict[str, Any] = {
+                "level": one.level,
+                "marginal": one.marginal,
+                "entries": frame.domain.size_of(frame.domain.marginal(one.marginal)),
+                "regions": int((frame.tree.levels == one.level - 1).sum()),
+                "standard_error": one.together,
+                "largest": one.worst,
+                "naive": one.naive,
+            }
+            if count is not None:
+                row["coefficient_of_variation"] = one.worst / count
+            rows.append(row)
+    return rows
+
+
+def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
+    """The same in words."""
+    lines = []
+    for row in rows:
+        entries, regions = row["entries"], row["regions"]
+        size = f"{entries} {'entry' if entries == 1 else 'entries'}"
+        if regions > 1:
+            size += f" x {regions:,} regions"
+        error = at_most(row["standard_error"], 3)
+        line = f"level {row['level']}, {row['marginal']} ({size}): standard error {error}"
+        if row["largest"] > row["standard_error"] * (1 + 1e-6):
+            line += f", in one region {at_most(row['largest'], 3)}"
+        line += f" (naive: {estimate(row['naive'], 3)})"
+        if count is not None:
+            part = share_at_most(row["coefficient_of_variation"], 1)
+            line += f"; coefficient of variation at a count of {count:,}: {part}"
+        lines.append(line)
+    return lines

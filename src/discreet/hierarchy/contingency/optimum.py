@@ -1,0 +1,261 @@
+"""The public facts of a release whose shares of the budget are best for a workload, with what proves it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
+from discreet.core.tree import Tree
+from discreet.hierarchy.contingency.prices import MOST_KINDS, find_prices
+from discreet.hierarchy.contingency.problem import TableFrame
+from discreet.hierarchy.contingency.shares import (
+    Program,
+    best_shares,
+    kinds_of,
+    whole_shares,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.core.guarantee import ZeroConcentratedDP
+    from discreet.hierarchy.contingency.problem import Domain, Marginal
+    from discreet.hierarchy.contingency.shares import Floats, Kinds
+    from discreet.hierarchy.contingency.workload import Workload
+
+__all__ = ["Planned", "best_frame", "pruned"]
+
+MOST_MEASURED = 128
+"""Marginals that may be measured, at most, where all parts of the asked ones are tried."""
+
+CELL_FLOOR = 1e-3
+"""Part of a lowest region's budget for cells that nobody asked for: whole tables are made of cells."""
+
+LEAST_SHARE = 1e-3
+"""Smaller parts of the budget are left out, and those below a twentieth of the mean where there are many."""
+
+
+class Planned(NamedTuple):
+    """What :func:`best_frame` gives: the public facts, and the record of the proof, if any."""
+
+    frame: TableFrame
+    record: dict[str, Any] | None
+
+
+def pruned(tree: Tree, depth: int) -> Tree:
+    """A tree without what is below a level.
+
+    Examples
+    --------
+    >>> pruned(Tree.from_paths([("a", "x"), ("a", "y"), ("b",)]), 1)
+    Tree(nodes=3, leaves=2, depth=1)
+    """
+    n = int(tree.level_start[depth + 1])
+    return tree if n == tree.n else Tree(tree.labels[:n], tree.parents[:n])
+
+
+def best_frame(
+    tree: Tree,
+    domain: Domain,
+    workload: Workload,
+    guarantee: PureDP | ZeroConcentratedDP,
+    *,
+    levels: Sequence[Fraction] | None = None,
+    max_rows: int = 1,
+    total: int | None = None,
+) -> Planned:
+    """Choose the shares for a workload.
+
+    Parameters
+    ----------
+    tree, domain, max_rows, total
+        As for :class:`TableFrame`; no level below the deepest asked one.
+    workload
+        What is asked for.
+    guarantee
+        Whose kind of noise, and whose neighbors, decide; its size doesn't.
+    levels
+        Parts of the budget of levels, where they are stated.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a workload of nothing but the total of the root, which a replaced person does not move.
+    """
+    kinds = kinds_of(tree)
+    free = guarantee.neighbors == "replace-person" and max_rows == 1
+    program = _program(kinds, domain, workload, squared=isinstance(guarantee, PureDP), free=free)
+    measured = _candidates(program.targets)
+    fixed = _fixed(kinds, levels)
+    allowed = np.ones((len(kinds.parents), len(measured)))
+    if fixed is None:
+        # What nobody asks about gets no share.
+        allowed[~program.weights.any(axis=1)] = 0.0
+    if free and () in measured:
+        allowed[0, measured.index(())] = 0.0
+    if not program.weights.any() or (
+        fixed is not None and not (allowed.any(axis=1) | (fixed == 0)).all()
+    ):
+        raise InvalidProblemError("workload", "a table that a replaced person moves", "none")
+    bounded = int(kinds.ends.sum()) <= MOST_KINDS
+    prices, pushes, least = (
+        find_prices(program)
+        if bounded
+        else (np.where(kinds.ends, 1 / kinds.count[kinds.ends].sum(), 0.0), program.totals, 0.0)
+    )
+    shares, _ = best_shares(
+        program, measured, prices, pushes, start=allowed, fixed=fixed, least=least
+    )
+    shares, _ = best_shares(
+        program,
+        measured,
+        prices,
+        pushes,
+        start=_without_small(kinds, shares),
+        fixed=fixed,
+        least=least,
+    )
+    shares = _within_caps(program, measured, shares, allowed, fixed)
+    shares, measured = _with_cells(kinds, domain, shares, measured)
+    parts = whole_shares(kinds, shares)
+    listed = list(dict.fromkeys([*workload.tables, *program.targets]))
+    used = {q: tuple(row[at] for row in parts) for at, q in enumerate(measured)}
+    nothing = (Fraction(0),) * len(kinds.parents)
+    chosen = {q: used.get(q, nothing) for q in listed}
+    chosen |= {q: one for q, one in used.items() if any(one) and q not in chosen}
+    by_kind = None if kinds.by_level else tuple(kinds.of.tolist())
+    frame = TableFrame(tree, domain, chosen, max_rows, total, by_kind)
+    record = None
+    if bounded and not program.squared and domain.possible.all() and levels is None:
+        record = _record(workload, domain, program, prices, pushes, free=free)
+    return Planned(frame, record)
+
+
+def _program(
+    kinds: Kinds, domain: Domain, workload: Workload, *, squared: bool, free: bool
+) -> Program:
+    """A workload in numbers; nobody is asked for a root total that no neighbor moves."""
+    targets = tuple(workload.tables)
+    each = np.array([[float(one) for one in workload.tables[q]] for q in targets]).T
+    if free and () in targets:
+        each[0, targets.index(())] = 0.0
+    weights = each[kinds.levels]
+    mask = weights > 0
+    many = int((each > 0).sum())
+    if workload.loss == "against-naive":
+        weights = mask / max(many, 1)
+    if workload.loss == "deviations":
+        regions = np.bincount(kinds.levels, weights=kinds.count)[kinds.levels]
+        weights = weights / np.sqrt(np.outer(regions, [domain.size_of(q) for q in targets]))
+    loss = "worst" if workload.loss == "against-naive" else workload.loss
+    caps = float(many ** (2 if squared else 1)) if workload.capped else math.inf
+    return Program(kinds, domain, targets, weights, loss, caps, squared)
+
+
+def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
+    """Marginals that may be measured: parts of the asked ones, or these and what any of them share."""
+    parts = dict.fromkeys(targets)
+    if sum(2 ** len(q) for q in targets) <= MOST_MEASURED * 8:
+        every = dict.fromkeys(
+            one
+            for q in targets
+            for size in range(len(q), -1, -1)
+            for one in itertools.combinations(q, size)
+        )
+        if len(every) <= MOST_MEASURED:
+            return tuple(parts | every)
+    for one, other in itertools.combinations(targets, 2):
+        parts.setdefault(tuple(at for at in one if at in other))
+    return tuple(parts)
+
+
+def _fixed(kinds: Kinds, levels: Sequence[Fraction] | None) -> Floats | None:
+    """Budget of a region of each kind, where levels have parts: a leaf above the deepest level has the rest."""
+    if levels is None:
+        return None
+    parts = np.array([float(one) for one in levels])
+    return np.where(
+        kinds.ends, [parts[level:].sum() for level in kinds.levels.tolist()], parts[kinds.levels]
+    )
+
+
+def _without_small(kinds: Kinds, shares: Floats) -> Floats:
+    """Shares without the small parts of the budget of a path."""
+    above = kinds.down(shares.sum(axis=1)).max()
+    least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
+    return np.where(shares < least * above, 0.0, shares)
+
+
+def _within_caps(
+    program: Program,
+    measured: tuple[Marginal, ...],
+    shares: Floats,
+    allowed: Floats,
+    fixed: Floats | None,
+) -> Floats:
+    """Mix shares with equal parts until every constraint holds: variances are convex in shares of Gaussian noise."""
+    kinds = program.kinds
+    if not math.isfinite(program.caps):
+        return shares
+    naive = np.zeros_like(shares)
+    for at, q in enumerate(program.targets):
+        naive[:, measured.index(q)] = program.weights[:, at] > 0
+    naive /= max(kinds.down(naive.sum(axis=1)).max(), 1)
+    base = program.within(measured)
+    targets = program.weights > 0
+    for step in range(41):
+        part = step / 40
+        mixed = (1 - part) * shares + part * naive * (allowed > 0)
+        spread = program.spread(program.precision(mixed, base))[0] @ program.entry.T
+        if fixed is not None or (spread[targets] <= program.caps).all():
+            return mixed
+    return mixed
+
+
+def _with_cells(
+    kinds: Kinds, domain: Domain, shares: Floats, measured: tuple[Marginal, ...]
+) -> tuple[Floats, tuple[Marginal, ...]]:
+    """Shares where the cells of all leaves have some."""
+    if domain.full not in measured:
+        shares = np.concatenate([shares, np.zeros((len(shares), 1))], axis=1)
+        measured = (*measured, domain.full)
+    at = measured.index(domain.full)
+    bare = kinds.ends & (shares[:, at] < CELL_FLOOR)
+    if bare.any():
+        shares = shares * (1 - CELL_FLOOR)
+        shares[bare, at] = np.maximum(shares[bare, at], CELL_FLOOR)
+    return shares, measured
+
+
+def _record(
+    workload: Workload,
+    domain: Domain,
+    program: Program,
+    prices: Floats,
+    pushes: Floats,
+    *,
+    free: bool,
+) -> dict[str, Any]:
+    """State what ``verify_loss.proved_loss`` needs, in short numbers: any prices and weights prove a bound."""
+    short = [float(f"{one:.6g}") for one in prices.tolist()]
+    tables = {}
+    for q, each in workload.tables.items():
+        texts = list(map(str, each))
+        if free and q == ():
+            texts[0] = "0"
+        tables[domain.name(q)] = texts
+    return {
+        "loss": workload.loss,
+        "tables": tables,
+        "prices": short,
+        "weights": {
+            domain.name(q): [float(f"{one:.6g}") for one in pushes[:, at].tolist()]
+            for at, q in enumerate(program.targets)
+        },
+    }

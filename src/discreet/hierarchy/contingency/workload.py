@@ -1,0 +1,161 @@
+"""A stated public workload: which tables are asked for, how much each matters, and what is to be small."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+from discreet.core.errors import InvalidProblemError, unknown_name
+from discreet.core.exact import to_fraction
+from discreet.core.options import items_of
+
+if TYPE_CHECKING:
+    from discreet.core.exact import Exact
+    from discreet.hierarchy.contingency.problem import Domain, Marginal
+
+__all__ = ["LOSSES", "Workload", "read_workload"]
+
+LOSSES: dict[str, str] = {
+    "deviations": "weighted sum over tables, each the standard errors of its entries over the root of their number",
+    "variance": "weighted sum of the variances of all entries",
+    "worst": "largest weighted variance of an entry",
+    "against-naive": "largest variance of an entry beside that of independent noise with equal parts",
+}
+"""What can be small, in words."""
+
+
+@final
+@dataclass(frozen=True)
+class Workload:
+    """Tables with their weights; public, and not to be chosen by looking at the data.
+
+    Parameters
+    ----------
+    tables
+        For each asked marginal its weight on each level, the root first; 0 where nobody asks.
+    loss
+        A name of :data:`LOSSES`.
+    capped
+        Whether no asked entry may have a larger standard error than with independent noise of equal parts.
+
+    Examples
+    --------
+    >>> Workload({(0,): (Fraction(1), Fraction(2))}, "variance").n_tables
+    2
+    """
+
+    tables: Mapping[Marginal, tuple[Fraction, ...]]
+    loss: str
+    capped: bool = False
+
+    @property
+    def n_tables(self) -> int:
+        """Number of tables with a weight, one for each level and marginal."""
+        return sum(weight > 0 for weights in self.tables.values() for weight in weights)
+
+    @property
+    def depth(self) -> int:
+        """Deepest level that is asked for, 0 for the root."""
+        return max(at for one in self.tables.values() for at, weight in enumerate(one) if weight)
+
+
+def read_workload(
+    domain: Domain,
+    n_levels: int,
+    tables: str | Mapping[str, Exact] | Sequence[str] | Sequence[Any],
+    levels: Sequence[Exact] | str | None = None,
+    loss: str | None = None,
+) -> Workload:
+    """Read a workload.
+
+    Parameters
+    ----------
+    domain
+        The attributes.
+    n_levels
+        Levels of regions, the root's among them.
+    tables
+        Marginals with commas or semicolons between them, each with ``=weight`` or with the weight 1; or weights by
+        name; or a list of names, or of lists of names, one a level.
+    levels
+        Weight of each level, the root first; 1 where it is ``None``.
+    loss
+        A name of :data:`LOSSES`. Default: ``"deviations"``, where no entry of an asked table may be less precise than
+        with independent noise of equal parts.
+
+    Raises
+    ------
+    InvalidProblemError
+        For no table, a marginal twice, an unknown attribute, or weights that are negative, infinite or all 0.
+
+    Examples
+    --------
+    >>> from discreet.hierarchy.contingency.problem import Domain
+    >>> domain = Domain.read({"sex": ["F", "M"], "age": ["0-17", "18+"]})
+    >>> made = read_workload(domain, 2, "sex; cells=0.2", ["1", "2"], "variance")
+    >>> {domain.name(q): list(map(str, weights)) for q, weights in made.tables.items()}
+    {'sex': ['1', '2'], 'sex:age': ['1/5', '2/5']}
+    """
+    named: Any = loss
+    if named is not None and (not isinstance(named, str) or named not in LOSSES):
+        raise unknown_name("loss", str(loss), list(LOSSES))
+    each = _level_weights(levels, n_levels)
+    weights_of: dict[Marginal, list[Fraction]] = {}
+    for level, listed in enumerate(_by_level(tables, n_levels)):
+        seen: set[Marginal] = set()
+        for name, weight_text in listed:
+            marginal = domain.marginal(name, "workload")
+            if marginal in seen:
+                raise InvalidProblemError("workload", "each marginal once", f"{name!r} twice")
+            seen.add(marginal)
+            weight = to_fraction(weight_text, "workload")
+            if weight <= 0:
+                expected = f"a weight above 0 for {name}, or no such marginal"
+                raise InvalidProblemError("workload", expected, str(weight_text))
+            weights_of.setdefault(marginal, [Fraction(0)] * n_levels)[level] = weight * each[level]
+    if not any(weight for weights in weights_of.values() for weight in weights):
+        raise InvalidProblemError("workload", "at least one table with a weight", "none")
+    return Workload(
+        {q: tuple(weights) for q, weights in weights_of.items()}, loss or "deviations", loss is None
+    )
+
+
+def _level_weights(levels: Any, n_levels: int) -> list[Fraction]:  # noqa: ANN401 - as for read_workload
+    if levels is None:
+        return [Fraction(1)] * n_levels
+    expected = f"{n_levels} weights, the root first, none negative, not all 0"
+    listing = levels.split(",") if isinstance(levels, str) else levels
+    each = [
+        to_fraction(one, "workload_levels")
+        for one in items_of(listing, "workload_levels", expected)
+    ]
+    if len(each) != n_levels or min(each) < 0 or not any(each):
+        raise InvalidProblemError("workload_levels", expected, [str(one) for one in each])
+    return each
+
+
+def _by_level(tables: Any, n_levels: int) -> list[list[tuple[str, Any]]]:  # noqa: ANN401 - as for read_workload
+    """Names with weights for each level."""
+    expected = "names such as sex, sex:age=2 or cells, or a list of them for each level"
+    if isinstance(tables, str):
+        words = [word.strip() for word in tables.replace(";", ",").split(",")]
+        return [[_weighted(word) for word in words if word]] * n_levels
+    if isinstance(tables, Mapping):
+        return [[(str(name), weight) for name, weight in tables.items()]] * n_levels
+    listed = list(items_of(tables, "workload", expected))
+    if all(isinstance(one, str) for one in listed):
+        return [[_weighted(one) for one in listed]] * n_levels
+    if len(listed) != n_levels:
+        raise InvalidProblemError(
+            "workload", f"one list for each of {n_levels} levels", len(listed)
+        )
+    return [[_weighted(word) for word in items_of(one, "workload", expected)] for one in listed]
+
+
+def _weighted(word: Any) -> tuple[str, Any]:  # noqa: ANN401 - as typed
+    if not isinstance(word, str):
+        raise InvalidProblemError("workload", "names of marginals", repr(word))
+    name, mark, weight = word.partition("=")
+    return name.strip(), weight.strip() if mark else 1

@@ -1,0 +1,330 @@
+"""Shares for a workload, and the lower bound of all linear mechanisms: against dense matrices and a convex solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from discreet import PureDP, Tree, ZeroConcentratedDP
+from discreet.artefact.tables import (
+    load_table_measurements,
+    load_tables,
+    save_table_measurements,
+    save_tables,
+)
+from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.contingency import plan
+from discreet.hierarchy.contingency.expected import expected_errors
+from discreet.hierarchy.contingency.optimum import best_frame
+from discreet.hierarchy.contingency.shares import kinds_of
+from discreet.hierarchy.contingency.verify import verify, verify_measured
+from discreet.hierarchy.contingency.verify_loss import proved_loss
+from discreet.hierarchy.contingency.workload import LOSSES, read_workload
+from hierarchy.contingency.dense_workloads import (
+    TREES,
+    cost_of,
+    domain_of,
+    drawn,
+    information,
+    loss_of,
+)
+
+ADDED, REPLACED = "add-remove-person", "replace-person"
+LISTED = {"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"]}
+UNEVEN = [("GA", "F"), ("GA", "C"), ("NY", "K"), ("DC",)]
+
+
+def unit(neighbors: str) -> ZeroConcentratedDP:
+    """Return a guarantee for which the noise of the whole budget has the variance 1."""
+    return ZeroConcentratedDP(Fraction(1 if neighbors == REPLACED else Fraction(1, 2)), neighbors)
+
+
+def chance(seed: int) -> Random:
+    return Random(seed)  # noqa: S311 - instances of a test
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(sorted(LOSSES)), st.sampled_from([ADDED, REPLACED]))
+def test_the_loss_is_that_of_dense_matrices_and_the_bound_below_it(
+    seed: int, loss: str, neighbors: str
+) -> None:
+    tree, domain, tables, levels = drawn(chance(seed))
+    if neighbors == REPLACED and set(tables) == {"total"}:
+        tables = {"cells": Fraction(1)}
+    workload = read_workload(domain, tree.depth + 1, tables, levels, loss)
+    guarantee = unit(neighbors)
+    made = best_frame(tree, domain, workload, guarantee)
+    assert made.record is not None
+    proved = proved_loss(made.frame, guarantee, made.record)
+    asked = {
+        domain.marginal(name): list(map(Fraction, told))
+        for name, told in made.record["tables"].items()
+    }
+    told = replace(workload, tables={q: tuple(one) for q, one in asked.items()})
+    dense = loss_of(told, tree, domain, information(made.frame))
+    assert proved.most == pytest.approx(dense, rel=1e-8)
+    assert proved.linear <= dense * (1 + 1e-9)
+    assert proved.any_noise < proved.linear
+    assert cost_of(information(made.frame), neighbors) <= 1 + 1e-12
+
+
+def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
+    """Search all information matrices for the least loss, from a random start."""
+    size = len(tree.leaves) * domain.size
+    rng = np.random.default_rng(seed)
+
+    def loss(flat: Any) -> float:
+        factor = flat.reshape(size, size)
+        info = factor @ factor.T + 1e-9 * np.eye(size)
+        scale = np.diag(info).max()
+        degree = 0.5 if workload.loss == "deviations" else 1.0
+        return loss_of(workload, tree, domain, info) * scale**degree
+
+    start = np.eye(size) + rng.normal(size=(size, size)) / 9
+    return float(minimize(loss, start.reshape(-1), method="L-BFGS-B", options={"maxiter": 60}).fun)
+
+
+@pytest.mark.parametrize("loss", ["deviations", "variance"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at: int) -> None:
+    tree, domain = Tree.from_paths(TREES[at]), domain_of((2,))
+    weights = {"total": 1, "cells": Fraction(1, 2)}
+    workload = read_workload(domain, tree.depth + 1, weights, None, loss)
+    guarantee = unit(ADDED)
+    made = best_frame(tree, domain, workload, guarantee)
+    assert made.record is not None
+    proved = proved_loss(made.frame, guarantee, made.record)
+    found = least_dense(workload, tree, domain, at)
+    # The cost of the fullest cell is not smooth: the search ends a little above the least loss.
+    assert proved.linear <= found <= proved.linear * 1.05
+    assert proved.most <= proved.linear * 1.02
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["deviations", "variance", "worst"]))
+def test_any_prices_and_weights_prove_a_bound(seed: int, loss: str) -> None:
+    rng = chance(seed)
+    tree, domain, tables, levels = drawn(rng)
+    workload = read_workload(domain, tree.depth + 1, tables, levels, loss)
+    guarantee = unit(ADDED)
+    made = best_frame(tree, domain, workload, guarantee)
+    assert made.record is not None
+    best = proved_loss(made.frame, guarantee, made.record)
+    record = {
+        **made.record,
+        "prices": [rng.randint(1, 9) for _ in made.record["prices"]],
+        "weights": {
+            name: [rng.randint(1, 9) for _ in one] for name, one in made.record["weights"].items()
+        },
+    }
+    other = proved_loss(made.frame, guarantee, record)
+    assert other.linear <= best.most
+    assert other.most == best.most
+    size = len(tree.leaves) * domain.size
+    factor = np.random.default_rng(seed).normal(size=(size, size))
+    info = information(made.frame) + factor @ factor.T * rng.choice([0.0, 0.001, 0.1])
+    assert other.linear <= loss_of(workload, tree, domain, info / cost_of(info, ADDED)) * (1 + 1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([ADDED, REPLACED]),
+    st.sampled_from(["laplace", "gaussian"]),
+)
+def test_no_asked_table_is_noisier_than_naive_noise_by_default(
+    seed: int, neighbors: str, law: str
+) -> None:
+    tree, domain, tables, _ = drawn(chance(seed))
+    if neighbors == REPLACED and set(tables) == {"total"}:
+        tables = {"cells": Fraction(1)}
+    guarantee = PureDP(1, neighbors) if law == "laplace" else unit(neighbors)
+    made = plan(
+        tree,
+        guarantee,
+        columns=[f"c{at}" for at in range(tree.depth)],
+        domain=domain,
+        workload=list(tables),
+    )
+    for one in made.expected_errors():
+        if one.in_workload and not (
+            neighbors == REPLACED and one.marginal == "total" and one.level == 1
+        ):
+            assert one.worst <= one.naive * (1 + 2e-3), one
+
+
+def test_shares_along_each_path_add_up_to_the_budget_and_unasked_tables_have_none() -> None:
+    guarantee = ZeroConcentratedDP(1, ADDED)
+    made = plan(
+        UNEVEN,
+        guarantee,
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex; cells=0.2",
+        workload_levels="0,1,2",
+        loss="variance",
+    )
+    frame = made.frame
+    parts = [sum(frame.share(q, one) for q in frame.marginals) for one in frame.strata.tolist()]
+    assert parts[0] == 0
+    paths = [
+        sum(parts[node] for node in frame.tree.ancestors(leaf))
+        for leaf in frame.tree.leaves.tolist()
+    ]
+    assert paths == [1] * len(paths)
+    assert len(set(frame.strata.tolist())) == len(kinds_of(frame.tree).parents)
+
+
+def test_levels_below_the_last_asked_one_are_not_counted() -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(100, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex",
+        workload_levels=[1, 2, 0],
+    )
+    assert made.frame.tree.n == 4
+    people = pl.DataFrame({"state": ["GA", "GA", "DC"], "sex": ["F", "M", "F"], "age": ["65+"] * 3})
+    result = made.release(people).result
+    assert result.marginal("sex").sum(axis=1).tolist() == [3, 2, 0, 1]
+
+
+def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(100, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex, age",
+    )
+    people = pl.DataFrame({"state": ["GA"], "county": ["F"], "sex": ["F"], "age": ["65+"]})
+    release = made.release(people)
+    assert verify(release).passed
+    stated = dict(release.provenance.parameters["workload"])
+    assert stated["most"] <= stated["linear"] * 1.5
+    for name, value in (
+        ("most", stated["most"] * 0.999),
+        ("linear", stated["linear"] * 1.001),
+        ("any_noise", 1e9),
+    ):
+        parameters = {**release.provenance.parameters, "workload": {**stated, name: value}}
+        wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
+        assert not verify(wrong).passed
+    uneven = {name: ["-1", "1", "1"] for name in stated["tables"]}
+    for change in (
+        {"prices": {}},
+        {"prices": [0] * len(stated["prices"])},
+        {"weights": {}},
+        {"tables": {}},
+        {"tables": {"height": ["1", "1", "1"]}},
+        {"tables": uneven},
+        {"tables": {"sex": ["1"]}},
+        {"loss": "least"},
+        {"most": "1"},
+        {"more": 1},
+    ):
+        parameters = {**release.provenance.parameters, "workload": {**stated, **change}}
+        wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
+        with pytest.raises(InvalidProblemError, match="workload"):
+            verify(wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"workload": ""}, "workload", "at least one table"),
+        ({"workload": "sex, sex"}, "workload", "each marginal once"),
+        ({"workload": "sex=0"}, "workload", "a weight above 0"),
+        ({"workload": "sex=inf"}, "workload", "finite"),
+        ({"workload": "height"}, "workload", "'height'"),
+        ({"workload": [[], ["sex"]]}, "workload", "one list for each of 3 levels"),
+        ({"workload": [1, 2, 3]}, "workload", "names"),
+        ({"workload_levels": [0, 0, 0]}, "workload_levels", "not all 0"),
+        ({"workload_levels": "1,2"}, "workload_levels", "3 weights"),
+        ({"loss": "least"}, "loss", "'least'"),
+        ({"workload": "sex", "marginals": ["sex"]}, "marginals", "none with a workload"),
+        ({"workload": "sex", "shares": ["1"]}, "shares", "none with a workload"),
+    ],
+)
+def test_mistakes_about_a_workload_are_said(change: dict[str, Any], field: str, said: str) -> None:
+    with pytest.raises(InvalidProblemError) as caught:
+        plan(
+            UNEVEN,
+            ZeroConcentratedDP(1, ADDED),
+            columns=["state", "county"],
+            domain=LISTED,
+            **change,
+        )
+    assert caught.value.field == field
+    assert said in str(caught.value)
+
+
+def test_a_bound_needs_gaussian_noise_and_equal_shares_of_regions_that_are_alike() -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(1, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex",
+    )
+    assert made.record is not None
+    with pytest.raises(InvalidProblemError, match="Gaussian noise"):
+        proved_loss(made.frame, PureDP(1, ADDED), made.record)
+    frame = made.frame
+    assert frame.kinds is not None
+    kinds = list(range(frame.tree.n))
+    first = [frame.kinds.index(one) for one in range(max(frame.kinds) + 1)]
+    shares = {
+        q: tuple(parts[frame.kinds[node]] for node in range(frame.tree.n))
+        for q, parts in frame.shares.items()
+    }
+    # The two counties of one state are alike; one of them gives up a part of its share.
+    twin = next(node for node in range(frame.tree.n) if node not in first)
+    shares = {
+        q: tuple(part / 2 if node == twin else part for node, part in enumerate(parts))
+        for q, parts in shares.items()
+    }
+    apart = replace(frame, shares=shares, kinds=tuple(kinds))
+    with pytest.raises(InvalidProblemError, match="regions that are alike"):
+        proved_loss(apart, made.guarantee, made.record)
+
+
+@pytest.mark.parametrize("kinds", [(0, 0, 1), (0, 1), (0, 2, 2), (1, 0, 0)])
+def test_kinds_are_numbered_without_a_gap(kinds: tuple[int, ...]) -> None:
+    made = plan([("GA",), ("NY",)], ZeroConcentratedDP(1, ADDED), columns=["state"], domain=LISTED)
+    with pytest.raises(InvalidProblemError, match="kinds"):
+        replace(made.frame, kinds=kinds)
+
+
+def test_a_frame_by_kind_survives_a_file(tmp_path: Path) -> None:
+    made = plan(
+        UNEVEN,
+        ZeroConcentratedDP(100, ADDED),
+        columns=["state", "county"],
+        domain=LISTED,
+        workload="sex, age",
+    )
+    people = pl.DataFrame({"state": ["GA"], "county": ["F"], "sex": ["F"], "age": ["65+"]})
+    release = made.release(people, keep_measurements=True)
+    save_tables(release, tmp_path / "t.csv")
+    again = load_tables(tmp_path / "t.csv")
+    assert again.result.frame == made.frame
+    assert verify(again).passed
+    assert release.result.measurements is not None
+    save_table_measurements(release.result.measurements, tmp_path / "m.csv")
+    kept = load_table_measurements(tmp_path / "m.csv")
+    assert verify_measured(kept).passed
+    assert [one.worst for one in made.expected_errors()] == pytest.approx(
+        [one.worst for one in expected_errors(kept.frame, kept.guarantee)]
+    )
