@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -27,11 +28,11 @@ from discreet.kanonymity.demand import Demand
 from discreet.kanonymity.models import AlphaFrequency, Closeness, DistinctDiversity, PrivacyModel
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.search import search as module
-from discreet.kanonymity.search.search import Found, search
+from discreet.kanonymity.search.search import search
 
 K = "discreet.kanonymity"
 Family = tuple[Problem, int]
-Change = Callable[[ExitStack], None]
+Change = Callable[[ExitStack], object]
 
 
 def numbers(rows: np.ndarray) -> Problem:
@@ -179,7 +180,7 @@ def bound_rows(problem: Problem, k: int, seconds: float) -> Iterator[Row]:
 def search_rows(problem: Problem, k: int, seconds: float) -> Iterator[Row]:
     """Search without each method."""
     for limit in (None, seconds):
-        job: Callable[[], Found] = lambda limit=limit: search(problem, k, time_limit=limit)  # noqa: E731
+        job = partial(search, problem, k, time_limit=limit)
         for name, found, cpu in variants(SEARCHES, job):
             yield f"{name}, {limit or 'untimed'}", found.loss, found.lower, cpu
 

@@ -127,7 +127,7 @@ class Diverse:
         """Mark the classes that fail a demand; rows of label -1 are in none."""
         rows = np.flatnonzero(labels >= 0)
         some = [replace(demand, codes=demand.codes[rows]) for demand in self.demands]
-        return failing_classes(some, labels[rows])
+        return failing_classes(some, labels[rows].astype(np.int64))
 
     def _work(  # noqa: PLR0917 - the parts of one search
         self,
