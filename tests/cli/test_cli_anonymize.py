@@ -255,7 +255,7 @@ def test_ctrl_c_leaves_the_best_table_by_then(
     monkeypatch.setattr("discreet.kanonymity.bounds.lower.LowerBound.refine", press)
     assert anonymize(capsys, "-o", "again.csv").status == 130
     assert say(capsys, "verify", "again.csv", "--against", "patients.csv").status == 0
-    monkeypatch.setattr("discreet.kanonymity.methods.segmentation.Segmentation.solve", press)
+    monkeypatch.setattr("discreet.kanonymity.methods.top_down.TopDown.solve", press)
     Path("out.csv").unlink()
     said = anonymize(capsys, "-o", "out.csv")
     assert said.status == 130
