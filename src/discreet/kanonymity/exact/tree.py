@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearModel, LPSolution
     from discreet.kanonymity.candidate import SearchLimits
 
-__all__ = ["Listed", "Settled", "settle"]
+__all__ = ["RELATIVE_TOLERANCE", "Listed", "Settled", "settle"]
 
 RELATIVE_TOLERANCE = 5e-10
 """Relative distance of a bound to the best loss at which a branch is left."""

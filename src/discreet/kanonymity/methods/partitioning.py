@@ -24,7 +24,7 @@ from discreet.kanonymity.candidate import (
 from discreet.kanonymity.exact.columns import Pool, relax
 from discreet.kanonymity.exact.cuts import NO_CUTS
 from discreet.kanonymity.exact.pricing import Pricer
-from discreet.kanonymity.exact.tree import Listed, settle
+from discreet.kanonymity.exact.tree import RELATIVE_TOLERANCE, Listed, settle
 from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.k_member import KMember
 from discreet.kanonymity.methods.local_search import LocalSearch, split_large
@@ -56,9 +56,6 @@ takes."""
 
 EACH_PART = 3.0
 """Seconds for one part of a larger table."""
-
-RELATIVE_TOLERANCE = 5e-10
-"""Relative distance of bound and loss that counts as none."""
 
 
 @final
