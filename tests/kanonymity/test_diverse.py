@@ -40,6 +40,7 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search.diverse import Diverse
+from discreet.kanonymity.search.merging import merge_failing
 from discreet.kanonymity.search.search import search
 from kanonymity.tables import anonymize_kept as anonymize
 from kanonymity.tables import mixed, numeric
@@ -224,6 +225,33 @@ def test_ctrl_c_leaves_what_was_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SearchInterrupted) as raised:
         search(problem, 3, demands=[demand])
     assert not failing_classes([demand], raised.value.best.labels.astype(np.int64)).any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(6, 40),
+    st.integers(0, 10**6),
+    st.sampled_from(MODELS),
+    st.sampled_from([None, 2, 5]),
+)
+def test_merging_unites_whole_classes_until_none_fails(
+    n: int, seed: int, model: PrivacyModel, window: int | None
+) -> None:
+    problem, codes = mixed(n, seed), np.random.default_rng(seed).integers(0, 3, n)
+    demand = Demand("ill", model, codes)
+    if failing_classes([demand], np.zeros(n, dtype=np.int64)).any():
+        return
+
+    def failing(labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+        rows = np.flatnonzero(labels >= 0)
+        return failing_classes([replace(demand, codes=codes[rows])], labels[rows].astype(np.int64))
+
+    before = (np.arange(n) // 2).astype(np.int32)
+    for limits in (SearchLimits(), SearchLimits.within(0)):
+        labels = merge_failing(problem, before, failing, limits, window=window)
+        assert not failing(labels).any()
+        assert len(np.unique(labels)) == labels.max() + 1
+        assert len(np.unique(np.stack([before, labels]), axis=1)[0]) == before.max() + 1
 
 
 def test_what_cannot_be_asked_is_refused() -> None:

@@ -187,7 +187,7 @@ def test_of_very_many_rows_a_tree_finds_the_near_ones(monkeypatch: pytest.Monkey
 def test_a_bound_from_some_rows_alone_is_a_bound(
     pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bound, "FIRST", 8)
+    monkeypatch.setattr(bound, "FIRST_PORTION_POINTS", 8)
     monkeypatch.setattr(bound, "EVERY_PAIR", pairs)
     problem = numeric(np.random.default_rng(0).random((60, 3)))
     some = nearest_bound(problem, 4, SearchLimits.within(0))

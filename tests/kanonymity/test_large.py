@@ -28,7 +28,7 @@ from discreet.core.errors import (
 )
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity import anonymize
-from discreet.kanonymity.bounds.lower import BINS
+from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.methods.top_down import TopDown
@@ -63,7 +63,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "PIECE", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
     monkeypatch.setattr(first, "FEW_ROWS", 100)
-    monkeypatch.setattr(first, "SAMPLE", 300)
+    monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 300)
 
 
 def people(seed: int = 0, n: int = N) -> pl.DataFrame:
@@ -314,7 +314,7 @@ def test_the_bound_of_files_is_that_of_memory(
         folder_of(original, tmp_path / "in"), tmp_path / "out", GUARANTEE, **OTHERS
     )
     problem = Problem.from_columns({name: original[name].to_list() for name in NAMES}, KINDS)
-    shared = Shared.of(problem, K, BINS)
+    shared = Shared.of(problem, K, PIECES_PER_NUMERIC_COLUMN)
     shared.refine(SearchLimits())
     assert shared.done
     if most > N:
@@ -462,7 +462,7 @@ def test_what_cannot_be_done_is_said_and_nothing_is_left(tmp_path: Path) -> None
 def test_a_code_that_the_sample_did_not_see_and_equal_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first, "SAMPLE", 60)
+    monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 60)
     rare = people().with_columns(
         job=pl.when(pl.col("row") < 2).then(pl.lit("rare")).otherwise("job")
     )

@@ -51,7 +51,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "PIECE", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
     monkeypatch.setattr(first, "FEW_ROWS", 100)
-    monkeypatch.setattr(first, "SAMPLE", 300)
+    monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 300)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.branching import Branching
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import DualBound
-from discreet.kanonymity.bounds.lattice import UNITS
+from discreet.kanonymity.bounds.lattice import COST_UNITS
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import Packed, Shared, _first_cells, ceilings_of
 from discreet.kanonymity.bounds.sweeping import AllBoxes, room_for
@@ -191,7 +191,7 @@ def test_swapped_rows_make_classes_that_are_overpaid_by_what_they_say() -> None:
         near, _ = nearest_points(bound.points.arrays, 0, n, n - 1)
         counts, found = bound.counts.astype(np.int64), room_for(n, k)
         for slot, reward in enumerate((0.0, 0.3)):
-            swapped(bound.points.arrays, counts, u, near, k, reward, slot, 0, n, found)
+            swapped(bound.points.arrays, counts, u, near, k, reward, 30, slot, 0, n, found)
         widths = {
             rows: excess
             for rows, (_, excess) in excesses(bound, u, np.arange(n, dtype=np.int32), 0).items()
@@ -322,28 +322,24 @@ def test_a_bound_that_is_cut_short_is_a_bound(
 
 
 def test_classes_that_grow_end_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each look at costs takes a second here: one step more than there was time for, at most."""
-    worked = [0.0]
-    span_cost = CodedColumn.span_cost
-
-    def slow(column: CodedColumn, low: Any, high: Any) -> NDArray[np.float64]:
-        worked[0] += 1
-        return span_cost(column, low, high)
-
-    problem = numeric(np.random.default_rng(0).random((60, 2)))
-    bound = DualBound(problem, 30, suppressed=False)
-    monkeypatch.setattr(CodedColumn, "span_cost", slow)
-    monkeypatch.setattr("discreet.kanonymity.candidate.clock", lambda: worked[0])
-    bound.refine(SearchLimits(deadline=6))
-    assert 6 <= worked[0] <= 10
-    assert 0 < bound.lower < problem.loss_of(np.zeros(60, dtype=np.int32))
+    """A clock that runs by reads ends the growth after the first portion of 64 points."""
+    problem = numeric(np.random.default_rng(0).random((200, 2)))
+    bound = DualBound(problem, 5, suppressed=False)
+    near, _ = nearest_points(bound.points.arrays, 0, 200, 20)
+    reads = itertools.count()
+    monkeypatch.setattr("discreet.kanonymity.candidate.clock", lambda: float(next(reads)))
+    first, rows = bound._grown(near, SearchLimits(deadline=1))
+    every, _ = bound._grown(near, SearchLimits())
+    assert (len(first), len(every)) == (64, 200)
+    assert (rows.sum(axis=1) == 5).all()
+    assert (first[:, 0] >= 0).all()
 
 
 def from_the_root(packed: Packed, k: int, most: int) -> tuple[NDArray[np.int32], int]:
     """Search all columns in one descent, with room for all; give each row's cost, and what was looked at."""
     n = len(packed.keys)
     K, N = np.zeros(10**6, dtype=np.int64), np.zeros(10**6, dtype=np.int32)
-    B = np.full(10**6, UNITS, dtype=np.int32)
+    B = np.full(10**6, COST_UNITS, dtype=np.int32)
     K[:n], N[:n] = packed.keys, np.minimum(packed.counts, k)
     looked = descend(packed.lattice, K, N, B, n, 0, 0, k, most, np.zeros(1, dtype=np.bool_))
     return B[:n].copy(), looked
@@ -528,7 +524,7 @@ def test_floors_are_below_every_box_of_so_many_rows(kinds: str) -> None:
             least = min((cost for n, cost in boxes if n >= r), default=None)
             floor = lattice.floor[lattice.start[first], r]
             # What cannot be is as dear as can be.
-            assert floor == least if least is not None else floor >= UNITS
+            assert floor == least if least is not None else floor >= COST_UNITS
 
 
 def choices(lattice: Lattice, j: int) -> list[tuple[int, int]]:

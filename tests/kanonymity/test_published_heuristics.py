@@ -221,7 +221,7 @@ def test_every_order_of_few_columns_is_tried_once() -> None:
     orders = [order.tolist() for _, order in several_orders(mixed(40, 3))]
     assert len(orders) == 7
     assert all(sorted(order) == list(range(40)) for order in orders)
-    assert len(list(several_orders(numeric(np.eye(8))))) in {9, 10}
+    assert len(list(several_orders(numeric(np.eye(8))))) in {2, 3}
 
 
 def test_points_stand_for_equal_rows() -> None:

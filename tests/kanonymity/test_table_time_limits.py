@@ -138,7 +138,7 @@ def test_where_portions_end_changes_nothing(
     method: Method, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = method.solve(mixed(), 3, SearchLimits()).labels
-    monkeypatch.setattr(candidate, "LOOK", 0.0)
+    monkeypatch.setattr(candidate, "SECONDS_BETWEEN_CLOCK_READS", 0.0)
     for name in ("methods.mondrian", "search.parts"):
         monkeypatch.setattr(f"discreet.kanonymity.{name}.ROWS_AT_ONCE", 1)
     assert np.array_equal(method.solve(mixed(), 3, SearchLimits()).labels, whole)
@@ -148,7 +148,7 @@ def test_near_points_and_bounds_are_the_same_in_portions(monkeypatch: pytest.Mon
     problem = mixed()
     points = searching_points(problem)
     whole, lower = bound.near_points(problem, points, 4, SearchLimits()), nearest_bound(problem, 3)
-    monkeypatch.setattr(candidate, "LOOK", 0.0)
+    monkeypatch.setattr(candidate, "SECONDS_BETWEEN_CLOCK_READS", 0.0)
     assert np.array_equal(whole, bound.near_points(problem, points, 4, SearchLimits()))
     assert nearest_bound(problem, 3) == pytest.approx(lower)
     # Without time for all pairs, near points are those of orders, and some have none.

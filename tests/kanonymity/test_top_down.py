@@ -37,6 +37,7 @@ from discreet.kanonymity.search import top as first
 from discreet.kanonymity.search.parts import Rows, rules_for, split_part
 from discreet.kanonymity.search.search import search
 from discreet.kanonymity.search.suppress import leave_out
+from kanonymity.tables import numeric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -252,7 +253,7 @@ def test_parts_by_a_sample_are_joined_where_they_are_too_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(first, "FEW_ROWS", 100)
-    monkeypatch.setattr(first, "SAMPLE", 150)
+    monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 150)
     problem, layout = stated(900), layout_of(stated(900).columns)
     words = pack([problem.codes[:, a] for a in range(3)], layout)
     taken = first.sampled(900, 0, 900)
@@ -433,7 +434,21 @@ def test_strong_splitting_that_has_no_time_left_keeps_what_was_found_fast() -> N
             assert problem.loss_of(found) == pytest.approx(problem.loss_of(fast))
 
 
-def test_strong_splitting_is_left_out_where_classes_that_grow_lose_less() -> None:
+def test_small_tables_without_taxonomies_are_not_split() -> None:
+    """Classes grow among all rows; a fast search, suppression or a taxonomy brings splitting back."""
+    rows = np.random.default_rng(5).integers(0, 30, (60, 3)).astype(float)
+    steps = {step.method for step in search(numeric(rows), 5).steps}
+    assert {"segmentation", "greedy-search", "local-search"} <= steps
+    assert "top-down" not in steps
+    for options in ({"effort": "fast"}, {"suppress": 0.1}):
+        found = search(numeric(rows), 5, **options)
+        assert found.steps[0].method == "top-down"
+
+
+def test_strong_splitting_is_left_out_where_classes_that_grow_lose_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("discreet.kanonymity.search.search.MAX_ROWS_WITHOUT_SPLITTING", 0)
     rng = np.random.default_rng(3)
     columns = {f"c{j}": rng.integers(0, 4, 1_200) for j in range(24)}
     problem = Problem.from_columns(columns, [Categorical(name) for name in columns])

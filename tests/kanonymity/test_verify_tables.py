@@ -309,7 +309,7 @@ def test_very_many_different_rows_are_numbered_within_64_bits(
     rng = np.random.default_rng(2)
     table = {f"c{j}": rng.integers(0, 2, 50).tolist() for j in range(4)}
     whole = classes_of(table, list(table)).labels
-    monkeypatch.setattr(published_cells, "LARGEST", 5)
+    monkeypatch.setattr(published_cells, "LARGEST_INTEGER", 5)
     assert classes_of(table, list(table)).labels.tolist() == whole.tolist()
     # Ten columns of a million values each.
     wide = {f"c{j}": [*range(2000), *range(2000)] for j in range(10)}

@@ -46,8 +46,8 @@ MUTANTS = (
     Mutant(
         "a missing value is zero",
         "kanonymity/problem/native.py",
-        find="given = np.where(missing, len(known), inverse)",
-        replace="given = inverse",
+        find="codes = np.where(missing, len(known), inverse)",
+        replace="codes = inverse",
         breaks="a missing cell and a zero are one class",
         tests=(
             "tests/kanonymity/test_verify_stored_values.py::test_different_values_are_different_classes",
@@ -202,8 +202,8 @@ MUTANTS = (
     Mutant(
         "closeness at half its distance",
         "kanonymity/models.py",
-        find="found.append(Fraction(sum(map(abs, differences)), 2 * n * N))",
-        replace="found.append(Fraction(sum(map(abs, differences)), 4 * n * N))",
+        find="exact_distances.append(Fraction(sum(map(abs, differences)), 2 * n * N))",
+        replace="exact_distances.append(Fraction(sum(map(abs, differences)), 4 * n * N))",
         breaks="classes twice as far away pass",
         tests=(
             "tests/kanonymity/test_models_beyond_k.py::test_each_model_accepts_one_class_and_rejects_another",
@@ -268,7 +268,7 @@ MUTANTS = (
     Mutant(
         "suppression without a limit",
         "kanonymity/candidate.py",
-        find="excess = max(0, int((found < 0).sum()) - suppress)",
+        find="excess = max(0, int((classes < 0).sum()) - suppress)",
         replace="excess = 0",
         breaks="more rows are suppressed than was allowed",
         tests=(
@@ -278,16 +278,16 @@ MUTANTS = (
     Mutant(
         "the order of rows is published",
         "kanonymity/cells.py",
-        find="rows = shuffled(np.flatnonzero(kept), SystemBits() if bits is None else bits)",
-        replace="rows = np.flatnonzero(kept)",
+        find="rows = shuffled(np.flatnonzero(published_rows), SystemBits() if bits is None else bits)",
+        replace="rows = np.flatnonzero(published_rows)",
         breaks="the place of a row tells whose it is",
         tests=("tests/kanonymity/test_anonymize.py::test_rows_are_shuffled_by_keys",),
     ),
     Mutant(
         "few suppressed rows are shown",
         "kanonymity/cells.py",
-        find="int((~kept).sum()) >= keep:",
-        replace="int((~kept).sum()) >= 1:",
+        find="int((~published_rows).sum()) >= keep:",
+        replace="int((~published_rows).sum()) >= 1:",
         breaks="suppressed rows form a class smaller than k",
         tests=(
             "tests/kanonymity/test_kanonymity_tables.py::test_fewer_suppressed_rows_than_k_are_never_kept",

@@ -14,7 +14,7 @@ from discreet.artefact.large_counts import buckets_of, numbering
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.bounds.alone import alone_bound
-from discreet.kanonymity.bounds.lower import BINS
+from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
 from discreet.kanonymity.bounds.shared import AtomPlaces
 from discreet.kanonymity.cells import values_of
 from discreet.kanonymity.demand import Demand
@@ -181,7 +181,7 @@ class LargeRun:
             raise InvalidProblemError("memory", expected, in_words(memory))
         # The longest first, so that all workers end together.
         unions = sorted(unions, key=lambda union: -int(rows[list(union)].sum()))
-        places = AtomPlaces.of(columns, codes_of, plan.k, BINS)
+        places = AtomPlaces.of(columns, codes_of, plan.k, PIECES_PER_NUMERIC_COLUMN)
         most_keys = max(1000, (memory - BASE) // KEY)
         workers = self.engine.workers()
         self.settle(

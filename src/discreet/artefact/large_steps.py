@@ -77,6 +77,7 @@ def perform(folder: str, kind: str, number: int) -> bool:
     task raises.
     """
     space, name = Workspace(Path(folder)), f"{kind}-{number}"
+    trouble: tuple[str, str | InvalidProblemError]
     mark = space.folder / f"running.{kind}.{secrets.token_hex(8)}"
     try:
         make_private(mark)

@@ -63,7 +63,7 @@ class AnonymizationDiagnostics:
     steps
         What was tried.
     seconds_after
-        Wall-clock time of what came after it: the cells were written, and verified.
+        Wall-clock time of writing and verifying the cells, after the search.
     by_column
         Mean loss of a cell of each quasi-identifier, as a share of its weight; a suppressed row loses all.
     singled_out
@@ -228,7 +228,7 @@ def anonymize(
         items_of(drop, "drop", "a list of columns"),
     )
     table = opened(table, "table")
-    given = Given(
+    declared = Given(
         guarantee.quasi_identifiers,
         _union(sensitive, [name for name in models or {} if name not in keep]),
         tuple(keep),
@@ -236,10 +236,10 @@ def anonymize(
         person,
         unassigned,
     )
-    whole = table
-    roles = assign_roles(names_of(whole), given, lambda name: look_of(whole, name))
-    others = [name for name in names_of(whole) if name not in roles.drop]
-    refuse_nested_cells(whole, others, "table")
+    all_columns = table
+    roles = assign_roles(names_of(all_columns), declared, lambda name: look_of(all_columns, name))
+    remaining = [name for name in names_of(all_columns) if name not in roles.drop]
+    refuse_nested_cells(all_columns, remaining, "table")
     table = left_out(table, roles.drop)
     refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
     alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
@@ -255,11 +255,11 @@ def anonymize(
     }
     parameters["roles"] = roles.public()
 
-    def write(found: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
+    def write(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
         began = clock()
         keep = guarantee.k if keep_suppressed else None
-        published = publish(table, problem, found.labels, bits, keep=keep)
-        counted = audit(found.labels, guarantee.k, suppress=int(suppress * problem.n))
+        published = publish(table, problem, result.labels, bits, keep=keep)
+        counted = audit(result.labels, guarantee.k, suppress=int(suppress * problem.n))
         checked = verify(
             published,
             guarantee,
@@ -280,7 +280,7 @@ def anonymize(
             Provenance(
                 "anonymize", parameters, seeded=not is_private(bits), assumed_public=_public(people)
             ),
-            _diagnose(problem, found, clock() - began, alone),
+            _diagnose(problem, result, clock() - began, alone),
         )
         return mark_table_verified(made)
 
@@ -288,7 +288,7 @@ def anonymize(
     if people is not None and mapped is not None:
         search_for = partial(search_mapped, people=people, least=mapped.k)
     try:
-        found = search_for(
+        result = search_for(
             problem,
             guarantee.k,
             method=method,
@@ -302,8 +302,8 @@ def anonymize(
         )
     except SearchInterrupted as interrupt:
         raise SearchInterrupted(interrupt.best and write(interrupt.best)) from None
-    made = write(found)
-    if throw and gap is not None and found.gap > gap:
+    made = write(result)
+    if throw and gap is not None and result.gap > gap:
         raise LimitReachedError("the gap that was requested was not reached", made)
     return made
 
@@ -332,7 +332,7 @@ def _population(
     population: Any,  # noqa: ANN401 - as above
     k_map: int | None,
 ) -> tuple[KMap | None, Population | None, dict[str, Any] | None]:
-    """Code a population by the quasi-identifiers of the table; give nothing where there is no population."""
+    """Return the k-map demand, the coded population and its columns, or `None` for each if there is no population."""
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
@@ -355,7 +355,7 @@ def _population(
 
 
 def _public(people: Population | None) -> tuple[PublicInput, ...]:
-    """Name the population among what was assumed to be public."""
+    """Return the population as a public input of the provenance record."""
     if people is None:
         return ()
     return (PublicInput("population", people.digest, "all people, of whom some are in the table"),)
@@ -363,14 +363,14 @@ def _public(people: Population | None) -> tuple[PublicInput, ...]:
 
 def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN401 - as it came
     """List the quasi-identifiers without an attribute; what is no attribute is refused where they are read."""
-    given = attributes.values() if hasattr(attributes, "values") else attributes
-    listed = given if hasattr(given, "__iter__") else ()
+    stated_kinds = attributes.values() if hasattr(attributes, "values") else attributes
+    listed = stated_kinds if hasattr(stated_kinds, "__iter__") else ()
     stated = {getattr(one, "name", None) for one in listed}
     return [name for name in guarantee.quasi_identifiers if name not in stated]
 
 
 def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
-    """Name columns once each."""
+    """Return the names of both sequences without repetition."""
     return tuple(dict.fromkeys((*first, *more)))
 
 
@@ -394,23 +394,23 @@ def _demands(
     from discreet.kanonymity.models import DistinctDiversity
     from discreet.kanonymity.verify import cells
 
-    asked = [(name, model) for name, listed in models.items() for model in listed]
+    named_models = [(name, model) for name, listed in models.items() for model in listed]
     if person is not None:
         # k persons in a class are k different values of their column.
-        asked.append((person, DistinctDiversity(guarantee.k)))
-    found = []
-    for name, model in asked:
+        named_models.append((person, DistinctDiversity(guarantee.k)))
+    demands = []
+    for name, model in named_models:
         if name in guarantee.quasi_identifiers:
             raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
         codes = np.unique(cells(table, name), return_inverse=True)[1]
-        found.append(Demand(name, model, codes))
-    return tuple(found)
+        demands.append(Demand(name, model, codes))
+    return tuple(demands)
 
 
 def _best_so_far(
     on_progress: Callable[[Progress], None] | None, *, bounded: bool
 ) -> Callable[[SearchStep], None] | None:
-    """Tell of the steps of a search as of any computation; with suppressed rows the lower bound is for another one."""
+    """Report search steps as progress events, with the lower bound unless rows may be suppressed."""
     if on_progress is None:
         return None
     steps: list[SearchStep] = []

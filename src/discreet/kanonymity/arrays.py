@@ -25,6 +25,7 @@ __all__ = [
     "arrays_of",
     "columns_as_arrays",
     "points_of",
+    "with_codes",
 ]
 
 NUMERIC, TREE, SET = 0, 1, 2
@@ -76,9 +77,9 @@ class Points:
     @property
     def of_row(self) -> NDArray[np.int64]:
         """Array ``(n,)``: the point of each row."""
-        found = np.empty(len(self.rows), dtype=np.int64)
-        found[self.rows] = np.repeat(np.arange(self.n), np.diff(self.first))
-        return found
+        point = np.empty(len(self.rows), dtype=np.int64)
+        point[self.rows] = np.repeat(np.arange(self.n), np.diff(self.first))
+        return point
 
 
 def arrays_of(problem: Problem) -> Arrays:
@@ -89,9 +90,9 @@ def arrays_of(problem: Problem) -> Arrays:
 def columns_as_arrays(columns: Sequence[CodedColumn]) -> Arrays:
     """Write columns as flat arrays, for loops that have the codes of the rows elsewhere."""
     kinds, places, peaks, peak = [], [], [], [0]
-    none = np.empty((0, len(columns)), dtype=np.int32)
+    no_rows = np.empty((0, len(columns)), dtype=np.int32)
     # As those of a problem are, so that loops are compiled once.
-    none.setflags(write=False)
+    no_rows.setflags(write=False)
     for column in columns:
         numeric = isinstance(column.attribute, Numeric)
         kinds.append(SET if column.is_set else NUMERIC if numeric else TREE)
@@ -101,7 +102,7 @@ def columns_as_arrays(columns: Sequence[CodedColumn]) -> Arrays:
     sizes = [len(place) for place in places]
     bits = np.frexp(np.maximum(np.arange(max(sizes) + 1), 1).astype(np.float64))[1] - 1
     return Arrays(
-        none,
+        no_rows,
         np.array(kinds, dtype=np.uint8),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.concatenate(places),
@@ -110,6 +111,13 @@ def columns_as_arrays(columns: Sequence[CodedColumn]) -> Arrays:
         np.array(peak[:-1], dtype=np.int64),
         bits.astype(np.int64),
     )
+
+
+def with_codes(arrays: Arrays, codes: NDArray[np.int32]) -> Arrays:
+    """Return the columns with other rows of codes, read-only as all are: each kernel is compiled for one type."""
+    rows = np.array(codes, dtype=np.int32, order="C")
+    rows.setflags(write=False)
+    return arrays._replace(codes=rows)
 
 
 def points_of(problem: Problem, order: NDArray[np.int64]) -> Points:
@@ -127,4 +135,4 @@ def points_of(problem: Problem, order: NDArray[np.int64]) -> Points:
     new = np.ones(len(order), dtype=bool)
     new[1:] = (codes[1:] != codes[:-1]).any(axis=1)
     first = np.append(np.flatnonzero(new), len(order)).astype(np.int64)
-    return Points(arrays._replace(codes=np.ascontiguousarray(codes[new])), order, first)
+    return Points(with_codes(arrays, codes[new]), order, first)

@@ -1,4 +1,4 @@
-r"""A lower bound for tables of any size: each row is at least as far as its (k - 1)-th nearest other row.
+r"""A lower bound for tables of any size: the cost of each row and its (k - 1)-th nearest other row.
 
 The class of row i has k - 1 other rows or more, and its cells cover i and the farthest of them. By monotonicity they
 cost no less than the class of these two alone, so that
@@ -39,7 +39,7 @@ __all__ = ["embed", "near_points", "nearest_bound"]
 EVERY_PAIR = 20_000
 """Different rows up to which all pairs are looked at."""
 
-FIRST = 64
+FIRST_PORTION_POINTS = 64
 """Points, or rows, before the first look at the clock."""
 
 TREE, FEW_COLUMNS = 1e-6, 8
@@ -48,7 +48,7 @@ TREE, FEW_COLUMNS = 1e-6, 8
 Where there are fewer seconds, nothing is proved.
 """
 
-AT_ONCE = 0.1
+UNTIMED_TREE_SECONDS = 0.1
 """Seconds that this may take whatever the time."""
 
 ENOUGH_SEEN = 0.2
@@ -60,13 +60,13 @@ LEAST_SHARE = 0.25
 FEW_VALUES = 8
 """Values up to which a set has a coordinate for each in the tree of rows."""
 
-SAFE = 1.0 - 1e-11
+ROUNDED_DOWN = 1.0 - 1e-11
 """Sums of a few terms, and of n of them, are off by less, relatively."""
 
-CANCELLED = 1e-15
+ROUNDING_PER_ROW = 1e-15
 """Differences of positions are off by less of a weight, whatever is left of them."""
 
-PAIR = 0.7e-9
+SECONDS_PER_PAIR_AND_COLUMN = 0.7e-9
 """Seconds for a pair of points and a column, as measured, when all pairs are looked at."""
 
 NEAR_SECONDS = 3.0
@@ -75,12 +75,12 @@ NEAR_SECONDS = 3.0
 NEAR_SHARE = 0.2
 """Part of the time that is left which goes into near points."""
 
-REACH = 12
+NEIGHBOR_PLACES = 12
 """Places of an order in which near points are looked for, to either side."""
 
 
 def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
-    """Give what no k-anonymous partition loses less than, suppressed rows at the cost of all weights.
+    """Return a lower bound on the loss of every k-anonymous partition; a suppressed row costs the sum of all weights.
 
     Parameters
     ----------
@@ -117,24 +117,28 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
     if points.n <= EVERY_PAIR:
         from discreet.kanonymity.kernels.boxes import crowded
 
-        found = []
+        sums = []
         seen = 0
         counts = np.diff(points.first)
         for begin, stop in _worthwhile(points.n, limits):
             far = crowded(points.arrays, counts, begin, stop, k)
-            found.append(float(far @ counts[begin:stop]))
+            sums.append(float(far @ counts[begin:stop]))
             seen += int(counts[begin:stop].sum())
-    elif TREE * problem.n * max(1.0, problem.m / FEW_COLUMNS) ** 2 <= max(limits.left, AT_ONCE):
-        found, seen = _by_tree(embed(problem), k, limits)
+    elif TREE * problem.n * max(1.0, problem.m / FEW_COLUMNS) ** 2 <= max(
+        limits.left, UNTIMED_TREE_SECONDS
+    ):
+        sums, seen = _by_tree(embed(problem), k, limits)
     else:
         return 0.0
-    return max(0.0, math.fsum(found) * SAFE - CANCELLED * seen * problem.suppressed_cost)
+    return max(
+        0.0, math.fsum(sums) * ROUNDED_DOWN - ROUNDING_PER_ROW * seen * problem.suppressed_cost
+    )
 
 
 def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:
     """Divide points into portions while those that the time suffices for are a part of all that is worth it."""
     began = clock()
-    for begin, stop in portions(total, limits, first=FIRST):
+    for begin, stop in portions(total, limits, first=FIRST_PORTION_POINTS):
         yield begin, stop
         took = clock() - began
         if took > ENOUGH_SEEN and stop * (1 + limits.left / took) < LEAST_SHARE * total:
@@ -149,14 +153,14 @@ def _by_tree(
     if not coordinates.shape[1]:
         return [], 0
     tree = KDTree(coordinates)
-    found: list[float] = []
+    sums: list[float] = []
     seen = 0
     for begin, stop in _worthwhile(len(coordinates), limits):
         # A row is its own nearest, so that the k-th of all is the (k - 1)-th of the others.
         far, _ = tree.query(coordinates[begin:stop], k=[k], p=1, workers=limits.threads)
-        found.append(float(np.sum(far)))
+        sums.append(float(np.sum(far)))
         seen = stop
-    return found, seen
+    return sums, seen
 
 
 def embed(problem: Problem) -> NDArray[np.float64]:
@@ -195,7 +199,7 @@ def embed(problem: Problem) -> NDArray[np.float64]:
 def near_points(
     problem: Problem, points: Points, most: int, limits: SearchLimits
 ) -> NDArray[np.int32]:
-    """Give near points of each point, nearest first, -1 where there are no more.
+    """Return the near points of each point, nearest first, padded with -1.
 
     Parameters
     ----------
@@ -213,12 +217,12 @@ def near_points(
     n_near = max(1, min(most, points.n - 1))
     seconds = NEAR_SHARE * limits.left
     short = limits if np.isinf(seconds) else SearchLimits.within(seconds)
-    found = np.full((points.n, n_near), -1, dtype=np.int32)
-    if PAIR * points.n**2 * problem.m <= min(NEAR_SECONDS, seconds):
+    nearest = np.full((points.n, n_near), -1, dtype=np.int32)
+    if SECONDS_PER_PAIR_AND_COLUMN * points.n**2 * problem.m <= min(NEAR_SECONDS, seconds):
         for begin, stop in portions(points.n, short, first=64):
-            found[begin:stop], _ = nearest_points(points.arrays, begin, stop, n_near)
-        return found
-    apart = np.full(found.shape, np.inf)
+            nearest[begin:stop], _ = nearest_points(points.arrays, begin, stop, n_near)
+        return nearest
+    apart = np.full(nearest.shape, np.inf)
     # Points are sorted by all columns; one stable sort more brings the next column to the front.
     order = np.arange(points.n)
     plain = replace(problem, codes=points.arrays.codes)
@@ -226,7 +230,7 @@ def near_points(
         if j:
             order = order[np.argsort(plain.narrow(problem.m - j)[order], kind="stable")]
         for begin, stop in portions(points.n, short, first=1000):
-            nearest_in_order(points.arrays, order, REACH, found, apart, begin, stop)
+            nearest_in_order(points.arrays, order, NEIGHBOR_PLACES, nearest, apart, begin, stop)
         if short.left <= 0:
             break
-    return found
+    return nearest

@@ -37,7 +37,7 @@ __all__ = [
 EFFORTS = ("fast", "strong")
 """How much a search tries."""
 
-LOOK = 0.1
+SECONDS_BETWEEN_CLOCK_READS = 0.1
 """Seconds of work between two looks at the clock, and so between Ctrl-C and its being heard."""
 
 
@@ -87,7 +87,7 @@ class SearchLimits:
         return max(0.0, self.deadline - clock())
 
     def share(self, part: float) -> float:
-        """Give the deadline for a part of the work that is left, where all threads are at work.
+        """Return the deadline for a part of the remaining work, if all threads work.
 
         Examples
         --------
@@ -130,7 +130,7 @@ def portions(total: int, limits: SearchLimits, *, first: int = 1) -> Iterator[tu
         started = clock()
         yield begin, stop
         took = max(clock() - started, 1e-6)
-        begin, step = stop, max(1, min(4 * step, int(step * LOOK / took)))
+        begin, step = stop, max(1, min(4 * step, int(step * SECONDS_BETWEEN_CLOCK_READS / took)))
         if limits.left <= 0:
             return
 
@@ -192,9 +192,9 @@ def require_feasible(n: int, k: int) -> None:
     InfeasibleError
         When there are fewer than k rows.
     """
-    whole: object = k
-    if isinstance(whole, bool) or not isinstance(whole, int) or whole < 1:
-        raise InvalidProblemError("k", "an integer of 1 or more", repr(whole))
+    value: object = k
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidProblemError("k", "an integer of 1 or more", repr(value))
     if n < k:
         raise InfeasibleError(f"no {k}-anonymous table exists: there are fewer than {k} rows")
 
@@ -228,10 +228,10 @@ def without_gaps(labels: ArrayLike) -> NDArray[np.int64]:
     >>> without_gaps([5, 2, 5]).tolist()
     [1, 0, 1]
     """
-    given = np.asarray(labels, np.int64)
-    there = np.zeros(int(given.max(initial=-1)) + 1, dtype=bool)
-    there[given] = True
-    return (np.cumsum(there) - 1)[given]
+    old = np.asarray(labels, np.int64)
+    used = np.zeros(int(old.max(initial=-1)) + 1, dtype=bool)
+    used[old] = True
+    return (np.cumsum(used) - 1)[old]
 
 
 def order_of(problem: Problem, columns: Sequence[int]) -> NDArray[np.int64]:
@@ -263,8 +263,8 @@ def assign_leftovers(
         Labels without -1 for these rows.
     """
     labels = labels.copy()
-    kept = labels >= 0
-    boxes = problem.boxes(np.where(kept, labels, -1))
+    labelled = labels >= 0
+    boxes = problem.boxes(np.where(labelled, labels, -1))
     sizes, lo, hi = boxes.sizes.copy(), boxes.lo.copy(), boxes.hi.copy()
     counts, costs = boxes.counts.copy(), boxes.costs.copy()
     for row in rows:
@@ -306,10 +306,10 @@ def audit(labels: NDArray[np.int32], k: int, *, suppress: int = 0) -> Certificat
     >>> audit(np.array([0, 0, 1], dtype=np.int32), 2).passed
     False
     """
-    found = np.asarray(labels)
-    sizes = np.bincount(found[found >= 0].astype(np.int64))
+    classes = np.asarray(labels)
+    sizes = np.bincount(classes[classes >= 0].astype(np.int64))
     small = int(((sizes > 0) & (sizes < k)).sum())
-    excess = max(0, int((found < 0).sum()) - suppress)
+    excess = max(0, int((classes < 0).sum()) - suppress)
     return Certificate(
         (
             Check("classes smaller than k", small, 0, exact=True),

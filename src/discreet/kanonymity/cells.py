@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cells_of_runs", "publish", "read_problem", "shuffled", "values_of"]
 
-MASKS = 63
+VALUES_PER_BIT_MASK = 63
 """Values of a column below which a set of them is one number."""
 
 
@@ -69,9 +69,9 @@ def read_problem(
         See :class:`Problem`.
     """
     frame = nw.from_native(table, eager_only=True)
-    given = attributes or {}
+    kinds = attributes or {}
     listed = items_of(
-        given.values() if isinstance(given, Mapping) else given,
+        kinds.values() if isinstance(kinds, Mapping) else kinds,
         "attributes",
         "attributes of columns",
     )
@@ -85,7 +85,9 @@ def read_problem(
         if name not in frame.columns:
             raise InvalidProblemError("quasi_identifiers", "columns of the table", repr(name))
     chosen = [stated.get(name) or _kind_of(frame[name], name) for name in names]
-    columns = {attribute.name: _whole(frame[attribute.name], attribute) for attribute in chosen}
+    columns = {
+        attribute.name: _values_to_code(frame[attribute.name], attribute) for attribute in chosen
+    }
     return Problem.from_columns(columns, chosen, loss=loss)
 
 
@@ -98,15 +100,15 @@ def _kind_of(series: nw.Series[Any], name: str) -> Attribute:
     return Numeric(name) if text_holds_numbers(series) else Categorical(name)
 
 
-def _whole(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[Any]:
-    """Take a column of plain numbers as it is stored, and another value by value."""
+def _values_to_code(series: nw.Series[Any], attribute: Attribute) -> list[Any] | NDArray[Any]:
+    """Return a column of plain numbers as it is stored, any other column value by value."""
     # NumPy has no integers of 128 bits.
     wide = series.dtype in (nw.Int128, nw.UInt128)
     plain = (series.dtype.is_integer() and not wide) or series.dtype.is_float()
     if isinstance(attribute, Numeric) and plain and not series.is_null().any():
-        found: NDArray[Any] = series.to_numpy()
-        if found.dtype.kind in "iu" or (found.dtype.kind == "f" and np.isfinite(found).all()):
-            return found
+        numbers: NDArray[Any] = series.to_numpy()
+        if numbers.dtype.kind in "iu" or (numbers.dtype.kind == "f" and np.isfinite(numbers).all()):
+            return numbers
     values = values_of(series, attribute)
     return _finite(attribute.name, values) if isinstance(attribute, Numeric | Rounded) else values
 
@@ -153,9 +155,9 @@ def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
 
 
 def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
-    """Take moments, those that are finer than a microsecond as text that says all of them."""
-    found = values_of_column(series, attribute.name)
-    values = found.of_rows(found.values)
+    """Return moments, as full text if they are finer than a microsecond."""
+    moments = values_of_column(series, attribute.name)
+    values = moments.of_rows(moments.values)
     beyond = next((row for row, value in enumerate(values) if isinstance(value, Beyond)), None)
     if beyond is not None:
         expected = "dates and times from year 1 to 9999; mend the row or leave the column out"
@@ -166,13 +168,13 @@ def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
 
 
 def _numbers(name: str, values: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    numbers: list[Any] = []
     for row, value in enumerate(values):
         try:
-            found.append(None if value is None else _float(value, name))
+            numbers.append(None if value is None else _float(value, name))
         except ValueError:
             raise InvalidProblemError(name, "numbers", f"something else in row {row + 1}") from None
-    return found
+    return numbers
 
 
 def _float(text: str, name: str) -> float:
@@ -205,10 +207,10 @@ def publish(
     keep
         Keep suppressed rows, as ``*``, if there are so many of them or more; ``None`` for never.
     """
-    kept = labels >= 0
-    if keep is not None and int((~kept).sum()) >= keep:
-        kept = np.ones(len(labels), dtype=bool)
-    rows = shuffled(np.flatnonzero(kept), SystemBits() if bits is None else bits)
+    published_rows = labels >= 0
+    if keep is not None and int((~published_rows).sum()) >= keep:
+        published_rows = np.ones(len(labels), dtype=bool)
+    rows = shuffled(np.flatnonzero(published_rows), SystemBits() if bits is None else bits)
     # A suppressed row has the last cell.
     texts = {
         column.name: [*cells_of(problem, labels, place), "*"]
@@ -219,7 +221,7 @@ def publish(
 
 
 def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
-    """Give what each class publishes in a column."""
+    """Return the published cell of each class in a column."""
     column, rows = problem.columns[j], np.flatnonzero(labels >= 0)
     classes, size = int(labels.max(initial=-1)) + 1, len(column.domain)
     # Of one type, NumPy's unbuffered minimum takes a tenth of the time.
@@ -237,7 +239,7 @@ def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
 def cells_of_runs(
     column: CodedColumn, codes: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.float64]]:
-    """Give what classes publish in a column, where the rows of each stand together.
+    """Return the published cells of classes in a column whose rows are sorted by class.
 
     Parameters
     ----------
@@ -270,7 +272,7 @@ def cells_of_runs(
         lo, hi = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
         return *_span_texts(column, lo, hi), column.span_cost(lo, hi)
     size = len(column.domain)
-    if size < MASKS:
+    if size < VALUES_PER_BIT_MASK:
         # There are far fewer different sets than classes.
         masks = np.bitwise_or.reduceat(np.left_shift(np.int64(1), codes), first)
         sets, which = np.unique(masks, return_inverse=True)
@@ -287,12 +289,12 @@ def cells_of_runs(
 def _set_texts(
     column: CodedColumn, sets: int, at: NDArray[np.int64], values: NDArray[np.int64]
 ) -> list[str]:
-    """Write sets, whose values are told one by one."""
+    """Return the texts of sets, given as pairs of a set and a value."""
     known = [_escaped(text_of(value)) for value in column.domain]
-    found: list[list[str]] = [[] for _ in range(sets)]
+    texts_of_sets: list[list[str]] = [[] for _ in range(sets)]
     for one, value in zip(at.tolist(), values.tolist(), strict=True):
-        found[one].append(known[value])
-    return ["|".join(sorted(texts)) for texts in found]
+        texts_of_sets[one].append(known[value])
+    return ["|".join(sorted(texts)) for texts in texts_of_sets]
 
 
 def _span_texts(

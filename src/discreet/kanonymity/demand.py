@@ -36,7 +36,7 @@ AT_ONCE = 2_000_000
 MOST_MARKS = 100_000_000
 """Pairs of a class and a value up to which each has a mark; beyond, those that occur are sorted."""
 
-MARGIN = 1e-9
+ENTROPY_MARGIN = 1e-9
 """What kernels add to a least entropy: far more than their rounding, so that what they accept holds exactly."""
 
 _LARGEST = 2**31
@@ -90,8 +90,8 @@ class Demand:
         codes.setflags(write=False)
         object.__setattr__(self, "codes", codes)
         if isinstance(self.model, Closeness) and self.whole is None:
-            whole = self.model.whole or tuple(np.bincount(codes).tolist())
-            object.__setattr__(self, "whole", whole)
+            table_counts = self.model.whole or tuple(np.bincount(codes).tolist())
+            object.__setattr__(self, "whole", table_counts)
 
     def __repr__(self) -> str:
         return f"Demand({self.name}: {self.model!r})"
@@ -146,7 +146,9 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
             case DistinctDiversity(least):
                 rows.append((DISTINCT, 0, 1, least, 0.0))
             case EntropyDiversity(least_entropy):
-                rows.append((ENTROPY, 0, 1, 0, math.log(to_fraction(least_entropy, "l")) + MARGIN))
+                rows.append(
+                    (ENTROPY, 0, 1, 0, math.log(to_fraction(least_entropy, "l")) + ENTROPY_MARGIN)
+                )
             case RecursiveDiversity(factor, least):
                 rows.append((RECURSIVE, *to_fraction(factor, "c").as_integer_ratio(), least, 0.0))
             case AlphaFrequency(alpha, values):
@@ -154,12 +156,12 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
                 if values is not None:
                     counts[q] = np.isin(np.arange(width), values)
             case Closeness(most, ordered):
-                whole = demand.whole or ()
-                whole_table[q, : len(whole)] = whole
-                times = max(1, len(whole) - 1) if ordered else 2
+                table_counts = demand.whole or ()
+                whole_table[q, : len(table_counts)] = table_counts
+                times = max(1, len(table_counts) - 1) if ordered else 2
                 share = to_fraction(most, "t").as_integer_ratio()
                 rows.append((CLOSE_ORDERED if ordered else CLOSE, *share, times, 0.0))
-                if 2 * times * sum(whole) ** 2 * max(share) >= 2**63:
+                if 2 * times * sum(table_counts) ** 2 * max(share) >= 2**63:
                     raise InvalidProblemError(demand.name, "a distance of small integers", most)
         if max(rows[-1][1:3]) >= _LARGEST:
             raise InvalidProblemError(demand.name, "a share of small integers", repr(demand.model))
@@ -191,12 +193,12 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
     """
     labels = np.asarray(labels, dtype=np.int64)
     n_classes = int(labels.max(initial=-1)) + 1
-    found = np.zeros(n_classes, dtype=np.bool_)
+    failing = np.zeros(n_classes, dtype=np.bool_)
     order = first = np.empty(0, dtype=np.int64)
     for demand in demands:
         width = demand.width
         if isinstance(demand.model, DistinctDiversity):
-            found |= _different(labels * width + demand.codes, n_classes, width) < demand.model.l
+            failing |= _different(labels * width + demand.codes, n_classes, width) < demand.model.l
             continue
         if not len(first):
             order = np.argsort(labels, kind="stable")
@@ -206,17 +208,17 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
             high = min(low + step, n_classes)
             rows = order[first[low] : first[high]]
             counts = counts_of(labels[rows] - low, demand.codes[rows], width)
-            found[low:high] |= demand.failing(counts)
-    return found
+            failing[low:high] |= demand.failing(counts)
+    return failing
 
 
 def _different(pairs: NDArray[np.int64], n_classes: int, width: int) -> NDArray[np.int64]:
     """Count the different values of each class; a pair is ``class * width + value``."""
     if n_classes * width > MOST_MARKS:
         return np.bincount(np.unique(pairs) // width, minlength=n_classes)
-    there = np.zeros(n_classes * width, dtype=bool)
-    there[pairs] = True
-    return np.asarray(there.reshape(n_classes, width).sum(axis=1), dtype=np.int64)
+    marks = np.zeros(n_classes * width, dtype=bool)
+    marks[pairs] = True
+    return np.asarray(marks.reshape(n_classes, width).sum(axis=1), dtype=np.int64)
 
 
 def require_whole(demands: Sequence[Demand], n: int) -> None:

@@ -50,9 +50,9 @@ def discernibility(labels: ArrayLike) -> int:
     >>> discernibility([0, 0, 0, 1, 1, -1])
     19
     """
-    given = np.asarray(labels, dtype=np.int64)
-    sizes = np.bincount(given[given >= 0])
-    return int((sizes**2).sum()) + len(given) * int((given < 0).sum())
+    classes = np.asarray(labels, dtype=np.int64)
+    sizes = np.bincount(classes[classes >= 0])
+    return int((sizes**2).sum()) + len(classes) * int((classes < 0).sum())
 
 
 def average_class_size(labels: ArrayLike) -> float:
@@ -63,13 +63,13 @@ def average_class_size(labels: ArrayLike) -> float:
     >>> average_class_size([0, 0, 0, 1, 1, -1])
     2.5
     """
-    given = np.asarray(labels, dtype=np.int64)
-    kept = given[given >= 0]
-    return len(kept) / len(np.unique(kept)) if len(kept) else 0.0
+    all_labels = np.asarray(labels, dtype=np.int64)
+    classes = all_labels[all_labels >= 0]
+    return len(classes) / len(np.unique(classes)) if len(classes) else 0.0
 
 
 def measure(problem: Problem, labels: ArrayLike, k: int, name: str) -> float:
-    """Give one of :data:`MEASURES`.
+    """Return one of :data:`MEASURES`.
 
     Parameters
     ----------

@@ -120,19 +120,21 @@ def counts_of(
     width = int(codes.max(initial=-1)) + 1 if n_values is None else n_values
     if codes.max(initial=-1) >= width:
         raise InvalidProblemError("sensitive", f"codes below {width}", "one above")
-    kept = classes >= 0
+    unsuppressed = classes >= 0
     height = int(classes.max(initial=-1)) + 1
-    flat = np.bincount(classes[kept] * width + codes[kept], minlength=height * width)
+    flat = np.bincount(
+        classes[unsuppressed] * width + codes[unsuppressed], minlength=height * width
+    )
     return flat.reshape(height, width)
 
 
 def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int | None) -> Fraction:
     """Read a parameter exactly."""
-    found = to_fraction(value, field)
-    if found < low or (high is not None and found > high):
+    fraction = to_fraction(value, field)
+    if fraction < low or (high is not None and fraction > high):
         limits = f"from {low}" if high is None else f"from {low} to {high}"
         raise InvalidProblemError(field, f"a number {limits}", repr(value))
-    return found
+    return fraction
 
 
 def _rows(counts: NDArray[np.int64]) -> Iterator[list[int]]:
@@ -281,24 +283,26 @@ class Closeness:
         object.__setattr__(self, "t", _read("t", self.t, 0, 1))
 
     def distances(self, counts: NDArray[np.int64]) -> list[Fraction]:
-        """Give the distance of each class."""
+        """Return the distance of each class."""
         table = np.asarray(counts)
-        whole = table.sum(axis=0).tolist() if self.whole is None else list(self.whole)
-        if len(whole) != table.shape[1] or sum(whole) < 1:
-            raise InvalidProblemError("whole", f"{table.shape[1]} counts, not all 0", len(whole))
-        N, found = sum(whole), []
+        table_counts = table.sum(axis=0).tolist() if self.whole is None else list(self.whole)
+        if len(table_counts) != table.shape[1] or sum(table_counts) < 1:
+            raise InvalidProblemError(
+                "whole", f"{table.shape[1]} counts, not all 0", len(table_counts)
+            )
+        N, exact_distances = sum(table_counts), []
         for row in _rows(counts):
             n = sum(row)
-            differences = [c * N - q * n for c, q in zip(row, whole, strict=True)]
+            differences = [c * N - q * n for c, q in zip(row, table_counts, strict=True)]
             if not self.ordered:
-                found.append(Fraction(sum(map(abs, differences)), 2 * n * N))
+                exact_distances.append(Fraction(sum(map(abs, differences)), 2 * n * N))
                 continue
             carried, moved = 0, 0
             for difference in differences[:-1]:
                 carried += difference
                 moved += abs(carried)
-            found.append(Fraction(moved, max(1, len(row) - 1) * n * N))
-        return found
+            exact_distances.append(Fraction(moved, max(1, len(row) - 1) * n * N))
+        return exact_distances
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark classes that are farther."""
@@ -354,7 +358,7 @@ class AlphaFrequency:
 class DeltaPresence:
     """Of a public table's rows in each class, a share between two bounds is in the private one [NAC07]_.
 
-    Counts have two columns: public rows that are not in the private table, and those that are.
+    Counts have two columns: public rows outside the private table, and public rows in it.
 
     Examples
     --------
@@ -399,9 +403,9 @@ class KMap:
     k: int
 
     def __post_init__(self) -> None:
-        whole: object = self.k
-        if not isinstance(whole, int) or isinstance(whole, bool) or whole < 2:
-            raise InvalidProblemError("k_map", "an integer of 2 or more", repr(whole))
+        value: object = self.k
+        if not isinstance(value, int) or isinstance(value, bool) or value < 2:
+            raise InvalidProblemError("k_map", "an integer of 2 or more", repr(value))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark classes that cover fewer."""
@@ -434,16 +438,16 @@ def read_models(given: Sequence[str], *, field: str = "models") -> dict[str, lis
     >>> read_models(["disease=distinct:3"])
     {'disease': [DistinctDiversity(l=3)]}
     """
-    found: dict[str, list[PrivacyModel]] = {}
+    models: dict[str, list[PrivacyModel]] = {}
     for text in given:
         name, equals, model = text.rpartition("=")
         kind, colon, numbers = model.partition(":")
         if not equals or not colon:
             raise InvalidProblemError(field, _EXPECTED, repr(text))
-        found.setdefault(name.strip(), []).append(
+        models.setdefault(name.strip(), []).append(
             _model(kind.strip(), numbers.split(","), text, field)
         )
-    return found
+    return models
 
 
 def read_presence(text: str, *, field: str = "presence") -> DeltaPresence:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_PACKED", "RowLayout", "layout_of", "pack", "rows_of"]
 
-HALF = 32
+ROW_NUMBER_BITS = 32
 """Bits of the first word for codes; the others hold the number of the row."""
 
-WORD = 64
+WORD_BITS = 64
 
 MOST_PACKED = 2**31
 """Rows that can be numbered."""
@@ -36,7 +36,7 @@ class RowLayout(NamedTuple):
 
 
 def layout_of(columns: Sequence[CodedColumn]) -> RowLayout:
-    """Lay columns out in as few words as hold them, each within one word; the first has room for 32 bits.
+    """Assign columns to words, as few as possible and each within one word; the first word has room for 32 bits.
 
     Examples
     --------
@@ -46,13 +46,17 @@ def layout_of(columns: Sequence[CodedColumn]) -> RowLayout:
     (1, 2)
     """
     sizes = [max(1, (len(column.domain) - 1).bit_length()) for column in columns]
-    used, word, shift = [HALF], np.empty(len(sizes), np.int64), np.empty(len(sizes), np.int64)
+    used, word, shift = (
+        [ROW_NUMBER_BITS],
+        np.empty(len(sizes), np.int64),
+        np.empty(len(sizes), np.int64),
+    )
     # The widest first, each where it fits, so that little is left empty.
     for a in sorted(range(len(sizes)), key=lambda a: -sizes[a]):
-        limits = [HALF if at == 0 else WORD for at in range(len(used))]
+        limits = [ROW_NUMBER_BITS if at == 0 else WORD_BITS for at in range(len(used))]
         free = [at for at, bits in enumerate(used) if at and bits + sizes[a] <= limits[at]]
-        if used[0] - HALF + sizes[a] <= HALF:
-            at, begin = 0, used[0] - HALF
+        if used[0] - ROW_NUMBER_BITS + sizes[a] <= ROW_NUMBER_BITS:
+            at, begin = 0, used[0] - ROW_NUMBER_BITS
         elif free:
             at, begin = free[0], used[free[0]]
         else:
@@ -98,13 +102,13 @@ def pack(
     n = len(codes[0])
     if first + n > MOST_PACKED:
         raise InvalidProblemError("rows", f"at most {MOST_PACKED:,} rows at once", f"{first + n:,}")
-    found = np.zeros((n, layout.words), dtype=np.int64)
-    found[:, 0] = np.arange(first, first + n, dtype=np.int64) << HALF
+    words = np.zeros((n, layout.words), dtype=np.int64)
+    words[:, 0] = np.arange(first, first + n, dtype=np.int64) << ROW_NUMBER_BITS
     for values, word, shift in zip(codes, layout.word, layout.shift, strict=True):
-        found[:, word] |= values.astype(np.int64) << shift
-    return found
+        words[:, word] |= values.astype(np.int64) << shift
+    return words
 
 
 def rows_of(words: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the number of each row."""
-    return words[:, 0] >> HALF
+    """Return the number of each row."""
+    return words[:, 0] >> ROW_NUMBER_BITS

@@ -203,17 +203,17 @@ def risk(
     inside = sizes if population is None else _inside(table, classes.labels, population)
     if (inside < sizes).any():
         raise InvalidProblemError("population", "every row of the table", "fewer of a class")
-    found = _mean_inverse(sizes, inside, n)
+    mean = _mean_inverse(sizes, inside, n)
     diverse = {name: diversity(classes, cells(table, name)) for name in sensitive}
     stored = {name: values_in(table, name).codes for name in sensitive}
     return Risk(
         **_by_sizes(*np.unique(sizes, return_counts=True)),
         journalist_highest=Fraction(1, int(inside.min())),
-        journalist_average=max(Fraction(len(sizes), int(inside.sum())), found),
-        marketer=found,
-        diversity={name: int(found.min()) for name, found in diverse.items()},
+        journalist_average=max(Fraction(len(sizes), int(inside.sum())), mean),
+        marketer=mean,
+        diversity={name: int(mean.min()) for name, mean in diverse.items()},
         closeness={name: max(closeness(classes, codes)) for name, codes in stored.items()},
-        homogeneous={name: _alike(found, sizes) for name, found in diverse.items()},
+        homogeneous={name: _alike(mean, sizes) for name, mean in diverse.items()},
     )
 
 
@@ -223,7 +223,7 @@ def _alike(diverse: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[int, i
 
 
 def _by_sizes(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str, Any]:
-    """Give what follows from the sizes of classes alone: rising, with how many classes have each."""
+    """Return the risk measures that depend on class sizes alone: sizes rising, with the number of classes of each."""
     n, many = int(sizes @ classes), int(classes.sum())
     middle = sizes[np.searchsorted(np.cumsum(sizes * classes), n // 2, side="right")]
     return {
@@ -239,7 +239,7 @@ def _by_sizes(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str,
 
 
 def _of_counted(found: CountedClasses) -> Risk:
-    """Give the risk of classes that were counted group by group, the table being the population."""
+    """Return the risk of classes that were counted group by group, if the table is the population."""
     told = _by_sizes(found.sizes, found.classes)
     return Risk(
         **told,
@@ -262,8 +262,10 @@ def _counted_lazily(table: Any, names: list[str], sensitive: Sequence[str]) -> C
         labels = classes_of(pairs, names).labels
         texts = classes_of({name: cells(pairs, name)}, [name]).labels
         codes = values_in(pairs, name).codes
-        whole = np.bincount(codes, rows).astype(np.int64)
-        diverse[name], close[name], alike[name] = judge_pairs(labels, texts, codes, rows, whole)
+        class_sizes = np.bincount(codes, rows).astype(np.int64)
+        diverse[name], close[name], alike[name] = judge_pairs(
+            labels, texts, codes, rows, class_sizes
+        )
     return CountedClasses(*np.unique(sizes, return_counts=True), diverse, close, alike)
 
 
@@ -274,7 +276,7 @@ def judge_pairs(
     rows: NDArray[np.int64],
     whole: NDArray[np.int64],
 ) -> tuple[int, Fraction, tuple[int, int]]:
-    """Give the least diversity of some classes, the greatest distance of one from the table, and what is homogeneous.
+    """Return the least diversity of classes, the greatest distance of one from the table, and the homogeneous rows.
 
     Parameters
     ----------
@@ -298,8 +300,8 @@ def judge_pairs(
     # In whole numbers of any length: products of three counts pass 64 bits.
     total = [n * size for size in sizes.tolist()]
     for label, code, many in zip(labels.tolist(), codes.tolist(), rows.tolist(), strict=True):
-        there = int(whole[code]) * int(sizes[label])
-        total[label] += abs(many * n - there) - there
+        product = int(whole[code]) * int(sizes[label])
+        total[label] += abs(many * n - product) - product
     far = (Fraction(part, 2 * n * size) for part, size in zip(total, sizes.tolist(), strict=True))
     return int(diverse.min()), max(far), _alike(diverse, sizes)
 

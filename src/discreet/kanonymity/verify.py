@@ -111,8 +111,8 @@ def verify(
     population
         A public table with the same quasi-identifiers, of which the published rows are a part.
     presence
-        What is asked, for each class, of the numbers of rows of `population` that its cells cover: those that are not
-        published, and those that are; see :class:`discreet.kanonymity.models.DeltaPresence`.
+        What is asked, for each class, of the numbers of rows of `population` that its cells cover: the unpublished
+        rows, and the published ones; see :class:`discreet.kanonymity.models.DeltaPresence`.
     mapped
         What is asked of these numbers as well; see :class:`discreet.kanonymity.models.KMap`.
     against
@@ -179,11 +179,11 @@ def verify(
         distance = closeness(classes, values_in(table, name).codes)
         limit = to_fraction(most, f"close[{name}]")
         checks.append(Check(f"distance of a class in {name}", max(distance), limit, exact=True))
-    for name, asked in (models or {}).items():
+    for name, column_models in (models or {}).items():
         counted = _counts(classes, values_in(table, name))
-        for model in asked:
-            found = max((model.check(counts) for counts in counted), key=lambda one: one.residual)
-            checks.append(replace(found, name=f"{found.name} in {name}"))
+        for model in column_models:
+            worst = max((model.check(counts) for counts in counted), key=lambda one: one.residual)
+            checks.append(replace(worst, name=f"{worst.name} in {name}"))
     asked_of_people = [one for one in (presence, mapped) if one is not None]
     if asked_of_people and population is None:
         raise InvalidProblemError("population", "a table of all people", "none")
@@ -196,9 +196,9 @@ def verify(
 
 
 def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Give a column as text, missing values and NaN as nothing."""
-    found = values_in(table, name)
-    return found.of_rows(found.texts)
+    """Return a column as text, missing values and NaN as ``None``."""
+    values = values_in(table, name)
+    return values.of_rows(values.texts)
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - as above
@@ -237,7 +237,7 @@ def diversity(classes: Classes, values: Sequence[Hashable]) -> NDArray[np.int64]
 
 
 def closeness(classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]) -> list[Fraction]:
-    r"""Give for each class half the sum of absolute differences of shares between it and the table.
+    r"""Return for each class half the sum of absolute differences of shares between it and the table.
 
     .. math:: \frac{1}{2} \sum_v \left| \frac{c_v}{n_c} - \frac{s_v}{n} \right|
 
@@ -246,7 +246,7 @@ def closeness(classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]) 
     classes
         Classes of rows.
     values
-        One for each row, or their numbers. The more of them are told apart, the larger is the distance.
+        One for each row, or their numbers. Finer values have larger distances.
 
     Examples
     --------
@@ -255,13 +255,15 @@ def closeness(classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]) 
     """
     codes = values if isinstance(values, np.ndarray) else numbered(values)
     n, width = len(codes), int(codes.max()) + 1
-    whole = np.bincount(codes)
+    table_counts = np.bincount(codes)
     pairs, counts = np.unique(classes.labels * width + codes, return_counts=True)
     label, value = pairs // width, pairs % width
     size = classes.sizes[label]
     # In units of 1 / (n_c n): what is absent from a class adds its share in the table.
     total = n * classes.sizes
-    np.add.at(total, label, np.abs(counts * n - whole[value] * size) - whole[value] * size)
+    np.add.at(
+        total, label, np.abs(counts * n - table_counts[value] * size) - table_counts[value] * size
+    )
     return [
         Fraction(int(part), 2 * n * int(rows))
         for part, rows in zip(total, classes.sizes, strict=True)
@@ -334,17 +336,17 @@ def _original(
     sources, amounts, targets = [], [], []
     # Original rows that are the same are one target with many places.
     same = joined([keys[n:], *problem.codes.T.astype(np.int64)])
-    for at, (rows, found) in enumerate(candidates(table, problem, (keys[:n], keys[n:]))):
-        targets.append(np.unique(same[found]))
+    for at, (rows, row_candidates) in enumerate(candidates(table, problem, (keys[:n], keys[n:]))):
+        targets.append(np.unique(same[row_candidates]))
         sources.append(np.full(len(targets[-1]), at))
         amounts.append(len(rows))
     sent = transport(amounts, np.bincount(same), np.concatenate(sources), np.concatenate(targets))
     lost = sum(name not in published for name in known)  # by number: their names are private
-    told = f"columns not published, not compared: {lost}" if lost else ""
+    note = f"columns not published, not compared: {lost}" if lost else ""
     orphans = "published rows that no row of the original explains"
     strangers = "published columns that are not in the original"
     checks = [
-        Check(orphans, n - int(sent.sum()), 0, exact=True, detail=told),
+        Check(orphans, n - int(sent.sum()), 0, exact=True, detail=note),
         Check(strangers, len(strange), 0, exact=True, detail=", ".join(strange)),
     ]
     if suppressed is not None:
@@ -374,14 +376,14 @@ def _counts(classes: Classes, values: Values) -> list[NDArray[np.int64]]:
     place = np.empty(width, dtype=np.int64)
     place[order] = np.arange(width)
     texts = values.texts
-    meant = [texts[at] for at in order.tolist()]
-    first = {text: at for at, text in reversed(list(enumerate(meant)))}
-    found = [_table(classes, place[values.codes], width)]
+    texts_in_order = [texts[at] for at in order.tolist()]
+    first = {text: at for at, text in reversed(list(enumerate(texts_in_order)))}
+    tables = [_table(classes, place[values.codes], width)]
     if len(first) < width:
-        kept = sorted(first.values())
-        united = np.searchsorted(kept, [first[text] for text in meant])
-        found.append(_table(classes, united[place[values.codes]], len(kept)))
-    return found
+        first_rows = sorted(first.values())
+        united = np.searchsorted(first_rows, [first[text] for text in texts_in_order])
+        tables.append(_table(classes, united[place[values.codes]], len(first_rows)))
+    return tables
 
 
 def _table(classes: Classes, codes: NDArray[np.int64], width: int) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ cheapest one that holds the row's value and k rows of the table, whatever the ot
 .. math:: \text{information loss} \;\ge\; \sum_j \sum_i \min\{\, w_j c_j(C) : v_{ij} \in C,\ |C| \ge k \,\}.
 
 Columns add up, since the least of a sum is no less than the sum of the least. It says nothing of columns of which each
-value has k rows, and most of those that have nearly as many values as rows. A suppressed row costs no less in any
+value has k rows, and little of most columns with nearly as many values as rows. A suppressed row costs no less in any
 column than a cell of all values.
 """
 
@@ -57,25 +57,25 @@ def alone_bound(
     >>> round(alone_bound(people.columns, [np.ones(5, dtype=np.int64)], 2), 6)
     0.8
     """
-    found, slack = [], 0.0
+    sums, slack = [], 0.0
     for column, rows in zip(columns, counts, strict=True):
         codes = np.flatnonzero(rows)
-        here = rows[codes]
-        if here.min(initial=k) >= k:
+        present = rows[codes]
+        if present.min(initial=k) >= k:
             continue
         if column.is_set:
-            costs = column.set_cost(_values_needed(here, k))
+            costs = column.set_cost(_values_needed(present, k))
         elif isinstance(column.attribute, Numeric):
-            costs = _narrowest(column, codes, here, k)
+            costs = _narrowest(column, codes, present, k)
         else:
             continue
-        found.append(math.fsum((here * costs).tolist()))
-        slack += CANCELLED * float(here.sum()) * column.attribute.weight
-    return max(0.0, math.fsum(found) * SAFE - slack)
+        sums.append(math.fsum((present * costs).tolist()))
+        slack += CANCELLED * float(present.sum()) * column.attribute.weight
+    return max(0.0, math.fsum(sums) * SAFE - slack)
 
 
 def _values_needed(rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Give the least number of values, each one among them, that k rows have: with it the most frequent ones.
+    """Return for each value the size of the smallest set of values that contains it and is shared by k rows.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def _values_needed(rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
 def _narrowest(
     column: CodedColumn, codes: NDArray[np.int64], rows: NDArray[np.int64], k: int
 ) -> NDArray[np.float64]:
-    """Give what the narrowest interval around each value costs that k rows share.
+    """Return the cost of the narrowest interval around each value that k rows share.
 
     It cannot be made narrower at either end: it is the shortest one from where it begins, or else it ends at the value
     and is the shortest one that does.
@@ -107,14 +107,14 @@ def _narrowest(
     first = np.searchsorted(ends, np.arange(d))
     last = np.minimum(np.arange(d), len(starts) - 1)
     costs = np.full(d, np.inf)
-    there = np.flatnonzero(first <= last)
+    covered = np.flatnonzero(first <= last)
     least, reach = [widths], 1
     while 2 * reach <= len(widths):
         least.append(np.minimum(least[-1][: len(least[-1]) - reach], least[-1][reach:]))
         reach *= 2
-    level = np.frexp((last - first + 1)[there].astype(np.float64))[1] - 1
+    level = np.frexp((last - first + 1)[covered].astype(np.float64))[1] - 1
     for at, table in enumerate(least):
-        mine = there[level == at]
+        mine = covered[level == at]
         costs[mine] = np.minimum(table[first[mine]], table[last[mine] - (1 << at) + 1])
     backward = np.flatnonzero(before[1:] >= k)
     begins = np.searchsorted(before, before[1:][backward] - k, side="right") - 1

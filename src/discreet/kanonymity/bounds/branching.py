@@ -41,31 +41,34 @@ __all__ = ["Branching"]
 SLACKS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 """Slacks, one after the other: each takes about twice the time of the one before it."""
 
-COVERED = 10
+MAX_CLASSES_PER_SCARCE_POINT = 10
 """Classes of one round that may share a scarce point."""
 
 REWARDS = (0.0, 0.15, 0.3)
 """What a class that grows gets for multipliers; each finds other ones."""
 
-CLOSE = 1e-4
+SLOW_PROGRESS = 1e-4
 """Relative progress of the program's value in a round below which its solution is searched for a proof."""
 
 LIMIT, MOST_NODES = 20_000, 500_000
 """Nodes of one root's search, and of one that needs more: some hundredths of a second, and a second."""
 
-SCALED = 6
+MAX_SCALING_ROUNDS = 6
 """Rounds in which multipliers of classes that swaps find are scaled before a proof."""
 
-PATIENCE = 0.5
+PROOF_AFTER_SHARE_OF_TIME = 0.5
 """Part of the time that is left after which a proof begins whether or not swaps still find classes."""
 
-ENOUGH = 0.97
+PROOF_SHARE_OF_VALUE = 0.97
 """Part of the program's value that a proof has to come to, but for its slack, before the next one has a smaller one."""
 
-OVER = 1e-9
+MIN_EXCESS = 1e-9
 """Least amount by which a class counts as overpaid."""
 
-AT_ONCE = 32
+MAX_SWAPS_PER_CLASS = 30
+"""Swaps of one class."""
+
+POINTS_PER_TASK = 32
 """Points from which classes are grown and swapped between two looks at the clock."""
 
 
@@ -73,7 +76,7 @@ AT_ONCE = 32
 class Branching:
     """Search a trial point by swaps, and prove one by branches: the first one, and others once swaps find little."""
 
-    covered = COVERED
+    covered = MAX_CLASSES_PER_SCARCE_POINT
 
     def __init__(self, points: Points, k: int) -> None:
         self.points, self.k, self.counts = points, k, np.diff(points.first)
@@ -100,27 +103,36 @@ class Branching:
         """Find classes that are overpaid; nothing is proved."""
         from discreet.kanonymity.kernels.swapping import swapped
 
-        found = room_for(len(u), self.k)
+        classes = room_for(len(u), self.k)
 
         def some(piece: int, _halted: NDArray[np.bool_]) -> None:
-            begin, stop = AT_ONCE * piece, min(len(u), AT_ONCE * (piece + 1))
+            begin, stop = POINTS_PER_TASK * piece, min(len(u), POINTS_PER_TASK * (piece + 1))
             for slot, reward in enumerate(REWARDS):
-                given = (self.points.arrays, self.counts, u, self.near, self.k, reward, slot)
-                swapped(*given, begin, stop, found)
+                arguments = (
+                    self.points.arrays,
+                    self.counts,
+                    u,
+                    self.near,
+                    self.k,
+                    reward,
+                    MAX_SWAPS_PER_CLASS,
+                    slot,
+                )
+                swapped(*arguments, begin, stop, classes)
 
-        _in_threads(some, -(-len(u) // AT_ONCE), limits)
-        return found
+        _in_threads(some, -(-len(u) // POINTS_PER_TASK), limits)
+        return classes
 
     def _scaled(self, u: NDArray[np.float64], limits: SearchLimits) -> NDArray[np.float64]:
         """Divide multipliers by how many times their classes are overpaid, until swaps find no such class."""
-        for _ in range(SCALED):
-            found = self._swapped(u, limits)
-            over = found.excess > OVER
+        for _ in range(MAX_SCALING_ROUNDS):
+            classes = self._swapped(u, limits)
+            over = classes.excess > MIN_EXCESS
             if not over.any():
                 break
-            points, rows = found.points[over], found.rows[over]
+            points, rows = classes.points[over], classes.rows[over]
             mean = (u[points] * rows).sum(axis=1) / self.k
-            times = mean / np.maximum(mean - found.excess[over], OVER)
+            times = mean / np.maximum(mean - classes.excess[over], MIN_EXCESS)
             ratio = np.ones(len(u) + 1)
             np.maximum.at(ratio, points, times[:, None])
             u = np.where(u > 0, u / ratio[:-1], u)
@@ -129,15 +141,15 @@ class Branching:
     def _proved(
         self, u: NDArray[np.float64], known: NDArray[np.float64], limits: SearchLimits
     ) -> Searched:
-        """Prove as much as there is time for."""
+        """Branch on the roots until the time is over, and repair the multipliers of unproved roots."""
         from discreet.kanonymity.kernels.branching import branches
 
         n = len(u)
-        found, upper = room_for(n, self.k), np.full(n, np.nan)
+        classes, upper = room_for(n, self.k), np.full(n, np.nan)
         order = np.argsort(-u, kind="stable").astype(np.int32)
         ranks = np.arange(int((u > 0).sum()))
         upper[order[len(ranks) :]] = 0.0
-        given = (self.points.arrays, self.counts, u, order, self.k, self.slack)
+        arguments = (self.points.arrays, self.counts, u, order, self.k, self.slack)
         doubtful = before = np.zeros(n, dtype=np.bool_)
         for limit in self.limits:
             doubtful, before = np.zeros(n, dtype=np.bool_), doubtful
@@ -151,7 +163,7 @@ class Branching:
                 doubtful: NDArray[np.bool_] = doubtful,
             ) -> None:
                 rank = again[piece]
-                branches(*given, limit, rank, rank + 1, found, upper, doubtful, halted)
+                branches(*arguments, limit, rank, rank + 1, classes, upper, doubtful, halted)
 
             reached = _in_threads(some, len(again), limits)
             if not reached:
@@ -163,8 +175,8 @@ class Branching:
         unseen = np.flatnonzero(np.isnan(upper[order]))
         doubtful[order[unseen[0] if len(unseen) else n :]] = True
         repaired = self._repaired(u, np.where(np.isfinite(upper), upper, 0.0))
-        mended = np.where(doubtful, np.minimum(known, repaired), repaired)
-        return Searched(mended, *listed(found))
+        feasible = np.where(doubtful, np.minimum(known, repaired), repaired)
+        return Searched(feasible, *listed(classes))
 
     def _repaired(self, u: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
         """Take off what a class may be overpaid by: from all rows alike, the rest from its root."""
@@ -180,18 +192,18 @@ class Branching:
         return repaired / (1.0 + self.slack)
 
     def refine(self, value: float, top: float, added: int) -> bool:
-        """Look for a proof once swaps find little, and lower the slack from proof to proof; False at the end."""
+        """Schedule a proof once swaps add few classes, and lower the slack after a proof; return False at the end."""
         if not self.proves:
-            slow = not added or top > (1 - CLOSE) * self.last_top
+            slow = not added or top > (1 - SLOW_PROGRESS) * self.last_top
             self.last_top = top
             self.proves = (slow and self.share == 0) or self.prove_by < clock()
             if slow:
                 self.share = max(0.0, self.share - 0.25)
             return True
         self.proves, self.share = False, min(self.share, 0.5)
-        self.prove_by = clock() + PATIENCE * max(0.0, self.ends - clock())
+        self.prove_by = clock() + PROOF_AFTER_SHARE_OF_TIME * max(0.0, self.ends - clock())
         last = self.at + 1 == len(SLACKS)
-        if value * (1 + self.slack) < ENOUGH * top and added:
+        if value * (1 + self.slack) < PROOF_SHARE_OF_VALUE * top and added:
             return True
         self.at = min(self.at + 1, len(SLACKS) - 1)
         return added > 0 or not last
@@ -199,7 +211,7 @@ class Branching:
     def begin(self, limits: SearchLimits) -> None:
         """Learn how much time there is: a proof begins in any case when a part of it is over."""
         self.ends = limits.deadline
-        self.prove_by = clock() + PATIENCE * limits.left
+        self.prove_by = clock() + PROOF_AFTER_SHARE_OF_TIME * limits.left
 
 
 def _in_threads(

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["SUBSETS", "VALUES", "Cover", "cover_of", "whole_of"]
+__all__ = ["MAX_VALUES_BY_SIZE", "SUBSETS", "Cover", "cover_of", "whole_of"]
 
-WIDE = 48
+MAX_CHILDREN_LISTED = 48
 """Children of a node of a taxonomy that are listed one by one; more are listed in so many groups."""
 
 SUBSETS, PAIRS = 6, 16
@@ -89,8 +89,8 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     atoms[codes] = of_code
     rows = np.bincount(of_code, weights=counts[codes])
     # A cell lies in each larger one that has its atoms: those with too few rows have only such inside.
-    kept = (members @ rows >= k) | (np.arange(len(costs)) == 0)
-    members, costs = members[kept], costs[kept]
+    large = (members @ rows >= k) | (np.arange(len(costs)) == 0)
+    members, costs = members[large], costs[large]
     order = np.argsort(-members.sum(axis=1), kind="stable")
     members, costs = members[order], costs[order]
     parent = np.full(len(costs), -1, dtype=np.int64)
@@ -101,10 +101,10 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     return Cover(atoms, members, costs, parent)
 
 
-PIECES = 1024
+MAX_PIECES_OF_INTERVALS = 1024
 """Pieces of a numeric column of which all intervals are looked at."""
 
-VALUES = 64
+MAX_VALUES_BY_SIZE = 64
 """Values of a set of which all subsets are looked at, by how many they are."""
 
 
@@ -114,20 +114,20 @@ def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:
     Returns
     -------
     Cover or None
-        Nothing for taxonomies, and for sets of more than :data:`VALUES` values.
+        Nothing for taxonomies, and for sets of more than :data:`MAX_VALUES_BY_SIZE` values.
     """
     codes = np.flatnonzero(counts)
     atoms = np.full(len(counts), -1, dtype=np.int64)
     weight = column.attribute.weight
     if isinstance(column.attribute, Numeric):
-        piece = _pieces(column, codes, PIECES)
+        piece = _pieces(column, codes, MAX_PIECES_OF_INTERVALS)
         atoms[codes] = piece
         first = np.searchsorted(piece, np.arange(piece[-1] + 1))
         last = np.append(first[1:], len(codes)) - 1
         place = column.place[codes]
         members = np.ones((1, len(first)), dtype=np.bool_)
         ends, sizes = (place[first], place[last]), np.array([weight])
-    elif column.is_set and len(codes) <= VALUES:
+    elif column.is_set and len(codes) <= MAX_VALUES_BY_SIZE:
         atoms[codes] = np.arange(len(codes))
         members = np.ones((1, len(codes)), dtype=np.bool_)
         ends, sizes = None, np.asarray(column.set_cost(1 + np.arange(len(codes))))
@@ -158,29 +158,35 @@ def _intervals(column: CodedColumn, codes: NDArray[np.int64], bins: int) -> _Lis
     last = np.append(first[1:], len(codes)) - 1
     low, high = np.triu_indices(len(first))
     costs = np.where(low < high, column.span_cost(codes[last[low]], codes[first[high]]), 0.0)
-    here = np.arange(len(first))
-    return piece, (here >= low[:, None]) & (here <= high[:, None]), costs
+    piece_numbers = np.arange(len(first))
+    return piece, (piece_numbers >= low[:, None]) & (piece_numbers <= high[:, None]), costs
 
 
 def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
     """All subsets of few values; of more the single ones, pairs, and all for what three cost, or two."""
     d = len(codes)
-    here = np.arange(d)
+    values = np.arange(d)
     if d <= SUBSETS:
-        members = (np.arange(1, 2**d)[:, None] >> here) & 1 == 1
-        return here, members, column.set_cost(members.sum(axis=1))
-    if d > WIDE:
+        members = (np.arange(1, 2**d)[:, None] >> values) & 1 == 1
+        return values, members, column.set_cost(members.sum(axis=1))
+    if d > MAX_CHILDREN_LISTED:
         # Groups of values for nothing, which no single value undercuts.
-        one = np.arange(WIDE)
-        members = np.concatenate([np.ones((1, WIDE), dtype=bool), one[:, None] == one])
-        return here * WIDE // d, members, np.append(column.set_cost(2), np.zeros(WIDE))
+        one = np.arange(MAX_CHILDREN_LISTED)
+        members = np.concatenate(
+            [np.ones((1, MAX_CHILDREN_LISTED), dtype=bool), one[:, None] == one]
+        )
+        return (
+            values * MAX_CHILDREN_LISTED // d,
+            members,
+            np.append(column.set_cost(2), np.zeros(MAX_CHILDREN_LISTED)),
+        )
     pairs = np.stack(np.triu_indices(d, 1), axis=1) if d <= PAIRS else np.empty((0, 2), np.int64)
     chosen = np.zeros((1 + len(pairs) + d, d), dtype=bool)
     chosen[0] = True
     chosen[1 + np.arange(len(pairs))[:, None], pairs] = True
-    chosen[1 + len(pairs) + here, here] = True
+    chosen[1 + len(pairs) + values, values] = True
     sizes = np.concatenate([[3 if len(pairs) else 2], np.full(len(pairs), 2), np.ones(d, np.int64)])
-    return here, chosen, column.set_cost(sizes)
+    return values, chosen, column.set_cost(sizes)
 
 
 def _nodes(
@@ -189,34 +195,34 @@ def _nodes(
     """Nodes of a taxonomy that k rows share; the codes below one that are in no smaller one are an atom of it."""
     joins = column.span_cost(codes[:-1], codes[1:])
     before = np.concatenate([[0], np.cumsum(rows)])
-    found: list[tuple[int, int, float]] = []
+    cells: list[tuple[int, int, float]] = []
     stack = [(0, len(codes))]
     while stack:
         first, stop = stack.pop()
         inner = joins[first : stop - 1]
         cost = float(inner.max(initial=0.0))
-        found.append((first, stop, cost))
+        cells.append((first, stop, cost))
         if stop - first == 1:
             continue
         cuts = np.concatenate([[first], first + 1 + np.flatnonzero(inner >= cost), [stop]])
         cuts = cuts.tolist()
         below = [cell for cell in pairwise(cuts) if before[cell[1]] - before[cell[0]] >= k]
-        if len(below) > WIDE:
+        if len(below) > MAX_CHILDREN_LISTED:
             # Groups of neighbors, which cost nothing, as the least of them.
-            found += [
+            cells += [
                 (below[part[0]][0], below[part[-1]][1], 0.0)
-                for part in np.array_split(np.arange(len(below)), WIDE)
+                for part in np.array_split(np.arange(len(below)), MAX_CHILDREN_LISTED)
             ]
         else:
             stack += below
     # The last cell that has a code is the smallest, sorted from large to small.
-    found.sort(key=lambda cell: (cell[0] - cell[1], cell[0]))
+    cells.sort(key=lambda cell: (cell[0] - cell[1], cell[0]))
     smallest = np.zeros(len(codes), dtype=np.int64)
-    for at, (first, stop, _) in enumerate(found):
+    for at, (first, stop, _) in enumerate(cells):
         smallest[first:stop] = at
     used, atom = np.unique(smallest, return_inverse=True)
-    low = np.array([cell[0] for cell in found])[:, None]
-    high = np.array([cell[1] for cell in found])[:, None]
+    low = np.array([cell[0] for cell in cells])[:, None]
+    high = np.array([cell[1] for cell in cells])[:, None]
     # An atom belongs to a cell where the cell around it does.
     members = (low <= low[used].T) & (high >= high[used].T)
-    return atom, members, np.array([cell[2] for cell in found])
+    return atom, members, np.array([cell[2] for cell in cells])

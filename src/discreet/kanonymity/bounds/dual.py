@@ -10,7 +10,7 @@ are left out, so that classes of k rows decide. Equal rows share a multiplier, w
 
 A linear program has the classes that were found so far. Its solution overpays others; a point between it and the best
 multipliers that overpay none (an in-out trial point) is searched for such classes, which join the program, and made
-feasible by what the search proved: it is a bound whether or not the program is solved.
+feasible by the proofs of the search: it is a bound whether or not the program is solved.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ import numpy as np
 
 from discreet.kanonymity.arrays import SET, points_of
 from discreet.kanonymity.bounds.branching import Branching
-from discreet.kanonymity.bounds.growing import Growing
-from discreet.kanonymity.bounds.sweeping import AllBoxes
+from discreet.kanonymity.bounds.sweeping import AllBoxes, room_for
 from discreet.kanonymity.candidate import SearchLimits, order_of, portions
 from discreet.kanonymity.problem import Numeric, Problem
 
@@ -42,13 +41,13 @@ MOST_BOXES = 2e7
 MOST_POINTS = 6_000
 """Different rows up to which the program is set up."""
 
-FLOOR = -0.5
+LEAST_MULTIPLIER_SHARE = -0.5
 """Least multiplier, as a part of all weights, of a point whose rows others need."""
 
-WIDE = 4.0
+MAX_MULTIPLIER_IN_COSTS = 4.0
 """Largest multiplier of a point, in costs of the class that was grown from it; to restrict them is always valid."""
 
-LATEST = 0.2
+WEIGHT_OF_LAST_SOLUTION = 0.2
 """Weight of the program's last solution in what trial points are near to, where many values are branched upon."""
 
 MOST_LEARNED = 10_000_000
@@ -57,19 +56,17 @@ MOST_LEARNED = 10_000_000
 UNTIMED_ROUNDS = 60
 """Rounds without a time limit."""
 
-SWAPPED = 200
+NEAR_POINTS_FOR_SWAPS = 200
 """Near points of each point whose rows are swapped into classes, where there are no more than k."""
 
-PLAIN = 10
+UNSCALED_BINARY_ORDERS = 10
 """Binary orders of magnitude from 1 that costs may be away as they are."""
 
-NEGLIGIBLE = 1e-60
+NEGLIGIBLE_COST_SHARE = 1e-60
 """Part of all weights below which the cost of a column is left out; 1e-13 and more is taken off for rounding."""
 
-MORE_NEAR, GROWN_AT_ONCE = 64, 500
-"""Near points beyond k from which a class is grown, at most, and classes that grow together: 3,000 rows of nine
-taxonomies at k = 50 did not end in a minute, whatever the time limit, with four times k, all at once and each class
-measured anew at each step (2026-11)."""
+NEAR_POINTS_BEYOND_K = 64
+"""Near points beyond k from which a class is grown, at most."""
 
 
 @final
@@ -101,6 +98,7 @@ class DualBound:
         )
         self.known: set[bytes] = set()
         self._model: LinearModel | None = None
+        self._begun = False
         self.best = self.center = np.zeros(self.points.n)
         self.top = math.inf
         self.done = self.points.n == 1 or self.weight == 0
@@ -120,10 +118,12 @@ class DualBound:
         if self.done:
             return
         timed = limits.left < math.inf
-        if self._model is None:
-            self._start(limits)
+        if not self._begun:
+            self._look_at_nearest()
         if not timed and isinstance(self.separation, Branching):
             return
+        if self._model is None:
+            self._start(limits)
         if labels is not None:
             self.learn(labels)
         if isinstance(self.separation, Branching):
@@ -152,13 +152,15 @@ class DualBound:
             self.best = feasible
             self.lower = max(self.lower, self._proved())
         if isinstance(self.separation, Branching):
-            self.center = (1 - LATEST) * self.center + LATEST * solved
+            self.center = (
+                1 - WEIGHT_OF_LAST_SOLUTION
+            ) * self.center + WEIGHT_OF_LAST_SOLUTION * solved
         else:
             self.center = self.best
         return self._add(searched.points, searched.rows, trial)
 
     def _proved(self) -> float:
-        """Give the sum of the multipliers, less than it by more than all rounding.
+        """Return the dual objective, rounded down by more than the rounding error of its computation.
 
         Means of k multipliers and sums of the costs of m columns were compared in floating point, each off by less
         than a part ``(k + m + 132) 2^-52`` of the largest multiplier and of all weights, where what a row costs was
@@ -187,25 +189,27 @@ class DualBound:
             self._model = self._start(SearchLimits())
         return self._model
 
+    def _look_at_nearest(self) -> None:
+        """Take as multipliers the distances within which each row has k rows, itself counted: they overpay none."""
+        from discreet.kanonymity.kernels.boxes import crowded
+
+        self.best = np.empty(self.points.n)
+        counts = np.diff(self.points.first)
+        for begin, stop in portions(self.points.n, SearchLimits(), first=64):
+            self.best[begin:stop] = crowded(self.points.arrays, counts, begin, stop, self.k)
+        self.lower, self._begun = self._proved(), True
+
     def _start(self, limits: SearchLimits) -> LinearModel:
         """Set up the program with a class grown from each point, or from those that there was time for."""
         from scipy import sparse
 
         from discreet.core.lp import LinearModel, LinearProgram
-        from discreet.kanonymity.kernels.boxes import crowded, nearest_points
+        from discreet.kanonymity.kernels.boxes import nearest_points
 
-        # Each row is at least as far as the k-th nearest, itself counted: these multipliers overpay none.
         n, k = self.points.n, self.k
-        crowd = np.empty(n)
-        for begin, stop in portions(n, SearchLimits(), first=64):
-            crowd[begin:stop] = crowded(
-                self.points.arrays, np.diff(self.points.first), begin, stop, k
-            )
-        self.best = crowd
-        self.lower = self._proved()
         branching = isinstance(self.separation, Branching)
-        few = min(n - 1, 4 * k, k + MORE_NEAR)
-        most = min(n - 1, max(SWAPPED, few)) if branching else few
+        few = min(n - 1, 4 * k, k + NEAR_POINTS_BEYOND_K)
+        most = min(n - 1, max(NEAR_POINTS_FOR_SWAPS, few)) if branching else few
         nearest = np.empty((n, most), dtype=np.int32)
         for begin, stop in portions(n, SearchLimits(), first=64):
             nearest[begin:stop], _ = nearest_points(self.points.arrays, begin, stop, most)
@@ -218,7 +222,9 @@ class DualBound:
         self.ceiling = np.where(
             self.counts >= k,
             0.0,
-            np.minimum(WIDE * cheap + 0.1 * self.weight / self.problem.m, self.most),
+            np.minimum(
+                MAX_MULTIPLIER_IN_COSTS * cheap + 0.1 * self.weight / self.problem.m, self.most
+            ),
         )
         self.center = self.best
         if isinstance(self.separation, Branching):
@@ -227,7 +233,7 @@ class DualBound:
         program = LinearProgram(
             -self.counts,
             sparse.csr_array((0, n)),
-            lower=np.full(n, FLOOR * self.weight),
+            lower=np.full(n, LEAST_MULTIPLIER_SHARE * self.weight),
             upper=self.ceiling,
         )
         self._model = LinearModel(program)
@@ -239,28 +245,24 @@ class DualBound:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Grow a class of k rows from each point, each time by the near point that widens it least.
 
-        Those that have no k rows when the time is over are left out.
+        Classes with fewer than k rows when the time is over are left out.
         """
-        n, k = self.points.n, self.k
-        points = np.full((n, k), -1, dtype=np.int32)
-        rows = np.zeros((n, k), dtype=np.int32)
-        points[:, 0] = np.arange(n)
-        rows[:, 0] = np.minimum(self.counts, k)
-        growing = Growing(self.problem.columns, self.points.arrays.codes, self.counts, k)
-        # Some at a time, so that what is held stays small and the clock is looked at.
-        for begin in range(0, n, GROWN_AT_ONCE):
-            if begin and limits.left <= 0:
-                break
-            here = slice(begin, begin + GROWN_AT_ONCE)
-            growing.grow(points[here], rows[here], nearest[here], limits)
-        whole = rows.sum(axis=1) == k
-        return points[whole], rows[whole]
+        from discreet.kanonymity.kernels.swapping import swapped
+
+        n, classes = self.points.n, room_for(self.points.n, self.k)
+        arguments = (self.points.arrays, np.diff(self.points.first), np.zeros(n), nearest, self.k)
+        for begin, stop in portions(n, limits, first=64):
+            swapped(*arguments, 0.0, 0, 0, begin, stop, classes)
+        full = classes.rows[:, 0].sum(axis=1) == self.k
+        return classes.points[full, 0], classes.rows[full, 0]
 
     def learn(self, labels: NDArray[np.int32]) -> None:
-        """Let the program have the classes of a partition, so that its value is no more than what that loses."""
+        """Add the classes of a partition to the program, whose value is then at most the loss of the partition."""
         of_row = self.points.of_row
-        kept = np.flatnonzero(labels >= 0)
-        pairs, rows = np.unique(np.stack([labels[kept], of_row[kept]]), axis=1, return_counts=True)
+        unsuppressed = np.flatnonzero(labels >= 0)
+        pairs, rows = np.unique(
+            np.stack([labels[unsuppressed], of_row[unsuppressed]]), axis=1, return_counts=True
+        )
         first = np.flatnonzero(np.append(True, pairs[0, 1:] != pairs[0, :-1]))
         sizes = np.diff(np.append(first, pairs.shape[1]))
         slot = np.arange(pairs.shape[1]) - np.repeat(first, sizes)
@@ -298,8 +300,8 @@ class DualBound:
         rows = np.where(points >= 0, rows, 0)
         new = []
         for at in range(len(points)):
-            there = points[at] >= 0
-            key = points[at][there].tobytes() + rows[at][there].tobytes()
+            members = points[at] >= 0
+            key = points[at][members].tobytes() + rows[at][members].tobytes()
             if key not in self.known:
                 self.known.add(key)
                 new.append(at)
@@ -315,7 +317,7 @@ class DualBound:
         return len(points)
 
     def _widths(self, points: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Give what a row of each class pays; -1 stands for no point."""
+        """Return the cost per row of each class; -1 stands for no point."""
         arrays = self.points.arrays
         member = points >= 0
         total = np.zeros(len(points))
@@ -335,18 +337,18 @@ class DualBound:
 
 def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> float:
     """Bound what rounding adds to the mean multiplier of k rows and takes off the width of their class."""
-    from discreet.kanonymity.kernels.branching import AGAIN
+    from discreet.kanonymity.kernels.branching import NODES_BETWEEN_RECOUNTS
 
     size = float(np.abs(u).max(initial=0.0) + weights.sum())
-    return (k + len(weights) + 2 * AGAIN + 16) * 2.0**-50 * size
+    return (k + len(weights) + 2 * NODES_BETWEEN_RECOUNTS + 16) * 2.0**-50 * size
 
 
 def costly(problem: Problem) -> Problem:
-    """Leave out columns that cost nothing, or less than is taken off for rounding; one stays where all are such."""
-    least = NEGLIGIBLE * problem.suppressed_cost
-    kept = [j for j, column in enumerate(problem.columns) if column.place.max() > least] or [0]
-    columns = tuple(problem.columns[j] for j in kept)
-    return Problem(columns, problem.codes[:, kept], problem.loss)
+    """Remove columns whose largest cost is negligible; keep one column if all are."""
+    least = NEGLIGIBLE_COST_SHARE * problem.suppressed_cost
+    costing = [j for j, column in enumerate(problem.columns) if column.place.max() > least] or [0]
+    columns = tuple(problem.columns[j] for j in costing)
+    return Problem(columns, problem.codes[:, costing], problem.loss)
 
 
 def scaled(problem: Problem) -> tuple[Problem, int]:
@@ -362,7 +364,7 @@ def scaled(problem: Problem) -> tuple[Problem, int]:
     (6000000000.0, 33)
     """
     exponent = math.frexp(problem.suppressed_cost)[1]
-    if abs(exponent) <= PLAIN:
+    if abs(exponent) <= UNSCALED_BINARY_ORDERS:
         return problem, 0
     columns = tuple(
         replace(

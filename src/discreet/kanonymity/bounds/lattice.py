@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from discreet.kanonymity.bounds.covers import Cover
     from discreet.kanonymity.kernels.shared import Lattice
 
-__all__ = ["UNITS", "bits_of", "lattice_of"]
+__all__ = ["COST_UNITS", "bits_of", "lattice_of"]
 
-UNITS = 2**26
+COST_UNITS = 2**26
 """Units of cost that all weights together have."""
 
 MOST_DIFFERENT = 64
@@ -32,12 +32,12 @@ FEWEST_LISTED = 1
 
 
 def bits_of(cover: Cover) -> int:
-    """Give the bits that hold an atom of a column."""
+    """Return the number of bits that hold an atom of a column."""
     return max(1, int(cover.members.shape[1] - 1).bit_length())
 
 
 def lattice_of(covers: list[Cover], scale: float) -> Lattice:
-    """Put the cells of columns, in the order of their bits, into the arrays of the search.
+    """Return the cells of all columns, in the order of their bits, as the arrays of the search.
 
     Parameters
     ----------
@@ -146,37 +146,37 @@ def _table(
     >>> [np.asarray(each).tolist() for each in _table([cover, cover], [np.array([9, 0, 0])] * 2, 1)]
     [1, 2, [0, 1, 0, 1], [2, 2, 3, 4], [9, 0, 0]]
     """
-    none = np.zeros(0, dtype=np.int64)
-    found = len(covers), 0, none, none, none
+    empty = np.zeros(0, dtype=np.int64)
+    table = len(covers), 0, empty, empty, empty
     for first in range(len(covers) - 1, least - 1, -1):
         chosen = covers[first:]
         if any(cover.sizes is not None for cover in chosen):
             break
         # The first column has the lowest bits of a packed row, so that it is the last axis.
         shape = [1 << bits_of(cover) for cover in reversed(chosen)]
-        here = np.arange(int(np.prod(shape))).reshape(shape)
-        there = np.zeros(shape, dtype=np.bool_)
-        there[np.ix_(*(np.arange(cover.width) for cover in reversed(chosen)))] = True
-        parts, intos, size = [], [], here.size
+        entries = np.arange(int(np.prod(shape))).reshape(shape)
+        present = np.zeros(shape, dtype=np.bool_)
+        present[np.ix_(*(np.arange(cover.width) for cover in reversed(chosen)))] = True
+        parts, intos, size = [], [], entries.size
         for axis, cover in enumerate(reversed(chosen)):
             cells = len(cover.costs)
-            after = list(here.shape)
+            after = list(entries.shape)
             after[axis] = cells
             made = (size + np.arange(int(np.prod(after)))).reshape(after)
             cell, atom = np.nonzero(cover.members)
-            real = np.take(there, atom, axis)
-            parts.append(np.take(here, atom, axis)[real])
+            real = np.take(present, atom, axis)
+            parts.append(np.take(entries, atom, axis)[real])
             intos.append(np.take(made, cell, axis)[real])
-            there = np.ones(after, dtype=np.bool_) & there.any(axis=axis, keepdims=True)
-            here, size = made, size + made.size
+            present = np.ones(after, dtype=np.bool_) & present.any(axis=axis, keepdims=True)
+            entries, size = made, size + made.size
         part, into = np.concatenate(parts), np.concatenate(intos)
         if len(part) > MOST_ADDED:
             break
         paid = np.zeros((), dtype=np.int64)
         for cost in reversed(costs[first:]):
             paid = np.add.outer(paid, cost)
-        found = first, size - here.size, part, into, paid.ravel()
-    return found
+        table = first, size - entries.size, part, into, paid.ravel()
+    return table
 
 
 def _floors(  # noqa: PLR0917 - the fields of a lattice
@@ -187,7 +187,7 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
     high: NDArray[np.int64],
     set_costs: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Say what boxes cost at least that have so many different rows, within each cell and the columns after it.
+    """Return the least cost of a box by its number of different rows, within each cell and the columns after it.
 
     A box has no more different rows than the product of the atoms in its cells.
     """
@@ -195,7 +195,7 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
 
     rows = np.arange(MOST_DIFFERENT + 1)
     # Behind all columns there is one row.
-    later = np.where(rows > 1, UNITS, 0)
+    later = np.where(rows > 1, COST_UNITS, 0)
     listed = len(covers)
     if kind != LISTED:
         listed -= 2 if kind == PAIRS else 1
@@ -206,11 +206,11 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
             else:
                 first, other = (low, high) if kind == PAIRS else (np.zeros(1, np.int64), set_costs)
                 need = -(-r // (1 + np.arange(len(first))))
-                there = need <= len(other)
-                paid = first[there] + other[need[there] - 1]
-            later[r] = int(paid.min(initial=UNITS))
+                enough_values = need <= len(other)
+                paid = first[enough_values] + other[need[enough_values] - 1]
+            later[r] = int(paid.min(initial=COST_UNITS))
         later = np.maximum.accumulate(later)
-    found: list[NDArray[np.int64]] = [
+    floors: list[NDArray[np.int64]] = [
         np.tile(later, (len(cover.costs), 1)) for cover in reversed(covers[listed:])
     ]
     for cover, cost in zip(reversed(covers[:listed]), reversed(costs[:listed]), strict=True):
@@ -219,9 +219,9 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
         for cell in range(len(cost) - 1, 0, -1):
             up = int(cover.parent[cell])
             floor[up] = np.minimum(floor[up], floor[cell])
-        found.append(floor)
+        floors.append(floor)
         later = floor[0]
-    return np.concatenate(found[::-1])
+    return np.concatenate(floors[::-1])
 
 
 def _last(
@@ -230,10 +230,10 @@ def _last(
     """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be."""
     from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS, SETS
 
-    none = np.zeros(0, dtype=np.int64)
+    empty = np.zeros(0, dtype=np.int64)
     cover = covers[-1]
     if cover.sizes is None:
-        return LISTED, none, none, none
+        return LISTED, empty, empty, empty
     sizes = np.maximum(np.floor(cover.sizes * scale) - 1, 0).astype(np.int64)
     if cover.ends is not None:
         low = np.floor(cover.ends[0] * scale).astype(np.int64) - 1
@@ -241,5 +241,5 @@ def _last(
         return INTERVALS, low, high, sizes
     if len(covers) > 1 and covers[0].sizes is not None:
         first = np.maximum(np.floor(covers[0].sizes * scale) - 1, 0).astype(np.int64)
-        return PAIRS, first, sizes, none
-    return SETS, none, none, sizes
+        return PAIRS, first, sizes, empty
+    return SETS, empty, empty, sizes

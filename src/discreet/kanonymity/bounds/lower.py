@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LowerBound", "lower_bound"]
 
-BINS = 16
+PIECES_PER_NUMERIC_COLUMN = 16
 """Pieces of a numeric column in which cells shared by k rows are looked for."""
 
-LOOKED_AT = 20_000
+ROWS_SAMPLED_FOR_DUPLICATES = 20_000
 """Rows among which different ones are counted at first."""
 
-NEAREST = 20.0
+UNTIMED_NEAREST_SECONDS = 20.0
 """Seconds for the bound by near rows, by default, where there is no time limit."""
 
-PACKED = 1e-7
+PACKING_SECONDS_PER_CELL = 1e-7
 """Seconds for a cell that is made ready for the search for shared cells."""
 
 MANY_COLUMNS, BRIEFLY = 16, 0.1
@@ -75,7 +75,12 @@ class LowerBound:
     """
 
     def __init__(
-        self, problem: Problem, k: int, *, suppressed: bool = False, nearest: float = NEAREST
+        self,
+        problem: Problem,
+        k: int,
+        *,
+        suppressed: bool = False,
+        nearest: float = UNTIMED_NEAREST_SECONDS,
     ) -> None:
         require_feasible(problem.n, k)
         self.problem, self.k, self.value, self.nearest = problem, k, 0.0, nearest
@@ -88,11 +93,11 @@ class LowerBound:
         if k == 1:
             return ()
         # The first rows tell of most large tables that they have too many different ones.
-        if len(np.unique(problem.codes[:LOOKED_AT], axis=0)) <= MOST_POINTS:
+        if len(np.unique(problem.codes[:ROWS_SAMPLED_FOR_DUPLICATES], axis=0)) <= MOST_POINTS:
             dual = DualBound(problem, k, suppressed=self.suppressed)
             if dual.points.n <= MOST_POINTS:
                 return (dual,)
-        shared = Shared.of(problem, k, BINS)
+        shared = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
         return _Alone(problem, k), shared, _Nearest(problem, k, shared, self.nearest)
 
     @property
@@ -116,31 +121,31 @@ class LowerBound:
         for stage in self.stages:
             if stage.done:
                 continue
-            here = limits
+            stage_limits = limits
             if isinstance(stage, Shared):
-                here = self._briefly(limits)
-                if not self.aimed and here.left > 0 and labels is not None:
+                stage_limits = self._briefly(limits)
+                if not self.aimed and stage_limits.left > 0 and labels is not None:
                     self._aim(stage, labels, timed=limits.left < math.inf)
             # Where there is no bound yet, the first rows are looked at in any case.
-            if here.left <= 0 < self.value:
+            if stage_limits.left <= 0 < self.value:
                 continue
             try:
-                stage.refine(here, labels)
+                stage.refine(stage_limits, labels)
             finally:
                 self.value = max(self.value, stage.lower)
 
     def _briefly(self, limits: SearchLimits) -> SearchLimits:
-        """Give what the search for shared cells may take: all of it, or little of it where there are many columns."""
+        """Return the limits of the search for shared cells: a small part of the time if there are many columns."""
         problem = self.problem
         if problem.m <= MANY_COLUMNS:
             return limits
         seconds = BRIEFLY * min(limits.left, self.nearest)
-        if PACKED * problem.n * problem.m > seconds:
+        if PACKING_SECONDS_PER_CELL * problem.n * problem.m > seconds:
             return replace(limits, deadline=clock())
         return limits if limits.left == math.inf else replace(limits, deadline=clock() + seconds)
 
     def _aim(self, stage: Shared, labels: NDArray[np.int32], *, timed: bool) -> None:
-        """Search as far as rows lose on average, in proportion to the table."""
+        """Set the cost ceilings of the search from the mean loss per row, and its work from the size of the table."""
         self.aimed = True
         problem = self.problem
         weights = sum(column.attribute.weight for column in problem.columns)
@@ -159,7 +164,7 @@ class _Alone:
         self.lower, self.done = 0.0, False
 
     def refine(self, _limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Look at each column."""
+        """Compute the bound of each column by itself."""
         columns = self.problem.columns
         counts = [
             np.bincount(codes, minlength=len(column.domain))
@@ -170,14 +175,14 @@ class _Alone:
 
 @final
 class _Nearest:
-    """The bound by nearest rows, which adds nothing where all nodes of taxonomies were looked at."""
+    """The bound by nearest rows, useless if the search of taxonomies was complete."""
 
     def __init__(self, problem: Problem, k: int, shared: Shared, seconds: float) -> None:
         self.problem, self.k, self.shared, self.seconds = problem, k, shared, seconds
         self.lower, self.done = 0.0, False
 
     def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Look at near rows."""
+        """Compute the bound by nearest rows."""
         nodes = all(isinstance(column.attribute, Taxonomy) for column in self.problem.columns)
         if not (nodes and self.shared.done):
             if limits.left == math.inf:
@@ -187,7 +192,7 @@ class _Nearest:
 
 
 def lower_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
-    """Give a lower bound for tables without suppressed rows; see :class:`LowerBound`."""
+    """Return a lower bound on the loss of partitions without suppressed rows; see :class:`LowerBound`."""
     bound = LowerBound(problem, k)
     bound.refine(SearchLimits() if limits is None else limits)
     return bound.value

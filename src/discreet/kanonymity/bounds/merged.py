@@ -1,12 +1,11 @@
-"""Values taken together, so that a table with more different rows than are held still has a bound for all columns.
+"""Coarser values for tables with too many different rows, so that the bound by shared cells keeps all columns.
 
-Where a group of values is one, each listed cell becomes the cell of all groups that it touches, at the least cost of
-those that become the same. What k rows share lies in it as before, at a cost that is no higher, so that the bound of
-:mod:`~discreet.kanonymity.bounds.shared` stays valid and becomes weaker by what the groups cost. The values that are
-taken together are those of the cheapest cells that have several, column by column. Where all intervals are looked at,
-none of them listed, two pieces side by side become one: the ends of what is left are nearer together. Any other column
-none of whose listed cells is free is left as it is: its values are told apart by other things than listed cells, or by
-nothing.
+A listed cell is a set of atoms, the values that no listed cell divides. If atoms are merged into groups, a cell becomes
+the union of the groups that it intersects, at the least cost of the cells that become equal. Each former cell lies in
+the new one, which costs no more; the bound of :mod:`~discreet.kanonymity.bounds.shared` stays valid and falls by at
+most the cost of the groups. A column's atoms are merged along its cheapest cells of several atoms; neighboring pieces
+of a numeric column, of which all intervals are looked at, are merged in pairs. A column without free cells is not
+merged. Each step takes the column in which it costs least for the bits that it saves.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def _in_order(
 
 
 def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Say which atoms of a column are taken together next, and what each atom's group would have to cost.
+    """Return the next groups of atoms of a column, and the cost of the cell that becomes free for each atom.
 
     Parameters
     ----------
@@ -71,30 +70,30 @@ def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     sizes = cover.members.sum(axis=1)
     group, free = np.full(atoms, -1), np.zeros(atoms)
     order = np.lexsort((np.argmax(cover.members, axis=1), sizes, cover.costs))
-    found = 0
+    n_groups = 0
     for cell in order[(sizes[order] > 1) & (sizes[order] < atoms)].tolist():
         mine = cover.members[cell]
         if (group[mine] < 0).all():
-            group[mine], free[mine] = found, cover.costs[cell]
-            found += 1
-    if not found:
+            group[mine], free[mine] = n_groups, cover.costs[cell]
+            n_groups += 1
+    if not n_groups:
         # No listed cell has several values but the one of all.
         group, free = np.arange(atoms) // 2, np.full(atoms, cover.costs[0])
     alone = group < 0
-    group[alone] = found + np.arange(int(alone.sum()))
+    group[alone] = n_groups + np.arange(int(alone.sum()))
     return np.unique(group, return_inverse=True)[1], free
 
 
 def _ends_together(
     ends: tuple[NDArray[np.float64], NDArray[np.float64]], group: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the lowest and the highest position of each group of neighbors."""
+    """Return the lowest and the highest position of each group of neighbors."""
     first = np.searchsorted(group, np.arange(int(group[-1]) + 1))
     return np.minimum.reduceat(ends[0], first), np.maximum.reduceat(ends[1], first)
 
 
 def taken_together(cover: Cover, group: NDArray[np.int64]) -> Cover:
-    """Make each group of atoms one, and each cell that of the groups which it touches.
+    """Replace atoms by their groups, and each cell by the groups that it intersects.
 
     Examples
     --------
@@ -188,24 +187,26 @@ class ValueMerging:
             self._take_together()
 
     def packed(self) -> Packed | None:
-        """Give what is held, the columns with most values first; the first are left out while it does not fit."""
-        there = [at for at, cover in enumerate(self.covers) if cover.members.shape[1] > 1]
-        if not there:
+        """Return the packed rows, the columns with most values first; these are dropped until the rows fit."""
+        open_columns = [at for at, cover in enumerate(self.covers) if cover.members.shape[1] > 1]
+        if not open_columns:
             return None
         # What is looked at whole stays last: no cells of it are listed.
-        there.sort(key=lambda at: (self.covers[at].sizes is not None, -self.covers[at].width))
-        shift, kept, keys = 0, [], np.zeros(len(self.keys), dtype=np.int64)
-        for at in there:
+        open_columns.sort(
+            key=lambda at: (self.covers[at].sizes is not None, -self.covers[at].width)
+        )
+        shift, placed, keys = 0, [], np.zeros(len(self.keys), dtype=np.int64)
+        for at in open_columns:
             keys |= self._field(at) << shift
-            kept.append((self.places.covers[at][0], self.covers[at], shift))
+            placed.append((self.places.covers[at][0], self.covers[at], shift))
             shift += max(1, int(self.covers[at].members.shape[1] - 1).bit_length())
-        found = _in_order(keys, self.counts)
-        return AtomPlaces(tuple(kept), self.places.scale).packed(*found, self.most)
+        summed_rows = _in_order(keys, self.counts)
+        return AtomPlaces(tuple(placed), self.places.scale).packed(*summed_rows, self.most)
 
     def _take_together(self) -> None:
         """Take values of the column together in which that costs least for what it saves."""
         n, best = int(self.counts.sum()), (np.inf, -1)
-        found = {}
+        groups = {}
         for at, cover in enumerate(self.covers):
             if not _can_merge(cover):
                 continue
@@ -213,22 +214,22 @@ class ValueMerging:
             group, free = groups_of(cover)
             rows = np.bincount(self._field(at), weights=self.counts, minlength=atoms)
             price = float(rows @ free) / n / np.log2(atoms / (int(group.max()) + 1))
-            found[at] = group
+            groups[at] = group
             best = min(best, (price, at))
         at = best[1]
-        self.covers[at] = taken_together(self.covers[at], found[at])
-        self.groups[at] = found[at][self.groups[at]]
-        self.keys, self.counts = _in_order(self._mapped(self.keys, at, found[at]), self.counts)
+        self.covers[at] = taken_together(self.covers[at], groups[at])
+        self.groups[at] = groups[at][self.groups[at]]
+        self.keys, self.counts = _in_order(self._mapped(self.keys, at, groups[at]), self.counts)
 
     def _bits(self, at: int) -> tuple[int, int]:
-        """Give the lowest bit of a column in a packed row, and the mask of its bits."""
+        """Return the lowest bit of a column in a packed row, and the mask of its bits."""
         _, cover, shift = self.places.covers[at]
         return shift, (1 << max(1, int(cover.members.shape[1] - 1).bit_length())) - 1
 
     def _field(self, at: int) -> NDArray[np.int64]:
         shift, mask = self._bits(at)
-        found: NDArray[np.int64] = (self.keys >> shift) & mask
-        return found
+        atoms: NDArray[np.int64] = (self.keys >> shift) & mask
+        return atoms
 
     def _mapped(
         self, keys: NDArray[np.int64], at: int, group: Sequence[int] | NDArray[np.int64]
@@ -236,6 +237,6 @@ class ValueMerging:
         shift, mask = self._bits(at)
         mapped = np.zeros(mask + 1, dtype=np.int64)
         mapped[: len(group)] = group
-        found: NDArray[np.int64] = mapped[(keys >> shift) & mask] << shift
-        found |= keys & ~(mask << shift)
-        return found
+        mapped_keys: NDArray[np.int64] = mapped[(keys >> shift) & mask] << shift
+        mapped_keys |= keys & ~(mask << shift)
+        return mapped_keys

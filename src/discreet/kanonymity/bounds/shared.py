@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.bounds.covers import SUBSETS, VALUES, cover_of, whole_of
-from discreet.kanonymity.bounds.lattice import UNITS, bits_of, lattice_of
+from discreet.kanonymity.bounds.covers import MAX_VALUES_BY_SIZE, SUBSETS, cover_of, whole_of
+from discreet.kanonymity.bounds.lattice import COST_UNITS, bits_of, lattice_of
 from discreet.kanonymity.problem import Numeric
 
 if TYPE_CHECKING:
@@ -60,10 +60,10 @@ UNTIMED, LOOKS = 200_000_000, 120
 where that is more. 1 million rows of nine taxonomies at k = 50 took 95 looks a cell for all there is to prove, 14.3 %
 from the loss, in 4.4 CPU s (2026-11, a busy machine)."""
 
-AHEAD = 2
-"""Times its share of what is left of an untimed search that a cell of the first column may take."""
+WORK_PER_CELL_IN_SHARES = 2
+"""Upper limit on the work for one cell of the first column, in multiples of its share of the remaining rows."""
 
-BITS = 63
+BITS_PER_PACKED_ROW = 63
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
 
 
@@ -122,7 +122,7 @@ class AtomPlaces:
         cls, columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]], k: int, bins: int
     ) -> AtomPlaces:
         """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
-        last, free = _not_listed(columns, counts), BITS
+        last, free = _not_listed(columns, counts), BITS_PER_PACKED_ROW
         wide = {
             j
             for j, (column, rows) in enumerate(zip(columns, counts, strict=True))
@@ -130,7 +130,7 @@ class AtomPlaces:
         }
         if len(columns) - len(last) - len(wide) < FEW_LISTED:
             wide = set()
-        found = []
+        column_covers = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
             if j in wide:
                 # A list of its cells proves less than what two values cost, for most of the time.
@@ -139,17 +139,17 @@ class AtomPlaces:
                 bins = min(bins, FEW_BINS)
             cover = whole_of(column, rows) if j in last else cover_of(column, rows, k, bins)
             if cover is not None and cover.costs.max() > 0:
-                found.append((j, cover))
+                column_covers.append((j, cover))
                 free -= bits_of(cover) if j in last else 0
-        found.sort(key=lambda one: (one[0] in last, -one[1].width))
-        kept, shift = [], 0
-        for j, cover in found:
+        column_covers.sort(key=lambda one: (one[0] in last, -one[1].width))
+        placed, shift = [], 0
+        for j, cover in column_covers:
             if j in last or shift + bits_of(cover) <= free:
-                kept.append((j, cover, shift))
+                placed.append((j, cover, shift))
                 shift += bits_of(cover)
         # Where all weights are zero no cell costs anything, and no cover is kept.
         weights = sum(column.attribute.weight for column in columns)
-        return cls(tuple(kept), UNITS / weights if weights > 0 else 1.0)
+        return cls(tuple(placed), COST_UNITS / weights if weights > 0 else 1.0)
 
     def keys(self, codes: Sequence[NDArray[np.signedinteger]]) -> NDArray[np.int64]:
         """Pack rows, given by the codes of each quasi-identifier."""
@@ -161,18 +161,18 @@ class AtomPlaces:
         return keys
 
     def bits(self, columns: int) -> int:
-        """Give the bits that so many columns have, the first ones, which are left out first."""
+        """Return the number of bits of the first columns, which are dropped first."""
         return self.covers[columns][2]
 
     def packed(
         self, keys: NDArray[np.int64], counts: NDArray[np.int64], most: int, left_out: int = 0
     ) -> Packed:
         """Take different packed rows, rising, and leave columns out until there are at most so many."""
-        kept = [cover for _, cover, _ in self.covers[left_out:]]
-        while len(keys) > most and len(kept) > 1:
+        covers = [cover for _, cover, _ in self.covers[left_out:]]
+        while len(keys) > most and len(covers) > 1:
             # The first column has the lowest bits, so that the order stays.
-            keys, counts = summed(keys >> bits_of(kept.pop(0)), counts)
-        return Packed(lattice_of(kept, self.scale), keys, counts, self.scale)
+            keys, counts = summed(keys >> bits_of(covers.pop(0)), counts)
+        return Packed(lattice_of(covers, self.scale), keys, counts, self.scale)
 
 
 def _not_listed(
@@ -186,7 +186,7 @@ def _not_listed(
     values = [int(np.count_nonzero(rows)) for rows in counts]
     weights = [column.attribute.weight for column in columns]
     of_cost = [j for j, weight in enumerate(weights) if weight > 0]
-    sets = [j for j in of_cost if columns[j].is_set and SUBSETS < values[j] <= VALUES]
+    sets = [j for j in of_cost if columns[j].is_set and SUBSETS < values[j] <= MAX_VALUES_BY_SIZE]
     # Those whose second value costs most: of sets of many values less is lost.
     sets.sort(key=lambda j: (values[j] > MANY_VALUES, columns[j].set_cost(2)))
     if len(sets) > 1:
@@ -225,27 +225,26 @@ and few searches come to the mean."""
 
 
 def ceilings_of(mean_loss: float, *, sets: bool = False) -> tuple[float, ...]:
-    """Give ceilings for a table that loses so much on average: a third of it, itself, and by doubling all weights.
+    """Return rising cost ceilings: a third of the mean loss, the mean loss, and its doubles up to all weights.
 
-    Hardly a row that pays more than the average in the end could pay less than a third of it, so that a search up to
-    there takes a part of the time; one up to the average proves most of what there is to prove. Where cells are sets,
-    more and lower ones come first (:data:`SHARES_OF_SETS`).
+    The first search is short, and few rows that lose more than the mean are settled by it; the search up to the mean
+    proves most of the bound. Columns of sets have more and lower ceilings (:data:`SHARES_OF_SETS`).
 
     Examples
     --------
     >>> ceilings_of(0.3)
     (0.09999999999999999, 0.3, 0.6, 1.0)
     """
-    found = [min(1.0, mean_loss * part) for part in (SHARES_OF_SETS if sets else (1 / 3,))]
+    ceilings = [min(1.0, mean_loss * part) for part in (SHARES_OF_SETS if sets else (1 / 3,))]
     share = mean_loss
     while 0 < share < 1:
-        found.append(share)
+        ceilings.append(share)
         share *= 2
-    return (*found, 1.0)
+    return (*ceilings, 1.0)
 
 
 def pack(problem: Problem, k: int, bins: int) -> Packed | None:
-    """Pack rows by the cells of their columns, those with most values first; nothing where no cell costs anything."""
+    """Pack rows by the cells of their columns, those with most values first; `None` if all cells are free."""
     codes = [problem.codes[:, j] for j in range(problem.m)]
     counts = [
         np.bincount(code, minlength=len(column.domain))
@@ -259,7 +258,7 @@ def pack(problem: Problem, k: int, bins: int) -> Packed | None:
 
 
 def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give the turn of each cell of the first column, and how many rows it has.
+    """Return the turn and the number of rows of each cell of the first column.
 
     A cell's turn is after that of all cells inside it, and no two of one turn share an atom.
 
@@ -273,7 +272,7 @@ def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     [[3, 2, 1, 0, 0], [4, 2, 3, 1, 2]]
     """
     lattice, atoms = packed.lattice, 1 << int(packed.lattice.bits[0])
-    found = np.bincount(packed.keys & (atoms - 1), weights=packed.counts, minlength=atoms)
+    rows_of_atoms = np.bincount(packed.keys & (atoms - 1), weights=packed.counts, minlength=atoms)
     cells = int(lattice.start[1])
     # The first cell has all atoms.
     width = int(lattice.member[1]) if cells > 1 else atoms
@@ -289,11 +288,11 @@ def _first_cells(packed: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         while turn in before:
             turn += 1
         turns[cell] = turn
-    return turns, (members @ found[:width]).astype(np.int64)
+    return turns, (members @ rows_of_atoms[:width]).astype(np.int64)
 
 
-def _dealt(packed: Packed, cells: NDArray[np.int64]) -> dict[int, NDArray[np.int32]]:
-    """Give the places of the packed rows in each of some cells of the first column, which share no row, in order."""
+def _rows_of_cells(packed: Packed, cells: NDArray[np.int64]) -> dict[int, NDArray[np.int32]]:
+    """Return the indices of the packed rows in each of some disjoint cells of the first column, rising."""
     from discreet.kanonymity.kernels.shared import deal_atoms
 
     lattice = packed.lattice
@@ -304,8 +303,10 @@ def _dealt(packed: Packed, cells: NDArray[np.int64]) -> dict[int, NDArray[np.int
         width = int(lattice.width[0])
         group[:width][lattice.inside[place : place + width]] = at
     atoms = np.bincount(packed.keys & mask, minlength=mask + 1)
-    there = group >= 0
-    sizes = np.bincount(group[there], weights=atoms[there], minlength=len(cells)).astype(np.int64)
+    searched = group >= 0
+    sizes = np.bincount(group[searched], weights=atoms[searched], minlength=len(cells)).astype(
+        np.int64
+    )
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     order = np.empty(int(ends[-1]), dtype=np.int32)
     deal_atoms(packed.keys, mask, group, ends[:-1].copy(), order)
@@ -321,7 +322,7 @@ class Shared:
     k
         The least class size, 2 or more.
     pack
-        Gives the packed rows, or nothing where no cell costs anything; called once.
+        Returns the packed rows, or `None` if all cells are free; called once.
     most_rows
         Rows that all searches together look at without a time limit, about.
     ceilings
@@ -367,7 +368,7 @@ class Shared:
             self.ceilings = [min(1.0, BEYOND * mean_loss)]
 
     def prepare(self) -> Packed | None:
-        """Pack the rows, once; give nothing where no cell costs anything."""
+        """Pack the rows, once; return `None` if all cells are free."""
         if self.packed is None and not self.done:
             self.packed = self.pack()
             self.done = self.packed is None
@@ -383,15 +384,15 @@ class Shared:
         if packed is None:
             return
         while self.ceilings and limits.left > 0:
-            ceiling = int(UNITS * self.ceilings[0])
+            ceiling = int(COST_UNITS * self.ceilings[0])
             # What is below the last ceiling is known.
             best = np.where(self.costs < self.reached, self.costs, ceiling)
-            whole = self._searched(packed, best, limits)
+            finished = self._searched(packed, best, limits)
             # Of a search that was cut short, rows keep what is known of them.
             total = int(np.maximum(best, self.costs) @ packed.counts)
             # The scale was rounded once, and so are quotient and product.
             self.lower = max(self.lower, total / packed.scale * (1 - 2.0**-50))
-            if not whole:
+            if not finished:
                 return
             self.costs, self.reached = best, ceiling
             self.ceilings.pop(0)
@@ -400,7 +401,7 @@ class Shared:
         self.done = not self.ceilings or int(self.costs.max()) < self.reached
 
     def _searched(self, packed: Packed, best: NDArray[np.int64], limits: SearchLimits) -> bool:
-        """Search in threads, which are told when the time is over or Ctrl-C was pressed.
+        """Search in threads, and stop them at the end of the time or on Ctrl-C.
 
         Cells of the first column are searched after those inside them, and such as share no row at the same time: so
         that what is found, and where an untimed search ends, is the same in any number of threads.
@@ -411,15 +412,15 @@ class Shared:
         timed = limits.left < float("inf")
         counts = np.minimum(packed.counts, self.k).astype(np.int32)
         turns, sizes = _first_cells(packed)
-        whole = True
+        finished = True
         with ThreadPoolExecutor(limits.threads) as pool:
             for turn in range(int(turns.max()) + 1):
                 waiting = (sizes >= self.k) & (lattice.cost[: len(turns)] < best.max())
                 cells = np.flatnonzero(waiting & (turns == turn))
                 # The widest cells need little, and what earlier turns leave is for the later ones.
                 later = int(sizes[waiting & (turns >= turn)].sum())
-                share = AHEAD * max(0, self.most_rows) / max(1, later)
-                rows = _dealt(packed, cells)
+                share = WORK_PER_CELL_IN_SHARES * max(0, self.most_rows) / max(1, later)
+                rows = _rows_of_cells(packed, cells)
                 searching = [
                     pool.submit(
                         descend_below,
@@ -443,6 +444,6 @@ class Shared:
                     stop[0] = True
                     raise
                 looked = [found.result() for found in searching]
-                whole = whole and all(rows >= 0 for rows in looked)
+                finished = finished and all(rows >= 0 for rows in looked)
                 self.most_rows -= sum(rows if rows >= 0 else -rows - 1 for rows in looked)
-        return whole
+        return finished

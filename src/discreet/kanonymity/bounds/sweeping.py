@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["AllBoxes", "Searched", "listed", "room_for"]
 
-CLOSE = 1e-4
+RELATIVE_GAP_AT_END = 1e-4
 """Relative distance of the bound to the program's value at which it ends."""
 
-COVERED = 3
+MAX_CLASSES_PER_SCARCE_POINT = 3
 """Classes of one round that may share a scarce point."""
 
-MANY = 0.05
+MANY_CLASSES_PER_POINT = 0.05
 """Classes that are found, as a part of all points, from which the next trial point is nearer to what is proved."""
 
 
@@ -47,7 +47,7 @@ class AllBoxes:
     class loses at least its own factor, and outliers alone are scaled.
     """
 
-    slack, covered = 0.0, COVERED
+    slack, covered = 0.0, MAX_CLASSES_PER_SCARCE_POINT
 
     def __init__(self, problem: Problem, points: Points, k: int) -> None:
         self.k, self.counts, self.share = k, np.diff(points.first), 0.5
@@ -60,16 +60,16 @@ class AllBoxes:
         """Search multipliers of points; ``None`` where the time ended it."""
         from discreet.kanonymity.kernels.dearest import sweep
 
-        found = room_for(len(u), self.k)
+        classes = room_for(len(u), self.k)
         ratio = np.ones(len(u))
         order = np.argsort(-u, kind="stable").astype(np.int32)
         done = 0
         for begin, stop in portions(self.cells, limits):
-            sweep(self.sweep, self.counts, u, order, self.k, begin, stop, found, ratio)
+            sweep(self.sweep, self.counts, u, order, self.k, begin, stop, classes, ratio)
             done = stop
         if done < self.cells:
             return None
-        return Searched(np.where(u > 0, u / ratio, u), *listed(found))
+        return Searched(np.where(u > 0, u / ratio, u), *listed(classes))
 
     def refine(self, value: float, top: float, added: int) -> bool:
         """Choose how near the next trial point is to what is proved; False where the program's value is reached."""
@@ -77,9 +77,9 @@ class AllBoxes:
             # The trial point itself was feasible: look nearer to the program's solution.
             self.share = max(0.0, self.share - 0.2)
             return True
-        if added > MANY * len(self.counts):
+        if added > MANY_CLASSES_PER_POINT * len(self.counts):
             self.share = min(0.7, self.share + 0.1)
-        return value < (1 - CLOSE) * top and added > 0
+        return value < (1 - RELATIVE_GAP_AT_END) * top and added > 0
 
 
 def _sweep_of(problem: Problem, points: Points, k: int) -> Sweep:
@@ -100,8 +100,8 @@ def _sweep_of(problem: Problem, points: Points, k: int) -> Sweep:
             covers.append((cover, cover.atoms[codes[:, j]]))
     covers.sort(key=lambda one: -len(one[0].costs))
     if not covers:
-        none = np.zeros(points.n, dtype=np.int64)
-        atoms, start, cost = none[:, None], np.array([0, 1]), np.zeros(1)
+        one_atom = np.zeros(points.n, dtype=np.int64)
+        atoms, start, cost = one_atom[:, None], np.array([0, 1]), np.zeros(1)
         inside, member = np.ones(1, dtype=bool), np.zeros(1, dtype=np.int64)
     else:
         atoms = np.stack([one[1] for one in covers], axis=1)
@@ -119,10 +119,10 @@ def _sweep_of(problem: Problem, points: Points, k: int) -> Sweep:
 
 
 def room_for(n: int, k: int) -> FoundBoxes:
-    """Give room for some classes of each point."""
-    from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes
+    """Allocate arrays for a few classes of each point."""
+    from discreet.kanonymity.kernels.dearest import CLASSES_PER_ROOT, FoundBoxes
 
-    shape = (n, SLOTS, k)
+    shape = (n, CLASSES_PER_ROOT, k)
     points = np.full(shape, -1, dtype=np.int32)
     return FoundBoxes(points, np.zeros(shape, dtype=np.int32), np.zeros(shape[:2]))
 

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Pool", "Relaxed", "incidence", "relax"]
 
-CONVERGED = 1e-10
+RELATIVE_TOLERANCE = 1e-10
 """Relative distance of bound and relaxation at which they count as equal."""
 
-SHARE = 10
+PRICING_SHARE_OF_TIME = 10
 """One search for classes takes about this part of the time that is left, at most."""
 
-MOST_ROWS = 12
+MAX_PROGRAM_ROWS_PER_ROW = 12
 """Classes that the program keeps, for each row of the table."""
 
 
@@ -54,7 +54,7 @@ class Pool:
     def add(
         self, classes: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Add classes, rows rising and padded with -1; give back those that are new."""
+        """Add classes, rows rising and padded with -1; return the new ones."""
         new = []
         for at, one in enumerate(classes):
             key = one.tobytes()
@@ -70,7 +70,7 @@ class Pool:
 @final
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """The relaxation, as far as it was solved.
+    """The best solution of the relaxation when the time was over.
 
     Parameters
     ----------
@@ -146,14 +146,14 @@ def relax(
     centre = np.append(shares, 0.0)
 
     def priced(at: NDArray[np.float64]) -> Pricing:
-        share = limits.left / SHARE
+        share = limits.left / PRICING_SHARE_OF_TIME
         return pricer.price(
             at[:n], below=-float(at[n]), each=each, budget=budget, seconds=share, limits=limits
         )
 
-    found = priced(centre)
-    lower = found.lower
-    pool.add(found.classes, found.costs)
+    pricing = priced(centre)
+    lower = pricing.lower
+    pool.add(pricing.classes, pricing.costs)
     start = LinearProgram(
         np.append(-np.ones(n), float(most)),
         _rows(pool.classes, n),
@@ -161,7 +161,7 @@ def relax(
         lower=np.append(np.full(n, -reach), 0.0),
         upper=reach,
     )
-    model, held = LinearModel(start), len(pool)
+    model, n_written = LinearModel(start), len(pool)
     objective, rounds, alpha = np.inf, 1, smoothing
     while limits.left > 0 and not _close(lower, upper, limits.gap):
         try:
@@ -170,24 +170,24 @@ def relax(
             break
         pi, objective = solved.x, -solved.objective
         at = alpha * centre + (1 - alpha) * pi
-        found = priced(at)
+        pricing = priced(at)
         rounds += 1
-        if found.lower > lower:
-            lower, centre = found.lower, at
+        if pricing.lower > lower:
+            lower, centre = pricing.lower, at
         if on_round is not None:
             on_round(rounds, objective, lower)
-        if _close(lower, objective, CONVERGED):
+        if _close(lower, objective, RELATIVE_TOLERANCE):
             break
-        fresh, prices = pool.add(found.classes, found.costs)
+        fresh, prices = pool.add(pricing.classes, pricing.costs)
         if not len(fresh):
             if alpha == 0:
                 break
             alpha = alpha / 2 if alpha > 0.05 else 0.0
             continue
-        if held > MOST_ROWS * n:
-            model, held = _trimmed(model, pi)
+        if n_written > MAX_PROGRAM_ROWS_PER_ROW * n:
+            model, n_written = _trimmed(model, pi)
         model.add_rows(_rows(fresh, n), -np.inf, prices)
-        held += len(fresh)
+        n_written += len(fresh)
     return Relaxed(centre[:n], float(centre[n]), lower, objective, rounds)
 
 
@@ -204,7 +204,7 @@ def _seconds(limits: SearchLimits) -> float | None:
 
 
 def _close(lower: float, upper: float, gap: float) -> bool:
-    return upper - lower <= max(gap, CONVERGED) * abs(upper)
+    return upper - lower <= max(gap, RELATIVE_TOLERANCE) * abs(upper)
 
 
 def _trimmed(model: LinearModel, pi: NDArray[np.float64]) -> tuple[LinearModel, int]:

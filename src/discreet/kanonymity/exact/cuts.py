@@ -23,18 +23,18 @@ SIZES = (5, 7)
 
 NO_CUTS = np.empty((0, max(SIZES)), dtype=np.int32)
 
-CUTS = 60
+CUTS_PER_ROUND = 60
 """Cuts of a size that are added at a time."""
 
-VIOLATED = 0.02
+MIN_VIOLATION = 0.02
 """By how much a cut has to be violated."""
 
-FEW = 20
+FEW_TRIPLES = 20
 """Violated cuts of three rows below which larger ones are looked for."""
 
 
 def half(cuts: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Give half of the rows of each cut, rounded down."""
+    """Return half the number of rows of each cut, rounded down."""
     return np.asarray((cuts >= 0).sum(axis=1) // 2)
 
 
@@ -42,7 +42,7 @@ def _chosen(rows: NDArray[np.int32], value: NDArray[np.float64]) -> NDArray[np.i
     """Take different cuts, the most violated first, padded with -1."""
     best = np.argsort(-value, kind="stable")
     sorted_ = np.sort(rows[best], axis=1)
-    first = np.sort(np.unique(sorted_, axis=0, return_index=True)[1])[:CUTS]
+    first = np.sort(np.unique(sorted_, axis=0, return_index=True)[1])[:CUTS_PER_ROUND]
     cuts = np.full((len(first), NO_CUTS.shape[1]), -1, dtype=np.int32)
     cuts[:, : rows.shape[1]] = sorted_[first]
     return cuts
@@ -51,14 +51,14 @@ def _chosen(rows: NDArray[np.int32], value: NDArray[np.float64]) -> NDArray[np.i
 def rows_of(
     cuts: NDArray[np.int32], classes: NDArray[np.int32], n: int
 ) -> sparse.csr_array[np.float64]:
-    """Give for each class, and then for n columns without any, half of the rows that it has of a cut, rounded down."""
+    """Return half the rows that each class shares with each cut, rounded down; n empty columns follow."""
     from scipy import sparse
 
     width = len(classes) + n
-    held = (incidence(cuts, n) @ incidence(classes, n).T).tocsr()
-    held.data = np.floor(held.data / 2)
-    held.eliminate_zeros()
-    return sparse.csr_array((held.data, held.indices, held.indptr), shape=(len(cuts), width))
+    counts = (incidence(cuts, n) @ incidence(classes, n).T).tocsr()
+    counts.data = np.floor(counts.data / 2)
+    counts.eliminate_zeros()
+    return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=(len(cuts), width))
 
 
 def violated(classes: NDArray[np.int32], shares: NDArray[np.float64], n: int) -> NDArray[np.int32]:
@@ -75,12 +75,12 @@ def violated(classes: NDArray[np.int32], shares: NDArray[np.float64], n: int) ->
     """
     from discreet.kanonymity.kernels.pricing import odd_sets, triples
 
-    room, value = np.empty((20 * CUTS, 3), dtype=np.int32), np.empty(20 * CUTS)
-    found = triples(classes, shares, n, VIOLATED, room, value)
-    cuts = [_chosen(room[:found], value[:found])]
-    if found < FEW:
+    room, value = np.empty((20 * CUTS_PER_ROUND, 3), dtype=np.int32), np.empty(20 * CUTS_PER_ROUND)
+    n_found = triples(classes, shares, n, MIN_VIOLATION, room, value)
+    cuts = [_chosen(room[:n_found], value[:n_found])]
+    if n_found < FEW_TRIPLES:
         for size in SIZES:
-            room = np.empty((20 * CUTS, size), dtype=np.int32)
-            found = odd_sets(classes, shares, n, size, VIOLATED, room, value)
-            cuts.append(_chosen(room[:found], value[:found]))
+            room = np.empty((20 * CUTS_PER_ROUND, size), dtype=np.int32)
+            n_found = odd_sets(classes, shares, n, size, MIN_VIOLATION, room, value)
+            cuts.append(_chosen(room[:n_found], value[:n_found]))
     return np.concatenate(cuts)

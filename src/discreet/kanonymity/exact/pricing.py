@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Pricer", "Pricing"]
 
-FEW = 20
+MIN_BOXES_PER_ROOT = 20
 """Boxes that are looked at for each root, whatever the time."""
 
-UNIT = 2.0**-52
+TWICE_UNIT_ROUNDOFF = 2.0**-52
 """Twice the unit of rounding."""
 
 
@@ -123,7 +123,7 @@ class Pricer:
             When to end: roots that were not searched by then have no bound.
         """
         if seconds < math.inf:
-            budget = min(budget, max(FEW, int(seconds / (self.n * self._pace))))
+            budget = min(budget, max(MIN_BOXES_PER_ROOT, int(seconds / (self.n * self._pace))))
         began = time.perf_counter()
         order = np.argsort(-pi, kind="stable")
         least = np.full(self.n, below)
@@ -161,8 +161,8 @@ class Pricer:
         value = math.fsum(pi.tolist()) + math.fsum(roots.tolist())
         # Each reduced cost is a sum of so many terms, none beyond all weights or the largest multiplier.
         terms = (2 * self.k - 1) * (self.scale + float(np.abs(pi).max(initial=0.0)))
-        slack = (self.n // self.k + 1) * self._digits * UNIT * terms
-        return value - slack - abs(value) * UNIT
+        slack = (self.n // self.k + 1) * self._digits * TWICE_UNIT_ROUNDOFF * terms
+        return value - slack - abs(value) * TWICE_UNIT_ROUNDOFF
 
 
 _Part = tuple["NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.int64]"]
@@ -192,11 +192,11 @@ class _Run:
         room = min(self.most // one.threads, len(roots) * self.each) if self.each else self.most
         classes = np.empty((room, 2 * one.k - 1), dtype=np.int32)
         costs, work = np.empty(room), np.zeros(3, dtype=np.int64)
-        found = searched = 0
+        written = searched = 0
         for begin, stop in portions(len(roots), self.limits):
             if work[2] or self.stopped.is_set():
                 break
-            found += price(
+            written += price(
                 one.arrays,
                 one.apart,
                 self.pi,
@@ -208,8 +208,8 @@ class _Run:
                 self.below,
                 self.budget,
                 self.each,
-                classes[found:],
-                costs[found:],
+                classes[written:],
+                costs[written:],
                 self.least,
                 work,
             )
@@ -217,11 +217,11 @@ class _Run:
         if searched < len(roots):
             self.least[self.order[roots[searched:]]] = -math.inf
             work[1] += len(roots) - searched
-        return classes[:found], costs[:found], work
+        return classes[:written], costs[:written], work
 
 
 def _rising(classes: NDArray[np.int32]) -> NDArray[np.int32]:
     """Sort the rows of each class, padding last, so that a class is written in one way."""
     last = np.iinfo(np.int32).max
-    found = np.sort(np.where(classes < 0, last, classes), axis=1)
-    return np.where(found == last, -1, found).astype(np.int32)
+    rising = np.sort(np.where(classes < 0, last, classes), axis=1)
+    return np.where(rising == last, -1, rising).astype(np.int32)

@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from discreet.core.lp import LinearModel, LPSolution
     from discreet.kanonymity.candidate import SearchLimits
 
-__all__ = ["Listed", "Settled", "settle"]
+__all__ = ["RELATIVE_TOLERANCE", "Listed", "Settled", "settle"]
 
-CLOSE = 5e-10
+RELATIVE_TOLERANCE = 5e-10
 """Relative distance of a bound to the best loss at which a branch is left."""
 
-WHOLE = 1e-6
+INTEGRALITY_TOLERANCE = 1e-6
 """Distance from an integer that counts as none."""
 
-LOOKED_AT = 10
+BRANCHING_PAIRS = 10
 """Pairs that a branch chooses from."""
 
-LEARNED = 5
+STRONG_BRANCHING_PAIRS = 5
 """Pairs among them whose branches are solved to see how they rise."""
 
-NEARLY = 0.85
+DIVE_ROUNDS_UP_FROM = 0.85
 """What a dive takes for whole."""
 
-STEPS = 20
+DIVE_STEPS = 20
 """Each step of a dive covers at least this part of the rows that are left."""
 
-TAIL = 0.003
+MIN_GAP_CLOSED_BY_CUTS = 0.003
 """Part of the gap that a round of cuts has to close for another to follow."""
 
 
@@ -149,28 +149,28 @@ def settle(
     chosen: NDArray[np.int64] | None = None
     closed, number, looked = math.inf, 0, 0
     dived = listed.classes[:0]
-    while open_ and open_[0].bound < min(_enough(upper), reach) and limits.left > 0:
+    while open_ and open_[0].bound < min(_cutoff(upper), reach) and limits.left > 0:
         branch = heapq.heappop(open_)
         point = program.relax(branch, upper, limits, rounds=5 if looked else 1000)
         looked += 1
         if on_branch is not None:
             on_branch(looked, upper, point.bound)
-        if point.bound >= _enough(upper) or point.x is None:
+        if point.bound >= _cutoff(upper) or point.x is None:
             # Without a point there were no multipliers or no time; the bound is what is known.
             closed = min(closed, point.bound)
             continue
         pair = program.pair(point, upper, limits)
         if pair is None:
-            whole = np.flatnonzero(point.x > 0.5)
-            if program.is_partition(whole) and program.loss_of(whole) < upper:
-                chosen, upper = program.index[whole], program.loss_of(whole)
+            selected = np.flatnonzero(point.x > 0.5)
+            if program.is_partition(selected) and program.loss_of(selected) < upper:
+                chosen, upper = program.index[selected], program.loss_of(selected)
                 useful = program.forget(upper)
                 for other in open_:
                     other.kept = other.kept[useful]
             closed = min(closed, point.bound)
             continue
         if dive and branch.number == 0:
-            dived = program.dive(point, limits)
+            dived = program.round_solution(point, limits)
         first, second = (program.holding(row) for row in pair)
         for side in (first == second, ~(first & second)):
             number += 1
@@ -179,8 +179,8 @@ def settle(
     return Settled(chosen, upper, lower, looked, dived, program.cuts)
 
 
-def _enough(upper: float) -> float:
-    return upper - CLOSE * abs(upper)
+def _cutoff(upper: float) -> float:
+    return upper - RELATIVE_TOLERANCE * abs(upper)
 
 
 @final
@@ -219,7 +219,7 @@ class _Program:
         return LinearModel(LinearProgram(cost, rows, row_lower=low, row_upper=high))
 
     def _most(self, cuts: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Give the right-hand sides: of the number of classes, and of cuts."""
+        """Return the right-hand sides of the number of classes and of the cuts."""
         return np.append(self.listed.n // self.listed.k, half(cuts)).astype(np.float64)
 
     def relax(self, branch: _Branch, upper: float, limits: SearchLimits, rounds: int) -> _Point:
@@ -234,18 +234,20 @@ class _Program:
             if branch.number == 0 and value > self.root[0]:
                 self.root = value, reduced
             gained, bound = value - bound, max(bound, value)
-            kept &= value + reduced < _enough(upper)
-            if bound >= _enough(upper):
+            kept &= value + reduced < _cutoff(upper)
+            if bound >= _cutoff(upper):
                 break
             if kept.sum() < 0.7 * len(kept) and branch.number == 0:
                 self._compact(kept, solution.row_duals)
                 kept, x = np.ones(len(self.costs), dtype=bool), x[kept]
-            found = self._violated(x)
-            if not len(found) or gained < TAIL * (upper - bound):
+            new_cuts = self._violated(x)
+            if not len(new_cuts) or gained < MIN_GAP_CLOSED_BY_CUTS * (upper - bound):
                 break
-            self.cuts = np.concatenate([self.cuts, found])
+            self.cuts = np.concatenate([self.cuts, new_cuts])
             self.model.add_rows(
-                rows_of(found, self.classes, self.listed.n), -np.inf, half(found).astype(np.float64)
+                rows_of(new_cuts, self.classes, self.listed.n),
+                -np.inf,
+                half(new_cuts).astype(np.float64),
             )
         return _Point(bound, kept, x)
 
@@ -270,8 +272,8 @@ class _Program:
         matrix = self.model.program.matrix
         reduced = self.costs - np.asarray(matrix.T @ y)[: len(self.costs)]
         # Sums of at most so many terms, each at most k times a multiplier; 2^-52 is twice the unit of rounding.
-        whole = k * float(np.abs(y).sum()) + 2 * k * self.listed.scale
-        slack = (len(y) + 4 * k) * 2.0**-52 * whole
+        magnitude = k * float(np.abs(y).sum()) + 2 * k * self.listed.scale
+        slack = (len(y) + 4 * k) * 2.0**-52 * magnitude
         reduced -= slack
         roots = np.zeros(n)
         np.minimum.at(roots, self.classes[kept, 0], reduced[kept])
@@ -292,7 +294,7 @@ class _Program:
     def forget(self, upper: float) -> NDArray[np.bool_]:
         """Forget classes that the first branch's bound keeps out of every better partition; mark the others."""
         value, reduced = self.root
-        useful = np.asarray(value + reduced < _enough(upper))
+        useful = np.asarray(value + reduced < _cutoff(upper))
         if useful.sum() > 0.8 * len(useful):
             return np.ones(len(useful), dtype=bool)
         self.index, self.classes = self.index[useful], self.classes[useful]
@@ -301,24 +303,24 @@ class _Program:
         return useful
 
     def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
-        taken = np.flatnonzero((x > WHOLE) & (x < 1 - WHOLE))
-        return violated(self.classes[taken], x[taken], self.listed.n)
+        fractional = np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE))
+        return violated(self.classes[fractional], x[fractional], self.listed.n)
 
-    def dive(self, point: _Point, limits: SearchLimits) -> NDArray[np.int32]:
+    def round_solution(self, point: _Point, limits: SearchLimits) -> NDArray[np.int32]:
         """Fix what is nearly whole, solve again, and so on until nothing fits beside what is fixed."""
         n = self.listed.n
         active, x, fixed = point.kept.copy(), point.x, np.zeros(len(self.costs), dtype=bool)
         covered = np.zeros(n + 1, dtype=bool)
         while x is not None:
-            free = np.flatnonzero(active & ~fixed & (x > WHOLE))
+            free = np.flatnonzero(active & ~fixed & (x > INTEGRALITY_TOLERANCE))
             rising = free[np.argsort(-x[free], kind="stable")]
             before = int(covered.sum())
-            enough = max(1, (n - before) // STEPS)
+            rows_a_step = max(1, (n - before) // DIVE_STEPS)
             for at in rising:
                 rows = self.classes[at][self.classes[at] >= 0]
                 if covered[rows].any():
                     continue
-                if x[at] < NEARLY and covered.sum() - before >= enough:
+                if x[at] < DIVE_ROUNDS_UP_FROM and covered.sum() - before >= rows_a_step:
                     break
                 fixed[at] = True
                 covered[rows] = True
@@ -332,15 +334,15 @@ class _Program:
     def pair(self, point: _Point, upper: float, limits: SearchLimits) -> tuple[int, int] | None:
         """Choose two rows that are together in part; ``None`` where every class is in or out.
 
-        Of the pairs that are together about as much as apart, the one whose branches rise most when it is first looked
-        at (strong branching); what was learned of a pair is kept.
+        Among the pairs that share classes by about one half, take the pair whose branches raise the bound most (strong
+        branching); the rises of a pair are cached.
         """
         split = self._split(point.x)
-        near = sorted(split, key=lambda key: (abs(split[key] - 0.5), key))[:LOOKED_AT]
+        near = sorted(split, key=lambda key: (abs(split[key] - 0.5), key))[:BRANCHING_PAIRS]
         if len(near) < 2:
             return near[0] if near else None
         unknown = [pair for pair in near if pair not in self.rises]
-        for pair in unknown[:LEARNED]:
+        for pair in unknown[:STRONG_BRANCHING_PAIRS]:
             first, second = (self.holding(row) for row in pair)
             rises = []
             for side in (first == second, ~(first & second)):
@@ -354,17 +356,21 @@ class _Program:
         return max(near, key=lambda pair: self.rises.get(pair, 0.0))
 
     def _split(self, x: NDArray[np.float64] | None) -> dict[tuple[int, int], float]:
-        """Give the pairs that are together in part, and by how much."""
+        """Return the pairs of rows that share classes fractionally, with that fraction."""
         together: dict[tuple[int, int], float] = {}
         if x is None:
             return together
-        for at in np.flatnonzero((x > WHOLE) & (x < 1 - WHOLE)):
+        for at in np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE)):
             rows = [int(row) for row in self.classes[at] if row >= 0]
             for place, row in enumerate(rows):
                 for other in rows[:place]:
                     key = (other, row)
                     together[key] = together.get(key, 0.0) + float(x[at])
-        return {key: value for key, value in together.items() if WHOLE < value < 1 - WHOLE}
+        return {
+            key: value
+            for key, value in together.items()
+            if INTEGRALITY_TOLERANCE < value < 1 - INTEGRALITY_TOLERANCE
+        }
 
     def holding(self, row: int) -> NDArray[np.bool_]:
         """Mark the classes that hold a row."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import kernel, part
+from discreet.core.jit import inlined, kernel, part
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Growth",
+    "code_of",
     "crowded",
     "extend",
     "grow",
@@ -29,6 +30,12 @@ __all__ = [
     "span",
     "start_growth",
 ]
+
+
+@inlined
+def code_of(A: Arrays, p: int, a: int) -> int:
+    """Return the code of point p in column a as int64, so that kernels that take it are compiled for one type."""
+    return int(np.int64(A.codes[p, a]))
 
 
 @kernel
@@ -54,7 +61,8 @@ def pair_cost(A: Arrays, x: NDArray[np.int32], y: NDArray[np.int32], most: float
         if A.kind[a] == 2:
             total += A.place[A.start[a] + 1]
         else:
-            total += span(A, a, min(x[a], y[a]), max(x[a], y[a]))
+            p, q = np.int64(x[a]), np.int64(y[a])
+            total += span(A, a, int(min(p, q)), int(max(p, q)))
         if total > most:
             break
     return total
@@ -75,8 +83,8 @@ def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     if A.kind[a] == 0:
         bottom, top, cap = A.place[first + lo], A.place[first + hi], A.cap[a]
         for at in range(first, stop):
-            here = A.place[at]
-            wider[at] = min(cap, max(top, here) - min(bottom, here))
+            place = A.place[at]
+            wider[at] = min(cap, max(top, place) - min(bottom, place))
     elif A.kind[a] == 1:
         inside = span(A, a, lo, hi)
         for at in range(first + lo, first + hi + 1):
@@ -99,10 +107,11 @@ def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 @part
 def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.float64]) -> None:
     """Write what a cell costs that covers a point's value and each other: ``apart[start[a] + v]``."""
+    one = int(np.int64(1))
     for a in range(len(A.kind)):
-        code = A.codes[p, a]
+        code = code_of(A, p, a)
         marks[A.start[a] + code] = True
-        extend(A, a, code, code, 1, marks, apart)
+        extend(A, a, code, code, one, marks, apart)
         marks[A.start[a] + code] = False
 
 
@@ -112,7 +121,7 @@ def _addresses(A: Arrays) -> NDArray[np.int64]:
     at = np.empty(A.codes.shape, dtype=np.int64)
     for p in range(len(at)):
         for a in range(len(A.kind)):
-            at[p, a] = A.start[a] + A.codes[p, a]
+            at[p, a] = A.start[a] + code_of(A, p, a)
     return at
 
 
@@ -212,7 +221,7 @@ def grow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 left[t - 1] = left[t]
             G.counts[0] -= 1
         for a in range(m):
-            code = A.codes[p, a]
+            code = code_of(A, p, a)
             changed = step == 0
             if step == 0:
                 box[0, a], box[1, a], box[2, a] = code, code, 0
@@ -241,13 +250,14 @@ def nearest_points(
     """Find the nearest other points of points `begin` to ``stop - 1``, nearest first, with their costs."""
     n_points = len(A.codes)
     m = len(A.kind)
-    found = np.full((stop - begin, n_nearest), -1, dtype=np.int32)
-    apart = np.full((stop - begin, n_nearest), np.inf)
+    nearest = np.empty((stop - begin, n_nearest), dtype=np.int32)
+    apart = np.empty((stop - begin, n_nearest))
+    nearest[:], apart[:] = -1, np.inf
     at = _addresses(A)
     marks = np.zeros(A.start[m], dtype=np.bool_)
     from_here = np.empty(A.start[m], dtype=np.float64)
     for p in range(begin, stop):
-        ids, costs = found[p - begin], apart[p - begin]
+        ids, costs = nearest[p - begin], apart[p - begin]
         _from_point(A, p, marks, from_here)
         for q in range(n_points):
             most = costs[n_nearest - 1]
@@ -262,7 +272,7 @@ def nearest_points(
                     costs[t], ids[t] = costs[t - 1], ids[t - 1]
                     t -= 1
                 costs[t], ids[t] = cost, q
-    return found, apart
+    return nearest, apart
 
 
 @kernel
@@ -275,7 +285,7 @@ def nearest_in_order(  # noqa: PLR0917 - a compiled kernel takes its arrays one 
     begin: int,
     stop: int,
 ) -> None:
-    """Look for near points of those from place `begin` to ``stop - 1`` of an order, at most `reach` places away.
+    """Update near points with points at most `reach` places away in an order, for places `begin` to ``stop - 1``.
 
     ``found[p]`` are the nearest points of p that were seen, nearest first, -1 for none, and ``apart[p]`` their costs.
     """
@@ -306,22 +316,24 @@ def nearest_in_order(  # noqa: PLR0917 - a compiled kernel takes its arrays one 
 def crowded(
     A: Arrays, counts: NDArray[np.int64], begin: int, stop: int, k: int
 ) -> NDArray[np.float64]:
-    """Distance of points `begin` to ``stop - 1`` within which there are k rows, their own included.
+    """Return for points `begin` to ``stop - 1`` the least distance within which there are k rows, their own included.
 
-    Point q stands for ``counts[q]`` rows. Distances that are enough are kept, nearest first, with the rows there.
+    Point q stands for ``counts[q]`` rows; a distance is the cost per row of the class of two points. The nearest points
+    that have k rows together are held in order, so that others end early. ``O(n m)`` for each point, for few of which
+    all m columns are read.
     """
     n_points, m = A.codes.shape
     at = _addresses(A)
     marks = np.zeros(A.start[m], dtype=np.bool_)
     from_here = np.empty(A.start[m], dtype=np.float64)
     apart, rows = np.empty(k + 1), np.empty(k + 1, dtype=np.int64)
-    found = np.zeros(stop - begin)
+    distances = np.zeros(stop - begin)
     for p in range(begin, stop):
         need = k - counts[p]
         if need <= 0:
             continue
         _from_point(A, p, marks, from_here)
-        kept, held, most = 0, 0, np.inf
+        n_near, rows_near, most = 0, 0, np.inf
         for q in range(n_points):
             cost = 0.0
             for a in range(m):
@@ -330,17 +342,17 @@ def crowded(
                     break
             if cost >= most or q == p:
                 continue
-            t = kept
+            t = n_near
             while t > 0 and apart[t - 1] > cost:
                 apart[t], rows[t] = apart[t - 1], rows[t - 1]
                 t -= 1
             apart[t], rows[t] = cost, counts[q]
-            kept += 1
-            held += counts[q]
-            while held - rows[kept - 1] >= need:
-                kept -= 1
-                held -= rows[kept]
-            if held >= need:
-                most = apart[kept - 1]
-        found[p - begin] = most
-    return found
+            n_near += 1
+            rows_near += counts[q]
+            while rows_near - rows[n_near - 1] >= need:
+                n_near -= 1
+                rows_near -= rows[n_near]
+            if rows_near >= need:
+                most = apart[n_near - 1]
+        distances[p - begin] = most
+    return distances

@@ -12,22 +12,22 @@ import numpy as np
 
 from discreet.core.jit import inlined, kernel, part
 from discreet.kanonymity.kernels.boxes import pair_cost, span
-from discreet.kanonymity.kernels.dearest import SLOTS, FoundBoxes, Largest, keep, room_of
+from discreet.kanonymity.kernels.dearest import CLASSES_PER_ROOT, FoundBoxes, Largest, keep, room_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["AGAIN", "branches"]
+__all__ = ["NODES_BETWEEN_RECOUNTS", "branches"]
 
-STACK = 500
+MAX_OPEN_NODES = 500
 """Boxes that wait in one search."""
 
-AGAIN = 64
+NODES_BETWEEN_RECOUNTS = 64
 """Boxes inside one another after which what rows cost is added up anew, since each change of it is rounded."""
 
-FOLDED = 62
+BITS_PER_SET = 62
 """Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
 
 
@@ -35,7 +35,7 @@ FOLDED = 62
 def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
     """Cost of a cell of the inner box with a value added; infinite outside of the outer one."""
     if A.kind[a] == 2:
-        bit = np.int64(1) << (x % FOLDED)
+        bit = np.int64(1) << (x % BITS_PER_SET)
         if box[2, at] & bit:
             return np.inf
         more = 0 if box[0, at] & bit else 1
@@ -81,7 +81,10 @@ def _class_cost(A: Arrays, T: Largest, used: int) -> float:
                     if A.codes[T.point[s], a] == x:
                         new = 0
                 different += new
-        total += A.place[A.start[a] + different - 1] if A.kind[a] == 2 else span(A, a, lo, hi)
+        if A.kind[a] == 2:
+            total += A.place[A.start[a] + different - 1]
+        else:
+            total += span(A, a, int(np.int64(lo)), int(np.int64(hi)))
     return total
 
 
@@ -106,7 +109,7 @@ def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 x = A.codes[T.point[t], a]
                 more = _with(A, a, box, a, x) - base
                 if more > most:
-                    most, where, side, far = more, a, 2, int(x % FOLDED)
+                    most, where, side, far = more, a, 2, int(x % BITS_PER_SET)
             continue
         lo, hi = int(box[0, a]), int(box[1, a])
         for t in range(used):
@@ -164,9 +167,9 @@ def _widened(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         low_before, high_before = place[before[0]], place[before[1]]
         for t in range(len(given)):
             code = A.codes[given[t], a]
-            here = place[code]
-            more = min(cap, max(high, here) - min(low, here))
-            more -= min(cap, max(high_before, here) - min(low_before, here))
+            position = place[code]
+            more = min(cap, max(high, position) - min(low, position))
+            more -= min(cap, max(high_before, position) - min(low_before, position))
             cost[t] = paid[t] + more if box[2, a] <= code <= box[3, a] else np.inf
         return
     now = np.empty((2, 4, 1), dtype=np.int64)
@@ -190,51 +193,51 @@ def _best_of(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     best: Largest,
     slot: NDArray[np.int64],
 ) -> tuple[float, int]:
-    """Give the largest mean multiplier of k rows of points, by falling multiplier, less what the dearest costs.
+    """Return the largest mean multiplier of k rows less their largest cost, and the number of points of that class.
 
     The points of it are written. Where it is not above zero, anything up to it is given, and no point.
     """
     base = np.inf
     for t in range(len(given)):
         base = min(base, cost[t])
-    used = held = 0
+    used = n_rows = int(np.int64(0))
     at, total, most = 0, 0.0, np.inf
-    value, found = 0.0, 0
+    value, best_size = 0.0, 0
     while True:
         # Fill up with the rows of largest multiplier among those that cost less than the dearest so far.
-        if used > 0 and held < k:
+        if used > 0 and n_rows < k:
             p = T.point[used - 1]
-            rows = min(counts[p] - T.rows[used - 1], k - held)
+            rows = min(counts[p] - T.rows[used - 1], k - n_rows)
             # Later rows were looked at once all of this point were taken.
             T.rows[used - 1] += rows
-            held += rows
+            n_rows += rows
             total += rows * u[p]
-        while held < k and at < len(given):
+        while n_rows < k and at < len(given):
             if cost[at] < most:
                 p = given[at]
-                rows = min(counts[p], k - held)
+                rows = min(counts[p], k - n_rows)
                 T.point[used], T.rows[used], slot[used] = p, rows, at
                 used += 1
-                held += rows
+                n_rows += rows
                 total += rows * u[p]
             at += 1
-        if held < k or total <= k * (times * base + value):
-            return value, found
+        if n_rows < k or total <= k * (times * base + value):
+            return value, best_size
         most = 0.0
         for t in range(used):
             most = max(most, cost[slot[t]])
-        here = total / k - times * most
-        if here > value:
-            value, found = here, used
+        excess = total / k - times * most
+        if excess > value:
+            value, best_size = excess, used
             for t in range(used):
                 best.point[t], best.rows[t], best.u[t] = T.point[t], T.rows[t], u[T.point[t]]
         # Leave out the dearest.
         left = 0
-        held, total = 0, 0.0
+        n_rows, total = 0, 0.0
         for t in range(used):
             if cost[slot[t]] < most:
                 T.point[left], T.rows[left], slot[left] = T.point[t], T.rows[t], slot[t]
-                held += T.rows[t]
+                n_rows += T.rows[t]
                 total += T.rows[t] * u[T.point[t]]
                 left += 1
         used = left
@@ -267,10 +270,13 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     """
     n, m = A.codes.shape
     T, best_top, slots = room_of(k), room_of(k), np.empty(k + 1, dtype=np.int64)
-    state = np.empty((STACK, 4, m), dtype=np.int64)
-    bound, part = np.empty(STACK), np.empty((STACK, 2), dtype=np.int64)
-    depth = np.empty(STACK, dtype=np.int64)
-    grown, before = np.empty(STACK, dtype=np.int64), np.empty((STACK, 4), dtype=np.int64)
+    state = np.empty((MAX_OPEN_NODES, 4, m), dtype=np.int64)
+    bound, part = np.empty(MAX_OPEN_NODES), np.empty((MAX_OPEN_NODES, 2), dtype=np.int64)
+    depth = np.empty(MAX_OPEN_NODES, dtype=np.int64)
+    grown, before = (
+        np.empty(MAX_OPEN_NODES, dtype=np.int64),
+        np.empty((MAX_OPEN_NODES, 4), dtype=np.int64),
+    )
     inner, outer = np.empty((4, m), dtype=np.int64), np.empty((4, m), dtype=np.int64)
     box = np.empty((4, m), dtype=np.int64)
     room = 24 * n
@@ -279,33 +285,33 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     every = 0
     open_here = np.zeros(n, dtype=np.bool_)
     for rank in range(begin, stop):
-        root = order[rank]
+        root = int(np.int64(order[rank]))
         upper[root] = 0.0
-        for slot in range(SLOTS):
+        for slot in range(CLASSES_PER_ROOT):
             F.excess[root, slot] = 0.0
         if u[root] <= 0:
             continue
-        size, held = 0, 0
+        size, n_rows = 0, 0
         for t in range(rank, n):
             p = order[t]
             cost = pair_cost(A, A.codes[root], A.codes[p], u[root] / times)
             if cost * times < u[root]:
                 lists[size], paid[size] = p, cost
                 size += 1
-                held += min(counts[p], k)
-        if held < k:
+                n_rows += min(counts[p], k)
+        if n_rows < k:
             continue
         for a in range(m):
             x = A.codes[root, a]
             if A.kind[a] == 2:
-                state[0, 0, a], state[0, 1, a] = np.int64(1) << (x % FOLDED), 1
+                state[0, 0, a], state[0, 1, a] = np.int64(1) << (x % BITS_PER_SET), 1
                 state[0, 2, a], state[0, 3, a] = 0, 0
             else:
                 state[0, 0, a] = state[0, 1, a] = x
                 state[0, 2, a], state[0, 3, a] = 0, A.start[a + 1] - A.start[a] - 1
         bound[0], part[0, 0], part[0, 1] = u[root], 0, size
         grown[0], before[0], depth[0] = 0, state[0, :, 0], 0
-        waiting, best, gone, nodes, whole = 1, 0.0, 0.0, 0, True
+        waiting, best, gone, nodes, finished = 1, 0.0, 0.0, 0, True
         while waiting > 0:
             waiting -= 1
             first, last = part[waiting, 0], part[waiting, 1]
@@ -314,19 +320,19 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 bound[waiting] <= best
                 or nodes >= limit
                 or halted[0]
-                or waiting > STACK - 3
+                or waiting > MAX_OPEN_NODES - 3
                 or free + last - first > room
             ):
                 gone = max(gone, bound[waiting])
-                whole = whole and bound[waiting] <= best
+                finished = finished and bound[waiting] <= best
                 for t in range(first, last):
                     open_here[lists[t]] = True
                 continue
             nodes += 1
             box[:] = state[waiting]
-            here, costs = lists[free:], paid[free:]
+            points, costs = lists[free:], paid[free:]
             deep = depth[waiting]
-            if deep < AGAIN:
+            if deep < NODES_BETWEEN_RECOUNTS:
                 a = grown[waiting]
                 _widened(A, a, box, before[waiting], lists[first:last], paid[first:last], costs)
             else:
@@ -336,22 +342,22 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                     for a in range(m):
                         costs[t] += _with(A, a, box, a, A.codes[lists[first + t], a])
             # The k - 1 largest multipliers of rows in the outer box.
-            held, others, size = 0, 0.0, 0
+            n_rows, top_sum, size = 0, 0.0, 0
             for t in range(last - first):
                 cost = costs[t]
                 if cost * times >= u[root]:
                     continue
                 p = lists[first + t]
-                if held < k - 1:
-                    rows = min(counts[p], k - 1 - held)
-                    held += rows
-                    others += rows * u[p]
-                elif others + u[p] - k * times * cost <= 0:
+                if n_rows < k - 1:
+                    rows = min(counts[p], k - 1 - n_rows)
+                    n_rows += rows
+                    top_sum += rows * u[p]
+                elif top_sum + u[p] - k * times * cost <= 0:
                     continue
-                here[size], costs[size] = p, cost
+                points[size], costs[size] = p, cost
                 size += 1
             value, used = _best_of(
-                counts, u, k, times, here[:size], costs[:size], T, best_top, slots
+                counts, u, k, times, points[:size], costs[:size], T, best_top, slots
             )
             if used == 0:
                 continue
@@ -365,7 +371,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 # Nothing sticks out; sets whose bits are shared may still cost more than they seem to.
                 gone = max(gone, value)
                 for t in range(size):
-                    open_here[here[t]] = True
+                    open_here[points[t]] = True
                 continue
             for child in range(2):
                 state[waiting] = outer if child == 0 else inner
@@ -374,11 +380,11 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 part[waiting, 0], part[waiting, 1] = free, free + size
                 waiting += 1
         every += nodes
-        upper[root] = max(best, gone) if whole else np.inf
+        upper[root] = max(best, gone) if finished else np.inf
         if upper[root] > 0:
             for t in range(rank, n):
                 p = order[t]
-                if open_here[p] and not whole:
+                if open_here[p] and not finished:
                     doubtful[p] = True
                 open_here[p] = False
     return every

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["SLOTS", "FoundBoxes", "Largest", "Sweep", "keep", "room_of", "sweep"]
+__all__ = ["CLASSES_PER_ROOT", "FoundBoxes", "Largest", "Sweep", "keep", "room_of", "sweep"]
 
-SLOTS = 4
+CLASSES_PER_ROOT = 4
 """Classes that are kept for each root."""
 
 
@@ -59,27 +59,27 @@ class Largest(NamedTuple):
 
 @part
 def _insert(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    T: Largest, used: int, held: int, u: float, p: int, rows: int, k: int
+    T: Largest, used: int, n_rows: int, u: float, p: int, rows: int, k: int
 ) -> tuple[int, int]:
     """Add rows of a point; give the points and rows that are kept, at most k rows."""
-    if held == k and u <= T.u[used - 1]:
-        return used, held
+    if n_rows == k and u <= T.u[used - 1]:
+        return used, n_rows
     at = used
     while at > 0 and T.u[at - 1] < u:
         T.u[at], T.point[at], T.rows[at] = T.u[at - 1], T.point[at - 1], T.rows[at - 1]
         at -= 1
     T.u[at], T.point[at], T.rows[at] = u, p, min(rows, k)
     used += 1
-    held += min(rows, k)
-    while held > k:
-        over = held - k
+    n_rows += min(rows, k)
+    while n_rows > k:
+        over = n_rows - k
         if T.rows[used - 1] <= over:
-            held -= T.rows[used - 1]
+            n_rows -= T.rows[used - 1]
             used -= 1
         else:
             T.rows[used - 1] -= over
-            held = k
-    return used, held
+            n_rows = k
+    return used, n_rows
 
 
 @part
@@ -94,7 +94,7 @@ def _sum(T: Largest, used: int) -> float:
 def keep(F: FoundBoxes, root: int, T: Largest, used: int, excess: float) -> None:
     """Keep a class unless it is known or all that are kept are worse violated."""
     worst = 0
-    for slot in range(SLOTS):
+    for slot in range(CLASSES_PER_ROOT):
         if F.excess[root, slot] < F.excess[root, worst]:
             worst = slot
         same = F.excess[root, slot] > 0
@@ -117,7 +117,7 @@ def keep(F: FoundBoxes, root: int, T: Largest, used: int, excess: float) -> None
 
 @part
 def room_of(k: int) -> Largest:
-    """Give room for k rows, and one more while they are sorted."""
+    """Allocate arrays for k rows, and one more for insertion."""
     return Largest(
         np.empty(k + 1), np.empty(k + 1, dtype=np.int32), np.empty(k + 1, dtype=np.int32)
     )
@@ -141,23 +141,23 @@ def _narrowed(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A class with point p has a mean of at most that of p and the k - 1 largest others.
     """
     base = S.member[cell]
-    n, held, total, others = 0, 0, 0.0, 0.0
+    n, n_rows, total, top_sum = 0, 0, 0.0, 0.0
     for t in range(size):
         p = given[t]
-        if held == k and others + u[p] <= k * paid:
+        if n_rows == k and top_sum + u[p] <= k * paid:
             break
         if not S.inside[base + S.atoms[p, a]]:
             continue
-        if held < k:
-            if total + (k - held) * u[p] <= k * paid:
+        if n_rows < k:
+            if total + (k - n_rows) * u[p] <= k * paid:
                 return 0
-            rows = min(counts[p], k - held)
+            rows = min(counts[p], k - n_rows)
             total += rows * u[p]
-            held += rows
-            others = total - u[p]
+            n_rows += rows
+            top_sum = total - u[p]
         kept[n] = p
         n += 1
-    return n if held == k and total > k * paid else 0
+    return n if n_rows == k and total > k * paid else 0
 
 
 @part
@@ -173,11 +173,11 @@ def _swept(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ratio: NDArray[np.float64],
 ) -> None:
     """Try all intervals of the swept column among some points."""
-    held, used, n = 0, 0, len(given)
+    n_rows, used, n = 0, 0, len(given)
     for t in range(n):
         p = given[t]
-        used, held = _insert(T, used, held, u[p], p, counts[p], k)
-        if held == k:
+        used, n_rows = _insert(T, used, n_rows, u[p], p, counts[p], k)
+        if n_rows == k:
             break
     most = _sum(T, used) / k
     order, spare = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -187,17 +187,17 @@ def _swept(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     first = 0
     while first < len(order):
         left = S.place[order[first]]
-        at, used, held = first, 0, 0
+        at, used, n_rows = first, 0, 0
         while at < len(order):
-            here = S.place[order[at]]
-            width = paid + min(S.cap, here - left)
+            place = S.place[order[at]]
+            width = paid + min(S.cap, place - left)
             if width >= most:
                 break
-            while at < len(order) and S.place[order[at]] == here:
+            while at < len(order) and S.place[order[at]] == place:
                 p = order[at]
-                used, held = _insert(T, used, held, u[p], p, counts[p], k)
+                used, n_rows = _insert(T, used, n_rows, u[p], p, counts[p], k)
                 at += 1
-            if held < k:
+            if n_rows < k:
                 continue
             mean = _sum(T, used) / k
             if mean <= width:
@@ -225,7 +225,7 @@ def sweep(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     F: FoundBoxes,
     ratio: NDArray[np.float64],
 ) -> None:
-    """Look at every box with the cells `begin` to ``stop - 1`` of the first column.
+    """Enumerate every box with the cells `begin` to ``stop - 1`` of the first column.
 
     ``ratio[p]`` becomes the largest mean over width of a class of k rows with p, where that is above it. `order` has
     the points by falling multiplier.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.jit import kernel, part
-from discreet.kanonymity.kernels.boxes import span
+from discreet.kanonymity.kernels.boxes import code_of, span
 from discreet.kanonymity.kernels.rebuild import below, part_costs
 from discreet.kanonymity.kernels.sorting import sort_up
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.arrays import Arrays
     from discreet.kanonymity.demand import Wanted
 
-__all__ = ["class_cost", "exchange", "grow_diverse", "holds", "part_holds"]
+__all__ = ["exchange", "grow_diverse", "holds", "part_holds"]
 
 
 @kernel
@@ -32,10 +32,10 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
                 met += 1
             W.tally[value] += 1
         kind = W.kind[q]
-        good, whole = True, 0
+        good, table_rows = True, 0
         if kind >= 4:
             for value in range(W.whole.shape[1]):
-                whole += W.whole[q, value]
+                table_rows += W.whole[q, value]
         if kind == 0:
             good = met >= W.least[q]
         elif kind == 1:
@@ -55,18 +55,18 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
             good = -falling[0] * W.b[q] < W.a[q] * tail
         elif kind == 4:
             # Values that are not met are as far as the table has of them.
-            moved = n * whole
+            moved = n * table_rows
             for t in range(met):
                 value = W.seen[t]
-                here = n * W.whole[q, value]
-                moved += abs(W.tally[value] * whole - here) - here
-            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * whole
+                scaled = n * W.whole[q, value]
+                moved += abs(W.tally[value] * table_rows - scaled) - scaled
+            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * table_rows
         elif kind == 5:
             moved, carried = 0, 0
             for value in range(W.whole.shape[1]):
-                carried += W.tally[value] * whole - n * W.whole[q, value]
+                carried += W.tally[value] * table_rows - n * W.whole[q, value]
                 moved += abs(carried)
-            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * whole
+            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * table_rows
         else:
             for t in range(met):
                 value = W.seen[t]
@@ -77,19 +77,6 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
         if not good:
             return False
     return True
-
-
-@part
-def class_cost(
-    A: Arrays,
-    point: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    n: int,
-    part: NDArray[np.int64],
-) -> float:
-    """What ``rows[:n]`` lose as one class."""
-    part[:n] = 0
-    return float(part_costs(A, point, rows, n, part, 1)[0])
 
 
 @part
@@ -104,7 +91,7 @@ def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Cost of a row of a box with point p added."""
     cost = 0.0
     for a in range(len(A.kind)):
-        code = A.codes[p, a]
+        code = code_of(A, p, a)
         if A.kind[a] == 2:
             more = 0 if marks[A.start[a] + code] else 1
             cost += A.place[A.start[a] + count[a] + more - 1]
@@ -146,7 +133,7 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
     size = np.zeros(len(lo), dtype=np.int64)
     n_left, label = n, 0
     while n_left >= k and label < len(lo):
-        n_mine, met = 0, 0
+        n_mine, met = int(np.int64(0)), int(np.int64(0))
         while True:
             if n_mine >= k and holds(W, rows, n_mine):
                 break
@@ -179,7 +166,7 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
                 met += 1
             tally[value] += 1
             for a in range(m):
-                code = A.codes[point[row], a]
+                code = code_of(A, point[row], a)
                 if n_mine == 0:
                     lo[label, a], hi[label, a] = code, code
                 lo[label, a], hi[label, a] = min(lo[label, a], code), max(hi[label, a], code)
@@ -212,7 +199,7 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
                 best, chosen = now, c
         part[left[t]] = chosen
         for a in range(m):
-            code = A.codes[p, a]
+            code = code_of(A, p, a)
             lo[chosen, a], hi[chosen, a] = min(lo[chosen, a], code), max(hi[chosen, a], code)
             if A.kind[a] == 2 and not marks[chosen, A.start[a] + code]:
                 marks[chosen, A.start[a] + code] = True
@@ -231,7 +218,7 @@ def part_holds(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     rows: NDArray[np.int64],
 ) -> bool:
     """Whether part c has k rows and meets the demands."""
-    count = 0
+    count = int(np.int64(0))
     for i in range(n):
         if part[i] == c:
             rows[count] = union[i]
@@ -254,31 +241,32 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Move rows, or swap two, at random, where both parts still meet the demands and lose less."""
     rows = np.empty(n, dtype=np.int64)
     two, sides = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    two_sides = int(np.int64(2))
     for _ in range(tries):
         i, j = below(draw, n), below(draw, n)
         c, d = part[i], part[j]
         if c == d:
             continue
-        swap = below(draw, 2) == 0
-        count = 0
+        swap = below(draw, two_sides) == 0
+        count = int(np.int64(0))
         for t in range(n):
             if part[t] == c or part[t] == d:
                 two[count], sides[count] = union[t], 0 if part[t] == c else 1
                 count += 1
-        before = part_costs(A, point, two, count, sides, 2).sum()
+        before = part_costs(A, point, two, count, sides, two_sides).sum()
         part[i] = d
         if swap:
             part[j] = c
-        count = 0
-        kept = False
+        count = int(np.int64(0))
+        nonempty = False
         for t in range(n):
             if part[t] == c or part[t] == d:
                 two[count], sides[count] = union[t], 0 if part[t] == c else 1
-                kept = kept or part[t] == c
+                nonempty = nonempty or part[t] == c
                 count += 1
         good = False
         # What is emptied is gone; its rows are held by the other.
-        if kept and part_costs(A, point, two, count, sides, 2).sum() < before - 1e-12:
+        if nonempty and part_costs(A, point, two, count, sides, two_sides).sum() < before - 1e-12:
             good = part_holds(W, union, n, part, c, k, rows) and part_holds(
                 W, union, n, part, d, k, rows
             )

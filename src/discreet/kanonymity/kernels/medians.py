@@ -50,7 +50,7 @@ def start_parts(A: Arrays, k: int) -> MedianParts:
 
 @kernel
 def cut_at_medians(A: Arrays, k: int, strict: bool, P: MedianParts, most: int) -> None:  # noqa: FBT001 - a kernel has no keywords
-    """Cut parts of a table at the median, until no part is left or `most` rows were looked at.
+    """Split parts of a table at the median until no part is left or `most` rows were read.
 
     The widest column that has an allowed cut is cut. Strict: equal values stay together, the median itself goes below,
     or above where that alone leaves k rows on each side. Relaxed: ties are divided, in the order of rows.

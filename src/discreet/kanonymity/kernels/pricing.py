@@ -44,7 +44,7 @@ class Room(NamedTuple):
 
 @kernel
 def room_for(n: int, m: int, k: int) -> Room:
-    """Make room for tables of n rows and m columns."""
+    """Allocate the arrays of a search of n rows and m columns."""
     depth = 2 * k - 1
     return Room(
         k,
@@ -64,11 +64,11 @@ def room_for(n: int, m: int, k: int) -> Room:
 def all_pairs(A: Arrays) -> NDArray[np.float64]:
     """Cost of a row of the class of each two rows."""
     n = len(A.codes)
-    found = np.zeros((n, n))
+    costs = np.zeros((n, n))
     for i in range(n):
         for j in range(i):
-            found[i, j] = found[j, i] = pair_cost(A, A.codes[i], A.codes[j], np.inf)
-    return found
+            costs[i, j] = costs[j, i] = pair_cost(A, A.codes[i], A.codes[j], np.inf)
+    return costs
 
 
 @part
@@ -96,7 +96,9 @@ def _with_row(A: Arrays, R: Room, d: int, row: int) -> float:
         elif R.lo[d, a] <= code <= R.hi[d, a]:
             total += R.part[d, a]
         else:
-            total += span(A, a, min(code, R.lo[d, a]), max(code, R.hi[d, a]))
+            total += span(
+                A, a, int(np.int64(min(code, R.lo[d, a]))), int(np.int64(max(code, R.hi[d, a])))
+            )
     return total
 
 
@@ -121,7 +123,7 @@ def _add(A: Arrays, R: Room, d: int, row: int) -> None:
         elif R.lo[d, a] == R.lo[d - 1, a] and R.hi[d, a] == R.hi[d - 1, a]:
             R.part[d, a] = R.part[d - 1, a]
         else:
-            R.part[d, a] = span(A, a, R.lo[d, a], R.hi[d, a])
+            R.part[d, a] = span(A, a, int(np.int64(R.lo[d, a])), int(np.int64(R.hi[d, a])))
     R.member[d] = row
 
 
@@ -181,22 +183,22 @@ def _open(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     R.top[:] = -np.inf
     for at in range(count):
         _insert(R.top, room, pi[R.rows[d, at]])
-    kept = 0
+    n_open = 0
     for at in range(count):
         row, cost = R.rows[d, at], R.cost[d, at]
         # With the row itself among the largest the bound is looser, and valid.
         if _least(R, size + 1, cost, paid + pi[row], room - 1) < below:
-            R.rows[d, kept] = row
-            R.cost[d, kept] = cost
-            kept += 1
-    _sort(R.cost[d], R.rows[d], kept)
+            R.rows[d, n_open] = row
+            R.cost[d, n_open] = cost
+            n_open += 1
+    _sort(R.cost[d], R.rows[d], n_open)
     R.top[:] = -np.inf
-    for at in range(kept):
+    for at in range(n_open):
         row = R.rows[d, at]
         R.bound[d, at] = _least(R, size + 1, R.cost[d, at], paid + pi[row], room - 1)
         if room > 1:
             _insert(R.top, room - 1, pi[row])
-    return kept
+    return n_open
 
 
 @kernel
@@ -366,20 +368,20 @@ def triples(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 pairs = together[r, q] + together[q, p] + together[r, p]
                 if pairs <= 1.0 + more:
                     continue
-                whole = 0.0
+                all_three = 0.0
                 for h in range(count[r]):
                     two = 0
                     for e in range(classes.shape[1]):
                         if classes[holding[r, h], e] == q or classes[holding[r, h], e] == p:
                             two += 1
                     if two == 2:
-                        whole += x[holding[r, h]]
+                        all_three += x[holding[r, h]]
                 # A class with all three has been counted by each of its pairs.
-                if pairs - 2 * whole > 1.0 + more and written < len(room):
+                if pairs - 2 * all_three > 1.0 + more and written < len(room):
                     room[written, 0] = r
                     room[written, 1] = q
                     room[written, 2] = p
-                    room_value[written] = pairs - 2 * whole
+                    room_value[written] = pairs - 2 * all_three
                     written += 1
     return written
 
@@ -399,7 +401,7 @@ def odd_sets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     Each class counts by half of the rows of the set that it holds, rounded down; of a partition at most
     ``size // 2`` come together. Sets with more, by `more`, are written; they need not differ.
     """
-    held = np.zeros(len(x), dtype=np.int64)
+    members = np.zeros(len(x), dtype=np.int64)
     holding = np.empty((n, len(x)), dtype=np.int32)
     count = np.zeros(n, dtype=np.int64)
     for s in range(len(x)):
@@ -417,24 +419,24 @@ def odd_sets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             for f in range(e):
                 if classes[s, e] < 0 or written == len(room):
                     break
-                held[:] = 0
+                members[:] = 0
                 inside[:] = False
                 rows[0], rows[1] = classes[s, e], classes[s, f]
                 for t in range(1, size + 1):
                     row = rows[t - 1]
                     inside[row] = True
                     for h in range(count[row]):
-                        held[holding[row, h]] += 1
+                        members[holding[row, h]] += 1
                     if t == size:
                         break
                     if t == 1:
                         continue
                     gain[:] = 0.0
                     for c in range(len(x)):
-                        if held[c] == 0:
+                        if members[c] == 0:
                             continue
                         # A row that only begins a half is worth a little.
-                        worth = x[c] if held[c] % 2 == 1 else 0.01 * x[c]
+                        worth = x[c] if members[c] % 2 == 1 else 0.01 * x[c]
                         for g in range(classes.shape[1]):
                             row = classes[c, g]
                             if row < 0:
@@ -456,7 +458,7 @@ def odd_sets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                     continue
                 total = -float(size // 2)
                 for c in range(len(x)):
-                    total += (held[c] // 2) * x[c]
+                    total += (members[c] // 2) * x[c]
                 if total > more:
                     for t in range(size):
                         room[written, t] = rows[t]

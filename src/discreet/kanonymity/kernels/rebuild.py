@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.jit import part
-from discreet.kanonymity.kernels.boxes import extend, pair_cost, span
+from discreet.kanonymity.kernels.boxes import code_of, extend, pair_cost, span
 from discreet.kanonymity.kernels.runs import Cuts, cut_rows
 from discreet.kanonymity.kernels.sorting import sort_by
 
@@ -48,7 +48,7 @@ def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             seen = np.zeros((n_parts, n_values), dtype=np.bool_)
             hi[:] = -1
             for i in range(n):
-                code = A.codes[point[union[i]], a]
+                code = code_of(A, point[union[i]], a)
                 if not seen[part[i], code]:
                     seen[part[i], code] = True
                     hi[part[i]] += 1
@@ -57,7 +57,7 @@ def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             continue
         lo[:], hi[:] = A.start[a + 1], -1
         for i in range(n):
-            code = A.codes[point[union[i]], a]
+            code = code_of(A, point[union[i]], a)
             lo[part[i]] = min(lo[part[i]], code)
             hi[part[i]] = max(hi[part[i]], code)
         for c in range(n_parts):
@@ -89,7 +89,7 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         left[j] = i
     n_left = n
     n_parts = n // k
-    far = below(draw, 2) == 0
+    far = below(draw, int(np.int64(2))) == 0
     last = left[n - 1]
     lo, hi, count = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
     # A column of very many values is not tabled for each box: the table would cost more than the looks.
@@ -113,7 +113,7 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                     p = point[union[left[t]]]
                     cost = 0.0
                     for a in range(m):
-                        code = A.codes[p, a]
+                        code = code_of(A, p, a)
                         if tabled[a]:
                             cost += wider[A.start[a] + code]
                         else:
@@ -128,7 +128,7 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             n_left -= 1
             left[place] = left[n_left]
             for a in range(m):
-                code = A.codes[point[union[i]], a]
+                code = code_of(A, point[union[i]], a)
                 changed = step == 0
                 if step == 0:
                     lo[a], hi[a], count[a] = code, code, 0
@@ -161,7 +161,7 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     part: NDArray[np.int64],
     draw: NDArray[np.int64],
 ) -> int:
-    """Cut the rows at the least cost in an order at random; give the number of classes.
+    """Partition the rows into runs of a random order at the least cost; return the number of classes.
 
     The order is by columns in a random sequence, to and fro, or by a random direction through all of them.
     """
@@ -169,21 +169,22 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     key, least = np.empty(n, dtype=np.float64), np.empty(n + 1, dtype=np.float64)
     order, spare = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     columns = np.empty(m, dtype=np.int64)
+    two, thousand = int(np.int64(2)), int(np.int64(1000))
     for i in range(n):
         key[i], order[i] = 0.0, i
     for a in range(m):
         t = below(draw, a + 1)
         columns[a] = columns[t]
         columns[t] = a
-    slanted = below(draw, 2) == 0
+    slanted = below(draw, two) == 0
     for t in range(m - 1, -1, -1):
         a = columns[t]
         most = A.start[a + 1] - A.start[a] - 1
-        weight = (1.0 + below(draw, 1000)) / 1000 / max(most, 1)
-        weight *= A.cap[a] if below(draw, 2) == 0 else -A.cap[a]
+        weight = (1.0 + below(draw, thousand)) / 1000 / max(most, 1)
+        weight *= A.cap[a] if below(draw, two) == 0 else -A.cap[a]
         for i in range(n):
             row = order[i]
-            code = A.codes[point[union[row]], a]
+            code = code_of(A, point[union[row]], a)
             if slanted:
                 key[row] += weight * code
             else:
@@ -233,7 +234,7 @@ def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if part[i] != c:
             continue
         for a in range(m):
-            code = A.codes[point[union[i]], a]
+            code = code_of(A, point[union[i]], a)
             if A.kind[a] == 2:
                 tally[c, A.start[a] + code] += 1
                 continue
@@ -264,21 +265,21 @@ def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             start = A.start[a]
             gone, come = -1, -1
             if out >= 0:
-                gone = A.codes[out, a]
+                gone = code_of(A, out, a)
                 count -= 1 if tally[c, start + gone] == 1 else 0
             if into >= 0:
-                come = A.codes[into, a]
-                kept = tally[c, start + come] - (1 if come == gone else 0)
-                count += 1 if kept == 0 else 0
+                come = code_of(A, into, a)
+                remaining = tally[c, start + come] - (1 if come == gone else 0)
+                count += 1 if remaining == 0 else 0
             width += A.place[start + count - 1]
             continue
         lo, hi = ends[c, a, 0], ends[c, a, 2]
         if out >= 0:
-            code = A.codes[out, a]
+            code = code_of(A, out, a)
             lo = ends[c, a, 1] if code == lo else lo
             hi = ends[c, a, 3] if code == hi else hi
         if into >= 0:
-            code = A.codes[into, a]
+            code = code_of(A, into, a)
             lo, hi = min(lo, code), max(hi, code)
         width += span(A, a, lo, hi)
     return width
@@ -300,6 +301,8 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A swap can help only if one of the two rows widens its part, so that pairs of others are not looked at.
     """
     m = len(A.kind)
+    # A literal as an argument is a type of its own, for which a kernel is compiled once more.
+    no_point = int(np.int64(-1))
     ends = np.empty((n_parts, m, 4), dtype=np.int64)
     tally = np.empty((n_parts, A.start[m]), dtype=np.int64)
     size = np.zeros(n_parts, dtype=np.int64)
@@ -308,7 +311,7 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         size[part[i]] += 1
     for c in range(n_parts):
         _summarize(A, point, union, n, part, c, ends, tally)
-        width[c] = _width(A, c, -1, -1, ends, tally)
+        width[c] = _width(A, c, no_point, no_point, ends, tally)
     for _ in range(passes):
         improved = False
         for i in range(n):
@@ -316,18 +319,18 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             out = point[union[i]]
             if width[c] == 0.0:
                 continue
-            slim = _width(A, c, out, -1, ends, tally)
+            slim = _width(A, c, out, no_point, ends, tally)
             if slim >= width[c] - 1e-12:
                 continue
-            gain, partner, target = 1e-12, -1, -1
+            gain, partner, target = 1e-12, no_point, no_point
             if size[c] > k:
                 freed = size[c] * width[c] - (size[c] - 1) * slim
                 for d in range(n_parts):
                     if d != c and size[d] < 2 * k - 1:
-                        wide = _width(A, d, -1, out, ends, tally)
+                        wide = _width(A, d, no_point, out, ends, tally)
                         saved = freed - (size[d] + 1) * wide + size[d] * width[d]
                         if saved > gain:
-                            gain, target, partner = saved, d, -1
+                            gain, target, partner = saved, d, no_point
             for j in range(n):
                 d = part[j]
                 if d == c:
@@ -349,7 +352,7 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 size[target] += 1
             for d in (c, target):
                 _summarize(A, point, union, n, part, d, ends, tally)
-                width[d] = _width(A, d, -1, -1, ends, tally)
+                width[d] = _width(A, d, no_point, no_point, ends, tally)
             improved = True
         if not improved:
             break

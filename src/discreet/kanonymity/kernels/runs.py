@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel
-from discreet.kanonymity.kernels.boxes import span
+from discreet.kanonymity.kernels.boxes import code_of, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,9 +41,13 @@ def start_cuts(A: Arrays, first: NDArray[np.int64]) -> Cuts:
 
 @kernel
 def cut_rows(A: Arrays, C: Cuts, k: int, begin: int, stop: int) -> None:
-    """Find the best last run of the first `begin` rows, and so on up to ``stop - 1``, from what is known of fewer.
+    r"""Find the best last run of the first e rows, for e from `begin` to ``stop - 1``.
 
-    A run is given up once it alone costs more than the best that is known.
+    .. math:: f(e) = \min_{k \le s < 2k} f(e - s) + s\, w(\text{rows } e - s, \ldots, e - 1), \qquad f(0) = 0,
+
+    with :math:`f` in ``C.least`` ``(n + 1,)`` float64 and the first row of the minimizing run in ``C.origin``
+    ``(n + 1,)`` int64; w is the cost per row of a class. Run lengths end once ``s w`` alone exceeds the minimum so far.
+    ``O(k m)`` for each e.
     """
     m = len(A.kind)
     point, least, stamp = C.point, C.least, C.stamp
@@ -60,7 +64,7 @@ def cut_rows(A: Arrays, C: Cuts, k: int, begin: int, stop: int) -> None:
                 before = p
                 width = 0.0
                 for a in range(m):
-                    code = A.codes[p, a]
+                    code = code_of(A, p, a)
                     if A.kind[a] == 2:
                         if size == 1:
                             count[a] = 0
@@ -82,7 +86,7 @@ def cut_rows(A: Arrays, C: Cuts, k: int, begin: int, stop: int) -> None:
 
 
 def runs_of(C: Cuts, end: int) -> NDArray[np.int64]:
-    """Give where the best runs of the first `end` rows start, `end` last."""
+    """Return the first rows of the best runs of rows 0 to ``end - 1``, and `end`."""
     cuts = [end]
     while cuts[-1] > 0:
         cuts.append(int(C.origin[cuts[-1]]))

@@ -32,13 +32,13 @@ FIXED, CLOSED, WHOLE, DIVIDED, TABLE = range(-1, -6, -1)
 """What is done next with a frame, if not a cell inside it: its own cell is fixed; nothing; all cells of the last
 columns; all cells inside it together; a table of all boxes of the columns that are left."""
 
-CUT = -1
+LEFT_CELL = -1
 """In place of the step to the next row: a cell that is left without looking."""
 
-HELD = 2**31
+ROWS_UNIT = 2**31
 """A cell's rows and its different rows are counted in one number: so many times the first, and the other."""
 
-UNPAID = 2**62
+NO_BOX_COST = 2**62
 """The cost of no box."""
 
 
@@ -120,11 +120,11 @@ def _nested(  # noqa: PLR0917 - the arrays of one search
         order[v] = v
     for w in range(m):
         for v in range(1, n):
-            here, at = order[v], v
-            while at > 0 and tops[order[at - 1] * m + w] < tops[here * m + w]:
+            value, at = order[v], v
+            while at > 0 and tops[order[at - 1] * m + w] < tops[value * m + w]:
                 order[at] = order[at - 1]
                 at -= 1
-            order[at] = here
+            order[at] = value
         total = 0
         for at in range(n):
             total += tops[order[at] * m + w]
@@ -164,7 +164,7 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
     Of the shortest runs of k rows, whose ends rise together, those around a row are neighbors, and a queue keeps the
     narrowest of them; else an interval ends at the row, and begins where the last run before it does.
     """
-    shift, whole = end - begin, L.sizes[-1]
+    shift, widest = end - begin, L.sizes[-1]
     stop, total = begin, int(N[begin])
     windows = begin
     for i in range(begin, end):
@@ -174,7 +174,7 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
         if total < k:
             break
         K[i + shift] = stop
-        B[i + shift] = min(whole, max(0, L.low[K[stop]] - L.high[K[i]])) if stop > i else 0
+        B[i + shift] = min(widest, max(0, L.low[K[stop]] - L.high[K[i]])) if stop > i else 0
         windows = i + 1
         total -= N[i]
         if stop == i and stop + 1 < end:
@@ -192,12 +192,12 @@ def _intervals(  # noqa: PLR0917 - the arrays of one search
             first += 1
         while head < tail and into[head] < first:
             head += 1
-        found = whole
+        narrowest = widest
         if head < tail:
-            found = min(found, B[into[head] + shift])
+            narrowest = min(narrowest, B[into[head] + shift])
         if first > begin:
-            found = min(found, max(0, L.low[K[a]] - L.high[K[first - 1]]))
-        B[a] = min(B[a], cost + found)
+            narrowest = min(narrowest, max(0, L.low[K[a]] - L.high[K[first - 1]]))
+        B[a] = min(B[a], cost + narrowest)
 
 
 @expanded
@@ -297,7 +297,7 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     first, second = np.zeros(n1, dtype=np.int64), np.zeros(m, dtype=np.int64)
     cells = len(L.cost)
     # The last entry is for rows in no cell inside, which are written to the last place.
-    held, most_of = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
+    packed_sizes, most_of = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
     many_of, to = np.zeros(cells + 1, dtype=np.int64), np.full(cells + 1, room, dtype=np.int64)
     step, drop = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
     boxes = np.zeros(L.boxes + len(L.paid), dtype=np.int64)
@@ -305,10 +305,10 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     d = 0
     f[0, 0], f[0, 1], f[0, 2], f[0, 3], f[0, 4] = column, L.start[column], 0, n, paid
     f[0, 5], f[0, 6] = L.opens[L.start[column]], 1
-    looks, looked, cut = 0, 0, False
+    steps, looked, cut = 0, 0, False
     while d >= 0:
-        looks += 1
-        if looks % 64 == 0 and (stop[0] or looked > most_rows):
+        steps += 1
+        if steps % 64 == 0 and (stop[0] or looked > most_rows):
             # Frames that are open are left from here on, without looking further down.
             cut = True
         a, cell, begin, end, cost = f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4]
@@ -326,9 +326,9 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
             for at in range(len(L.into)):
                 boxes[L.into[at]] += boxes[L.part[at]]
             for at in range(L.boxes, len(boxes)):
-                boxes[at] = cost + L.paid[at - L.boxes] if boxes[at] >= k else UNPAID
+                boxes[at] = cost + L.paid[at - L.boxes] if boxes[at] >= k else NO_BOX_COST
             for at in range(L.boxes):
-                boxes[at] = UNPAID
+                boxes[at] = NO_BOX_COST
             for at in range(len(L.into) - 1, -1, -1):
                 boxes[L.part[at]] = min(boxes[L.part[at]], boxes[L.into[at]])
             for x in range(begin, end):
@@ -358,22 +358,22 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
             bits, base = L.bits[a], L.member[cell]
             mask, c = (1 << bits) - 1, L.child[cell]
             while c >= 0:
-                held[c], most_of[c], many_of[c] = 0, 0, 1
+                packed_sizes[c], most_of[c], many_of[c] = 0, 0, 1
                 c = L.next[c]
             for x in range(begin, end):
                 c = L.branch[base + (K[x] & mask)]
-                held[c] += HELD * N[x] + 1
+                packed_sizes[c] += ROWS_UNIT * N[x] + 1
                 most_of[c] = max(most_of[c], B[x])
                 many_of[c] = max(many_of[c], N[x])
             at, c, some, without = end, L.child[cell], False, False
             while c >= 0:
-                size = held[c] % HELD
+                size = packed_sizes[c] % ROWS_UNIT
                 # Rows of a cell that is passed over are all written to the last place, which spares a jump.
                 to[c], step[c], drop[c] = room, 0, 0
-                if held[c] // HELD >= k and most_of[c] > cost + L.floor[c, 1]:
+                if packed_sizes[c] // ROWS_UNIT >= k and most_of[c] > cost + L.floor[c, 1]:
                     floor = cost + L.floor[c, min(deep, (k - 1) // many_of[c] + 1)]
                     if most_of[c] > floor and (cut or at + size > room):
-                        without, step[c], held[c] = True, CUT, floor
+                        without, step[c], packed_sizes[c] = True, LEFT_CELL, floor
                     elif most_of[c] > floor:
                         some = True
                         to[c], step[c] = at, 1
@@ -391,8 +391,8 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
             if without:
                 for x in range(begin, end):
                     c = L.branch[base + (K[x] & mask)]
-                    if step[c] == CUT:
-                        B[x] = min(B[x], held[c])
+                    if step[c] == LEFT_CELL:
+                        B[x] = min(B[x], packed_sizes[c])
                 c = L.child[cell]
                 while c >= 0:
                     step[c] = max(step[c], 0)

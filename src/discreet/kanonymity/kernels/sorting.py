@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sort_by", "sort_up"]
 
-FEW = 16
+INSERTION_SORT_LENGTH = 16
 """Numbers that are inserted one by one."""
 
 
@@ -24,14 +24,14 @@ def sort_by(key: NDArray[np.float64], order: NDArray[np.int64], spare: NDArray[n
     Runs of a few are sorted by insertion, and then merged two by two; `spare` is room for as many.
     """
     n = len(order)
-    for begin in range(0, n, FEW):
-        for i in range(begin + 1, min(begin + FEW, n)):
+    for begin in range(0, n, INSERTION_SORT_LENGTH):
+        for i in range(begin + 1, min(begin + INSERTION_SORT_LENGTH, n)):
             one, at = order[i], i
             while at > begin and key[order[at - 1]] > key[one]:
                 order[at] = order[at - 1]
                 at -= 1
             order[at] = one
-    width = FEW
+    width = INSERTION_SORT_LENGTH
     while width < n:
         for begin in range(0, n - width, 2 * width):
             middle, stop = begin + width, min(begin + 2 * width, n)
@@ -60,7 +60,7 @@ def sort_up(values: NDArray[np.int64], n: int) -> None:
     while count:
         count -= 1
         first, last = waiting[count, 0], waiting[count, 1]
-        while last - first >= FEW:
+        while last - first >= INSERTION_SORT_LENGTH:
             middle = first + (last - first) // 2
             low, pivot, high = values[first], values[middle], values[last]
             pivot = max(min(low, pivot), min(max(low, pivot), high))

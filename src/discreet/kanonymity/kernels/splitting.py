@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
 
 __all__ = [
-    "DEPTH",
     "GROUP",
+    "MAX_TREE_DEPTH",
     "Rules",
     "SplitRoom",
     "rank_splits",
@@ -34,13 +34,13 @@ __all__ = [
     "split_node",
 ]
 
-WASTE = 0.3
+UNUSABLE_NATS = 0.3
 """Nats of a node that splits cannot use, since classes hold more than k rows: 1.3 k on average (Adult, k = 5 to 50)."""
 
-SLACK = 0.1
+SPENT_NATS_OFFSET = 0.1
 """Added to the nats that a split spends, so that one that spends next to nothing is not taken for nothing."""
 
-DEPTH = 12
+MAX_TREE_DEPTH = 12
 """Splits below a node that the search of a whole tree looks ahead."""
 
 
@@ -93,7 +93,7 @@ class SplitRoom(NamedTuple):
 
 
 def room_for_rows(A: Arrays, L: RowLayout, W: Wanted, most: int, rules: Rules) -> SplitRoom:
-    """Make room for nodes of at most so many rows, none on the stack yet."""
+    """Allocate arrays for nodes of at most `most` rows, with an empty stack."""
     m = len(A.kind)
     size = max(m, int(np.diff(A.start).max(initial=1))) + 4
     nodes = most // max(rules.k, 1) + 4
@@ -103,8 +103,8 @@ def room_for_rows(A: Arrays, L: RowLayout, W: Wanted, most: int, rules: Rules) -
         np.zeros(int(A.start[m]), np.int64),
         np.zeros((11, size), np.int64),
         np.empty(size),
-        np.empty((DEPTH + 2, 2, m + 1), np.int64),
-        np.empty((DEPTH + 2, m + 1)),
+        np.empty((MAX_TREE_DEPTH + 2, 2, m + 1), np.int64),
+        np.empty((MAX_TREE_DEPTH + 2, m + 1)),
         np.zeros(1),
         np.empty(most if len(W.kind) else 1, np.int64),
     )
@@ -114,10 +114,10 @@ def room_for_rows(A: Arrays, L: RowLayout, W: Wanted, most: int, rules: Rules) -
         np.empty((min(most, max(rules.ahead_rows, 1)) // max(rules.k, 1) + 4, 2), np.int64),
         np.empty(size + nodes, np.int64),
         np.empty(size + nodes, np.int64),
-        np.empty((DEPTH + 1, 10 + wide), np.int64),
-        np.empty((DEPTH + 1, 3)),
-        np.empty((DEPTH + 1, tree, L.words), np.int64),
-        np.empty((DEPTH + 1, tree), np.uint8),
+        np.empty((MAX_TREE_DEPTH + 1, 10 + wide), np.int64),
+        np.empty((MAX_TREE_DEPTH + 1, 3)),
+        np.empty((MAX_TREE_DEPTH + 1, tree, L.words), np.int64),
+        np.empty((MAX_TREE_DEPTH + 1, tree), np.uint8),
         np.zeros(2, np.int64),
     )
 
@@ -125,7 +125,7 @@ def room_for_rows(A: Arrays, L: RowLayout, W: Wanted, most: int, rules: Rules) -
 @inlined
 def _usable(rows: int, k: int) -> float:
     """Nats of information about its rows that classes below a node can still publish."""
-    return float(np.log(rows / k) - WASTE) if rows >= 2 * k else 0.0
+    return float(np.log(rows / k) - UNUSABLE_NATS) if rows >= 2 * k else 0.0
 
 
 @inlined
@@ -327,18 +327,18 @@ def _best_cut(
     rows, cost, value, place = S.lists[ROWS], S.cost, S.lists[VALUE], A.place
     kind, first, cap = A.kind[a], A.start[a], A.cap[a]
     best, at, before = 0.0, 0, _usable(size, k)
-    taken, gain, spent = 0, 0.0, before
+    left_rows, gain, spent = 0, 0.0, before
     for t in range(1, units + 1):
-        here = rows[t - 1]
-        taken += here
-        rest = size - taken
-        found, used = 0.0, 0.0
+        unit_rows = rows[t - 1]
+        left_rows += unit_rows
+        rest = size - left_rows
+        loss_drop, used = 0.0, 0.0
         if kind == 1:
-            if here < k:
+            if unit_rows < k:
                 break
-            gain += here * (whole - cost[t - 1])
-            spent -= here / size * _usable(here, k)
-            found, used = gain, spent
+            gain += unit_rows * (whole - cost[t - 1])
+            spent -= unit_rows / size * _usable(unit_rows, k)
+            loss_drop, used = gain, spent
             if rest >= k:
                 used -= rest / size * _usable(rest, k)
             elif rest > 0:
@@ -346,11 +346,11 @@ def _best_cut(
                 lent = k - rest
                 if rows[0] - lent < k:
                     continue
-                found -= lent * (whole - cost[0])
+                loss_drop -= lent * (whole - cost[0])
                 used += rows[0] / size * _usable(rows[0], k)
                 used -= (rows[0] - lent) / size * _usable(rows[0] - lent, k)
         else:
-            if taken < k:
+            if left_rows < k:
                 continue
             if rest < k:
                 break
@@ -359,11 +359,13 @@ def _best_cut(
                 right = min(cap, place[first + value[units - 1]] - place[first + value[t]])
             else:
                 left, right = place[first + t - 1], place[first + units - t - 1]
-            found = size * whole - taken * left - rest * right
-            used = before - taken / size * _usable(taken, k) - rest / size * _usable(rest, k)
-        if found <= 1e-9:
+            loss_drop = size * whole - left_rows * left - rest * right
+            used = (
+                before - left_rows / size * _usable(left_rows, k) - rest / size * _usable(rest, k)
+            )
+        if loss_drop <= 1e-9:
             continue
-        score = found / size / (used + SLACK)
+        score = loss_drop / size / (used + SPENT_NATS_OFFSET)
         if score > best:
             best, at = score, t
     return best, at
@@ -388,12 +390,12 @@ def rank_splits(
     _count_all(A, L, P, lo, hi, S)
     for a in range(len(A.kind)):
         values = _present(A, L, P, lo, hi, a, S, 1)
-        whole = _whole_cost(A, a, values, S)
-        total += whole
-        if size < 2 * k or whole <= 0.0:
+        unsplit = _whole_cost(A, a, values, S)
+        total += unsplit
+        if size < 2 * k or unsplit <= 0.0:
             continue
-        units = _units(A, a, values, whole, S)
-        score, cut = _best_cut(A, a, units, whole, size, k, S)
+        units = _units(A, a, values, unsplit, S)
+        score, cut = _best_cut(A, a, units, unsplit, size, k, S)
         if cut == 0:
             continue
         y = n - 1
@@ -476,18 +478,18 @@ def _cut_held(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> int:
-    """Cut an interval or a set where both sides meet the demands: as wanted, else near a half, a quarter, three."""
+    """Split an interval or a set so that both sides meet the demands: as wanted, else near 1/2, 1/4 or 3/4."""
     size = hi - lo
     group, value, begin, rows = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[ROWS]
     for trial in range(4):
-        cut, taken = t, 0
+        cut, left_rows = t, 0
         if trial:
             cut = 0
             goal = size * (2, 1, 3)[trial - 1] // 4
-            while cut < units and taken < goal:
-                taken += rows[cut]
+            while cut < units and left_rows < goal:
+                left_rows += rows[cut]
                 cut += 1
-            if cut == t or taken < k or size - taken < k:
+            if cut == t or left_rows < k or size - left_rows < k:
                 continue
         for x in range(units):
             group[value[begin[x]]] = 0 if x < cut else 1
@@ -519,15 +521,15 @@ def _children_held(
     for x in range(units):
         apart[x] = 1 if x < t else 0
     while True:
-        groups, others, last = 0, 0, -1
+        groups, rest_rows, last = 0, 0, -1
         for x in range(units):
             if apart[x]:
                 last = x
             else:
-                others += rows[x]
+                rest_rows += rows[x]
         if last < 0:
             return 0
-        groups = 1 if others else 0
+        groups = 1 if rest_rows else 0
         for x in range(units):
             q = 0
             if apart[x]:
@@ -536,14 +538,14 @@ def _children_held(
             for i in range(begin[x], end[x]):
                 group[value[i]] = q
         _move(L, P, buf, lo, hi, a, values, groups, S, ends)
-        changed, q = False, 1 if others else 0
+        changed, q = False, 1 if rest_rows else 0
         for x in range(units):
             if apart[x]:
                 if not _holds(W, P, ends[q], ends[q + 1], S):
                     apart[x] = 0
                     changed = True
                 q += 1
-        if not changed and others and (others < k or not _holds(W, P, lo, ends[1], S)):
+        if not changed and rest_rows and (rest_rows < k or not _holds(W, P, lo, ends[1], S)):
             apart[last] = 0
             changed = True
         if not changed:
@@ -583,12 +585,12 @@ def split_node(
     rest = 0
     for x in range(t, units):
         rest += rows[x]
-    others = 1 if rest else 0
+    rest_groups = 1 if rest else 0
     for x in range(units):
         for i in range(begin[x], end[x]):
-            group[value[i]] = others + x if x < t else 0
-    _move(L, P, buf, lo, hi, a, values, others + t, S, ends)
+            group[value[i]] = rest_groups + x if x < t else 0
+    _move(L, P, buf, lo, hi, a, values, rest_groups + t, S, ends)
     if 0 < rest < k:
         # The most frequent child lies next to them.
         ends[1] = lo + k
-    return others + t
+    return rest_groups + t

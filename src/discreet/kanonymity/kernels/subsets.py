@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel, part
-from discreet.kanonymity.kernels.boxes import span
+from discreet.kanonymity.kernels.boxes import code_of, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Subsets(NamedTuple):
 
 
 def room_for(most: int, m: int, k: int) -> Subsets:
-    """Make room for up to `most` rows of `m` columns."""
+    """Allocate arrays for the subsets of up to `most` rows of `m` columns."""
     n_sets = 1 << most
     count = np.zeros(1, dtype=np.int64)
     for _ in range(most):
@@ -71,29 +71,29 @@ def _number_locally(
     """Number the values of each column among these rows, and table what spans of them cost."""
     values = np.empty(n, dtype=np.int64)
     for a in range(len(A.kind)):
-        found = 0
+        n_values = 0
         for i in range(n):
-            code = A.codes[point[union[i]], a]
-            t = found
+            code = code_of(A, point[union[i]], a)
+            t = n_values
             while t > 0 and values[t - 1] > code:
                 t -= 1
             if t > 0 and values[t - 1] == code:
                 continue
-            for later in range(found, t, -1):
+            for later in range(n_values, t, -1):
                 values[later] = values[later - 1]
             values[t] = code
-            found += 1
+            n_values += 1
         for i in range(n):
-            code = A.codes[point[union[i]], a]
+            code = code_of(A, point[union[i]], a)
             t = 0
             while values[t] != code:
                 t += 1
             W.local[i, a] = t
-        for x in range(found):
+        for x in range(n_values):
             if A.kind[a] == 2:
                 W.table[a, 0, x] = A.place[A.start[a] + x]
             else:
-                for y in range(x, found):
+                for y in range(x, n_values):
                     W.table[a, x, y] = span(A, a, values[x], values[y])
 
 
@@ -106,7 +106,12 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
     part: NDArray[np.int64],
     W: Subsets,
 ) -> float:
-    """Partition ``union[:n]`` into classes of k to 2k - 1 rows at the least cost; write their numbers, give the cost.
+    r"""Partition ``union[:n]`` into classes of k to 2k - 1 rows at the least cost, and return that cost.
+
+    .. math:: f(S \cup T) = \min_T f(S) + c(T), \qquad T \ni \text{the last row outside of } S,\; k \le |T| < 2k,
+
+    over subsets written as bits. `union` ``(n,)`` int64 are rows, ``point[row]`` their points, and ``part[:n]`` becomes
+    the class of each. ``O(2^n (m + C(n - 1, 2k - 2)))`` at most.
 
     Of costs that differ by rounding the partition into more classes is taken, so that the cost given may be above the
     least by as much, more than once; :func:`least_loss` gives the least. Every class is looked at, by its last row.
@@ -124,7 +129,7 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
             s = rest + (1 << b)
             width = 0.0
             for a in range(m):
-                code = W.local[b, a]
+                code = np.int64(W.local[b, a])
                 if A.kind[a] == 2:
                     W.mask[s, a] = W.mask[rest, a] | (1 << code)
                     if size >= k:
@@ -134,7 +139,7 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
                             covered += 1
                         width += W.table[a, 0, covered - 1]
                 else:
-                    lo, hi = min(W.lo[rest, a], code), max(W.hi[rest, a], code)
+                    lo, hi = min(np.int64(W.lo[rest, a]), code), max(np.int64(W.hi[rest, a]), code)
                     W.lo[s, a], W.hi[s, a] = lo, hi
                     if size >= k:
                         width += W.table[a, lo, hi]
@@ -144,8 +149,8 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
         W.least[s] = np.inf
     W.least[0] = 0.0
     for s in range(full):
-        here = W.least[s]
-        if here == np.inf:
+        base = W.least[s]
+        if base == np.inf:
             continue
         last = n - 1
         while s & (1 << last):
@@ -154,7 +159,7 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
             t = W.classes[at]
             if s & t:
                 continue
-            total, parts = here + W.cost[t], W.parts[s] + 1
+            total, parts = base + W.cost[t], W.parts[s] + 1
             best = W.least[s | t]
             if total < best - 1e-12 or (total <= best + 1e-12 and parts > W.parts[s | t]):
                 W.least[s | t], W.taken[s | t], W.parts[s | t] = total, t, parts
@@ -173,7 +178,7 @@ def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
 
 @kernel
 def least_loss(n: int, W: Subsets) -> float:
-    """Give the least cost of the rows that :func:`best_partition` saw last, with no preference among near costs."""
+    """Return the least cost of the rows of the last :func:`best_partition`, ties not preferred."""
     full = (1 << n) - 1
     W.least[1 : full + 1] = np.inf
     W.least[0] = 0.0

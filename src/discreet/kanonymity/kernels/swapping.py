@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["swapped"]
 
-MOST_SWAPS = 30
-"""Swaps of one class."""
-
-LEAST = 1e-9
+MIN_SWAP_GAIN = 1e-9
 """Least gain of a swap."""
 
 
@@ -76,7 +73,7 @@ def _more(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     have: NDArray[np.int64],
     a: int,
 ) -> float:
-    """Give what a point adds to the cost of the cell of a column that is not one of numbers.
+    """Return the increase of a cell's cost by a point, in a column that is not numeric.
 
     ``have[start[a] + v]`` counts the members with value v, in columns that are sets.
     """
@@ -105,6 +102,7 @@ def swapped(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     near: NDArray[np.int32],
     k: int,
     reward: float,
+    most_swaps: int,
     slot: int,
     begin: int,
     stop: int,
@@ -113,14 +111,14 @@ def swapped(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Find a class of k rows that is overpaid from each of the points `begin` to ``stop - 1``.
 
     A class grows from a point, each time by the row among the `near` ones that adds least to its width less `reward`
-    times its multiplier. Then the best swap of one row is made, as long as there is one. What is found is kept in one
-    slot of the point.
+    times its multiplier. Then the best swap of one row is made, as long as there is one, `most_swaps` times at most.
+    What is found is kept in one slot of the point; a class of fewer than k rows is not written.
     """
     n, m = A.codes.shape
     members, used = np.empty(k, dtype=np.int32), np.zeros(n, dtype=np.int64)
     low, high, costs, place = np.empty(m), np.empty(m), np.empty(m), np.empty((n, m))
     cap = A.cap
-    numbers, others = np.flatnonzero(A.kind == 0), np.flatnonzero(A.kind != 0)
+    numbers, non_numeric = np.flatnonzero(A.kind == 0), np.flatnonzero(A.kind != 0)
     for p in range(n):
         for a in range(m):
             x = A.codes[p, a]
@@ -148,7 +146,7 @@ def swapped(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         if cost >= least:
                             break
                 if cost < least:
-                    for j in others:
+                    for j in non_numeric:
                         cost += _more(A, place[p], low, high, costs, have, int(j))
                 if cost < least:
                     least, which = cost, p
@@ -158,13 +156,13 @@ def swapped(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             used[which] += 1
             _count(A, which, have, 1)
             size += 1
-        swaps = MOST_SWAPS if size == k else 0
+        swaps = most_swaps if size == k else 0
         while swaps > 0:
             swaps -= 1
             total = 0.0
             for t in range(k):
                 total += u[members[t]]
-            best = total / k - _cover(A, place, members, k, -1, low, high, costs) + LEAST
+            best = total / k - _cover(A, place, members, k, -1, low, high, costs) + MIN_SWAP_GAIN
             out, into = -1, -1
             for t in range(k):
                 leaves = members[t]
@@ -185,7 +183,7 @@ def swapped(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                                 break
                     if gain <= best:
                         continue
-                    for j in others:
+                    for j in non_numeric:
                         gain -= _more(A, place[p], low, high, costs, have, int(j))
                     if gain > best:
                         best, out, into = gain, t, p

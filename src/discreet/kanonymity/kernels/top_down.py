@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.core.jit import expanded, inlined, kernel
-from discreet.kanonymity.kernels.splitting import DEPTH, rank_splits, split_node
+from discreet.kanonymity.kernels.splitting import MAX_TREE_DEPTH, rank_splits, split_node
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["split_nodes"]
 
-NOTHING = 1e300
+INFINITE_COST = 1e300
 """More than any node costs."""
 
-TREE_WORK = 1_000
+TREE_ROWS_PER_ROW = 1_000
 """Rows that the search of all trees below a node may look at for each row of the node; then it takes first splits."""
 
 
 @inlined
 def _close(bound: NDArray[np.uint8], lo: int, hi: int) -> None:
-    """Make a run of rows a class."""
+    """Mark a run of rows as one class."""
     bound[lo] = 1
     for r in range(lo + 1, hi):
         bound[r] = 0
@@ -110,8 +110,8 @@ def _tree(
     """Search all trees of the best splits of each node, each broken off once it costs as much as one found before.
 
     Where splits may leave few rows on one side, and all columns can be split, trees are as many as the splits to the
-    power of the depth. So after :data:`TREE_WORK` rows for each row of the node no further split of any node is tried:
-    what was begun is ended, and the best so far is taken. Gives the number of rows looked at.
+    power of the depth. After :data:`TREE_ROWS_PER_ROW` rows for each row of the node no further split is tried: open
+    trees are finished, and the best tree is taken. Returns the number of rows that were read.
 
     A frame holds a node: where it begins and ends, how many splits are listed, which is the next, the group that is
     looked at, how many there are, how many splits were divided, and where the groups end. Beside it stand what its
@@ -122,13 +122,13 @@ def _tree(
     demanded = len(W.kind) > 0
     # No literals, for which kernels that take them would be compiled once more.
     d, back, entering = lo - lo, 0.0, True
-    looked, most = lo - lo, TREE_WORK * (hi - lo)
-    frame[0, 0], frame[0, 1], value[0, 0] = lo, hi, NOTHING
+    looked, most = lo - lo, TREE_ROWS_PER_ROW * (hi - lo)
+    frame[0, 0], frame[0, 1], value[0, 0] = lo, hi, INFINITE_COST
     while d >= 0:
         begin, end = frame[d, 0], frame[d, 1]
         size, another = end - begin, True
         if entering:
-            listed = (len(A.kind) if demanded else U.tree) * int(d < DEPTH)
+            listed = (len(A.kind) if demanded else U.tree) * int(d < MAX_TREE_DEPTH)
             looked += size
             frame[d, 2] = rank_splits(A, L, P, begin, end, k, listed, R.scratch, d)
             frame[d, 3], frame[d, 6], frame[d, 7] = 0, 0, 0
@@ -166,7 +166,7 @@ def _tree(
                 )
             if not groups:
                 # All was tried. Where nothing costs less than it may, the node above must not take this for an answer.
-                back = NOTHING
+                back = INFINITE_COST
                 if frame[d, 7]:
                     for r in range(size):
                         bound[begin + r] = R.kept_bound[d, r]
@@ -206,7 +206,7 @@ def _ahead(
     R: SplitRoom,
 ) -> int:
     """Try the best splits of a node, each with a greedy run; divide it by the best, and give the number of groups."""
-    best, at, tried, ahead = NOTHING, -1, 0, len(R.scratch.ranked) - 2
+    best, at, tried, ahead = INFINITE_COST, -1, 0, len(R.scratch.ranked) - 2
     for x in range(ranked):
         if tried == U.ahead:
             break

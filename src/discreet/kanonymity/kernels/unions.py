@@ -69,10 +69,13 @@ def _near_class(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
         # The smaller of two draws: near points are looked at more often.
         q = T.near[p, min(below(S.draw, n_near), below(S.draw, n_near))]
         # A class of rows that are equal to this one can take it in, or give some of them.
-        if q < 0 or (T.first[p + 1] - T.first[p] > S.size[S.labels[row]] and below(S.draw, 3) == 0):
+        if q < 0 or (
+            T.first[p + 1] - T.first[p] > S.size[S.labels[row]]
+            and below(S.draw, int(np.int64(3))) == 0
+        ):
             q = p
         return int(S.labels[T.rows[T.first[q] + below(S.draw, T.first[q + 1] - T.first[q])]])
-    best, found = np.inf, int(S.labels[row])
+    best, nearest = np.inf, int(S.labels[row])
     for _ in range(samples):
         c = active[below(S.draw, n_active)]
         if S.size[c] == 0 or S.labels[row] == c:
@@ -80,8 +83,8 @@ def _near_class(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
         other = S.members[c, below(S.draw, S.size[c])]
         apart = pair_cost(A, A.codes[p], A.codes[T.point[other]], best)
         if apart < best:
-            best, found = apart, c
-    return found
+            best, nearest = apart, c
+    return nearest
 
 
 @part
@@ -106,7 +109,7 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if S.cost[c] > 0.0 and S.size[c] > 0:
             break
         c = active[below(S.draw, n_active)]
-    picked[0], n_picked = c, 1
+    picked[0], n_picked = c, int(np.int64(1))
     n = S.size[c]
     if n == 0:
         return 0, 0
@@ -143,10 +146,13 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     samples: int,
     rounds: int,
 ) -> float:
-    """Improve a partition in place for so many rounds; give what it loses less.
+    """Improve a partition in place for so many rounds, and return the decrease of its loss.
 
-    Unions of at most `exact_rows` rows are partitioned exactly; larger ones grow anew from random seeds and are
-    polished.
+    Each round unites a class of positive loss with classes near to it, of at most `most_rows` rows together, partitions
+    the union anew, and replaces its classes if the loss does not rise. Unions of at most `exact_rows` rows are
+    partitioned exactly; larger ones grow anew from random rows, or are cut along a random order, and are polished.
+    With suppression, one row in three rounds is suppressed or taken back. ``O(2^n m)`` for an exact union of n rows,
+    ``O(n^2 m)`` for another.
     """
     union = np.empty(max(most_rows, S.members.shape[1]) + 1, dtype=np.int64)
     alone = 0.0
@@ -158,7 +164,8 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     wider = np.empty(A.start[len(A.kind)], dtype=np.float64)
     marks = np.zeros(len(wider), dtype=np.bool_)
     active = np.empty(len(S.size), dtype=np.int64)
-    n_free, n_active = 0, 0
+    n_free, n_active = int(np.int64(0)), int(np.int64(0))
+    two, three = int(np.int64(2)), int(np.int64(3))
     for c in range(len(S.size)):
         if S.size[c] == 0:
             slots[n_free] = c
@@ -179,9 +186,9 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         for t in range(n_picked):
             before += S.cost[picked[t]]
         # One row more or less: a suppressed row comes back, or one of these is suppressed.
-        back, gone = -1, -1
-        if len(S.outside) > 0 and below(S.draw, 3) == 0:
-            if S.n_outside[0] > 0 and below(S.draw, 2) == 0:
+        back, gone = int(np.int64(-1)), int(np.int64(-1))
+        if len(S.outside) > 0 and below(S.draw, three) == 0:
+            if S.n_outside[0] > 0 and below(S.draw, two) == 0:
                 back = below(S.draw, S.n_outside[0])
                 union[n] = S.outside[back]
                 n += 1
@@ -198,11 +205,11 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             after = best_partition(A, T.point, union, n, part, W)
             if after + added >= before - 1e-12:
                 continue
-            n_parts = 0
+            n_parts = int(np.int64(0))
             for i in range(n):
                 n_parts = max(n_parts, part[i] + 1)
         else:
-            if below(S.draw, 2) == 0:
+            if below(S.draw, two) == 0:
                 n_parts = recut(A, T.point, union, n, k, part, S.draw)
             else:
                 n_parts = regrow(A, T.point, union, n, k, part, S.draw, wider, marks)

@@ -61,4 +61,4 @@ METHODS = Methods(
         *UNPROVEN.values(),
     ]
 )
-"""Everything; what ``anonymize`` takes as its method are those that have a guarantee, ``METHODS.proven``."""
+"""Everything; ``anonymize`` takes the methods with a guarantee, ``METHODS.proven``."""

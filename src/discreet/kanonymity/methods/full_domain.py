@@ -29,7 +29,7 @@ MOST_NODES = 200_000
 class FullDomain:
     """Give each column one level of generalization, so that classes have k rows and the loss is least.
 
-    Nodes of the lattice are tried by what their levels cost on the whole table, the cheapest first, until what a node
+    Nodes of the lattice are tried by the cost of their levels on the whole table, the cheapest first, until what a node
     costs is no less than what was found. That is exact, since suppressing rows makes no node cheaper. A node below one
     that failed is not tried.
 
@@ -96,20 +96,20 @@ class FullDomain:
                 failed.append(node)
                 continue
             cells = sum(prices[j][level][points[:, j]] for j, level in enumerate(node))
-            here = float((cells * counts)[~small].sum()) + suppressed * problem.suppressed_cost
-            if here < loss:
-                loss = here
-                kept = np.full(len(points), -1, dtype=np.int32)
-                kept[~small] = np.unique(groups[~small], return_inverse=True)[1]
+            node_loss = float((cells * counts)[~small].sum()) + suppressed * problem.suppressed_cost
+            if node_loss < loss:
+                loss = node_loss
+                group = np.full(len(points), -1, dtype=np.int32)
+                group[~small] = np.unique(groups[~small], return_inverse=True)[1]
                 best = np.empty(problem.n, dtype=np.int32)
-                best[order] = np.repeat(kept, counts)
+                best[order] = np.repeat(group, counts)
         if best is None:
             raise InfeasibleError("no level of the lattice leaves groups of k rows")
         return CandidateClasses("full-domain", best, note="The lattice of levels was searched.")
 
 
 def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
-    """Give for each level which group each code is in; the groups of a level are unions of those before.
+    """Return the group of each code at each level; the groups of a level are unions of groups of the level below.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
     if isinstance(column.attribute, Taxonomy):
         tree = column.attribute.tree
         leaves = depth_first(tree)
-        found = []
+        levels = []
         for depth in range(tree.depth, -1, -1):
             nodes = leaves.copy()
             while (tree.levels[nodes] > depth).any():
@@ -130,19 +130,19 @@ def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
             extra = [0 if depth == 0 else -1] * (size - len(leaves))
             named = np.array([*nodes.tolist(), *extra])
             # Leaves below one node follow one another.
-            found.append(np.cumsum(np.append(False, named[1:] != named[:-1])))
-        return found
+            levels.append(np.cumsum(np.append(False, named[1:] != named[:-1])))
+        return levels
     if not isinstance(column.attribute, Numeric):
         return [codes, np.zeros(size, dtype=np.int64)] if size > 1 else [codes]
-    found = [codes]
-    while found[-1][-1] > 0:
-        found.append(codes >> len(found))
-    return found
+    levels = [codes]
+    while levels[-1][-1] > 0:
+        levels.append(codes >> len(levels))
+    return levels
 
 
 def _prices(column: CodedColumn, levels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
-    """Give for each level what the cell of each code costs."""
-    found = []
+    """Return the cost of the cell of each code at each level."""
+    prices = []
     for level in levels:
         sizes = np.bincount(level)
         if column.is_set:
@@ -151,8 +151,8 @@ def _prices(column: CodedColumn, levels: list[NDArray[np.int64]]) -> list[NDArra
             by_group = np.argsort(level, kind="stable")
             last = np.cumsum(sizes) - 1
             price = column.span_cost(by_group[last - sizes + 1], by_group[last])
-        found.append(price[level])
-    return found
+        prices.append(price[level])
+    return prices
 
 
 def _cheapest_first(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GreedySearch", "evaluations"]
 
-TOLERANCE = 1e-12
+TIE_TOLERANCE = 1e-12
 """Costs that differ by less are ties, which the first row in the order wins, as in Table 7."""
 
 
@@ -112,14 +112,14 @@ class GreedySearch:
 
         labels, classes = np.empty(problem.n, dtype=np.int32), 0
         with ThreadPoolExecutor(limits.threads) as pool:
-            for rows, found in zip(parts, pool.map(one, parts), strict=True):
-                labels[rows] = classes + found
-                classes += int(found.max()) + 1
+            for rows, part_labels in zip(parts, pool.map(one, parts), strict=True):
+                labels[rows] = classes + part_labels
+                classes += int(part_labels.max()) + 1
         return labels
 
 
 def runs_of_classes(labels: NDArray[np.int32], least: int) -> list[NDArray[np.int64]]:
-    """Give the rows of runs of classes, in the order of their numbers, of at least so many rows each.
+    """Return the rows of runs of classes in the order of their labels, at least `least` rows in each run.
 
     Examples
     --------
@@ -147,16 +147,16 @@ def grown(
     growth = start_growth(points.arrays, points.first, k, seed)
     picks, done = problem.n // k * k, 0
     for begin, stop in portions(picks, limits, first=10 * k):
-        grow(points.arrays, points.first, k, growth, seed, TOLERANCE, begin, stop)
+        grow(points.arrays, points.first, k, growth, seed, TIE_TOLERANCE, begin, stop)
         done = stop
     labels = np.empty(problem.n, dtype=np.int32)
     labels[order] = growth.labels
     if done < picks:
         # The last class may be part of one.
-        whole = done // k
-        rest = np.flatnonzero((labels < 0) | (labels >= whole))
+        n_classes = done // k
+        rest = np.flatnonzero((labels < 0) | (labels >= n_classes))
         part = Problem(problem.columns, problem.codes[rest], problem.loss)
-        labels[rest] = whole + Segmentation(orders=1).solve(part, k, limits).labels
+        labels[rest] = n_classes + Segmentation(orders=1).solve(part, k, limits).labels
     return labels
 
 

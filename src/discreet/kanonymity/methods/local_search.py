@@ -82,7 +82,7 @@ class LocalSearch:
             )
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Search until the rounds or the time are over; without either, for twenty rounds a class, at least 300.
+        """Search until the rounds or the time are over; without either, for 20 rounds a class, at least 300 and 60 k.
 
         Complexity
         ----------
@@ -98,19 +98,21 @@ class LocalSearch:
         if (start < 0).sum() > limits.suppress:
             raise InvalidProblemError("start", "no more suppressed rows than allowed", "more")
         points = points_of(problem, order_of(problem, range(problem.m)))
-        whole = split_large(problem, start, k)
+        small_classes = split_large(problem, start, k)
         near = near_points(problem, points, self.nearest, limits)
         table = NearTable(points.of_row, points.rows, points.first, near)
         unions = unions_for(k) if self.unions is None else self.unions
         if self._is_shared(problem, limits):
             try:
-                labels = search_shared(problem, points, table, whole, unions, k, limits, self.seed)
+                labels = search_shared(
+                    problem, points, table, small_classes, unions, k, limits, self.seed
+                )
             except SearchInterrupted as interrupt:
                 raise SearchInterrupted(
                     CandidateClasses("local-search", interrupt.best, note=NOTE)
                 ) from None
             return CandidateClasses("local-search", labels, note=NOTE)
-        state = state_of(problem, whole, k, limits.suppress, self.seed)
+        state = state_of(problem, small_classes, k, limits.suppress, self.seed)
         stopped = False
         try:
             work(points.arrays, table, state, unions, k, self.rounds, limits)
@@ -118,18 +120,18 @@ class LocalSearch:
             # No kernel is left half-way: the interpreter hears the signal after it.
             stopped = True
         labels = np.full(problem.n, -1, dtype=np.int32)
-        kept = state.labels >= 0
-        labels[kept] = without_gaps(state.labels[kept])
-        found = CandidateClasses("local-search", labels, note=NOTE)
+        unsuppressed = state.labels >= 0
+        labels[unsuppressed] = without_gaps(state.labels[unsuppressed])
+        candidate = CandidateClasses("local-search", labels, note=NOTE)
         if stopped:
-            raise SearchInterrupted(found)
-        return found
+            raise SearchInterrupted(candidate)
+        return candidate
 
     def _is_shared(self, problem: Problem, limits: SearchLimits) -> bool:
         """Whether to search in several threads: by the clock alone, and where there are many rows for each."""
         timed = self.rounds is None and limits.left < float("inf")
-        enough = problem.n >= LEAST_ROWS * limits.threads
-        return timed and enough and limits.threads > 1 and not limits.suppress
+        many_rows = problem.n >= LEAST_ROWS * limits.threads
+        return timed and many_rows and limits.threads > 1 and not limits.suppress
 
 
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:

@@ -151,7 +151,7 @@ class PairProgram:
         ends = np.tile(top, n)
         least = np.concatenate([np.zeros(y0 + n * m), x.ravel()])
         most = np.concatenate([np.ones(y0), x.ravel(), np.maximum(ends, x.ravel())])
-        whole = np.arange(width) < y0
+        integral = np.arange(width) < y0
         return LinearProgram(
             cost,
             matrix,
@@ -159,13 +159,13 @@ class PairProgram:
             row_upper=upper,
             lower=least,
             upper=most,
-            integrality=whole if y0 else None,
+            integrality=integral if y0 else None,
         )
 
     def _big(
         self, x: float, other: float, top: float, at: tuple[int, int, int, int]
     ) -> list[tuple[int, int, float]]:
-        """Give, for each side, what may be above what, and by how much, for two rows and the least value 0."""
+        """Return the big-M constraints of two rows for each side: the larger and the smaller variable, and M."""
         a, b, c, d = at
         if self.tight:
             sides = [(a, b, x), (b, a, other), (c, d, top - other), (d, c, top - x)]
@@ -176,7 +176,7 @@ class PairProgram:
 
 
 def _positions(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give values in units of cost from 0 on, and the greatest of each column."""
+    """Return the values in units of cost, from 0 on, and the largest of each column."""
     if problem.n > MOST_ROWS:
         raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
     values, tops = [], []

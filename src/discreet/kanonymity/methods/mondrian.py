@@ -44,7 +44,7 @@ class Mondrian:
     strict: bool = True
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Cut until nothing can be cut, or the time is over; what was not cut by then is a class.
+        """Split until no part can be split or the time is over; a part that is left becomes a class.
 
         Complexity
         ----------

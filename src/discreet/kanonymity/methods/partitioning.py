@@ -24,7 +24,7 @@ from discreet.kanonymity.candidate import (
 from discreet.kanonymity.exact.columns import Pool, relax
 from discreet.kanonymity.exact.cuts import NO_CUTS
 from discreet.kanonymity.exact.pricing import Pricer
-from discreet.kanonymity.exact.tree import Listed, settle
+from discreet.kanonymity.exact.tree import RELATIVE_TOLERANCE, Listed, settle
 from discreet.kanonymity.methods.greedy_search import GreedySearch
 from discreet.kanonymity.methods.k_member import KMember
 from discreet.kanonymity.methods.local_search import LocalSearch, split_large
@@ -44,10 +44,10 @@ MOST_ROWS = 5_000
 MOST_CLASSES, LAST_CLASSES = 60_000, 200_000
 """Classes that a linear program gets, at first and once a good partition is known."""
 
-FIRST_WIDTH = 0.004
+FIRST_WIDTH_SHARE = 0.004
 """Distance from the relaxation, as a part of it, in which a partition is looked for first."""
 
-GROWTH = 1.25
+WIDTH_FACTOR = 1.25
 """By how much that distance grows when nothing was found."""
 
 FEW_ROWS, STARTS = 200, 12
@@ -56,9 +56,6 @@ takes."""
 
 EACH_PART = 3.0
 """Seconds for one part of a larger table."""
-
-CLOSE = 5e-10
-"""Relative distance of bound and loss that counts as none."""
 
 
 @final
@@ -119,7 +116,7 @@ class SetPartitioning:
         try:
             return search.run()
         except KeyboardInterrupt:
-            raise SearchInterrupted(search.found()) from None
+            raise SearchInterrupted(search.candidate()) from None
 
 
 @final
@@ -142,7 +139,7 @@ class _Search:
     @property
     def done(self) -> bool:
         """Whether bound and loss are close enough, or the time is over."""
-        near = self.loss - self.lower <= max(self.limits.gap, CLOSE) * self.loss
+        near = self.loss - self.lower <= max(self.limits.gap, RELATIVE_TOLERANCE) * self.loss
         return near or self.limits.left <= 0
 
     @property
@@ -157,7 +154,7 @@ class _Search:
             self._begin_anew()
             relaxed = self._relax()
             self.lower = max(self.lower, relaxed.lower)
-            width = FIRST_WIDTH * relaxed.lower
+            width = FIRST_WIDTH_SHARE * relaxed.lower
             if self._is_large and not self.done:
                 # For its dive, a far better start for parts than a local search.
                 self._look(relaxed, width, MOST_CLASSES)
@@ -173,11 +170,11 @@ class _Search:
             self.labels = rows if self.k == 1 else np.zeros_like(rows)
             self.loss = self.problem.loss_of(self.labels)
             self.lower = self.loss * (1 - 1e-12)
-        return self.found()
+        return self.candidate()
 
-    def found(self) -> CandidateClasses:
-        """Give the best partition and bound so far."""
-        proved = self.loss - self.lower <= 2 * CLOSE * self.loss
+    def candidate(self) -> CandidateClasses:
+        """Return the best partition and bound so far."""
+        proved = self.loss - self.lower <= 2 * RELATIVE_TOLERANCE * self.loss
         note = "Classes were priced, listed and branched upon" + (
             "; no partition loses less." if proved else "; time or memory ended the proof."
         )
@@ -207,9 +204,9 @@ class _Search:
         )
 
     def _look(self, relaxed: Relaxed, width: float, most: int) -> float:
-        """Look for partitions within `width` of the bound; give the next width, 0 where nothing is left to do."""
-        whole = max(self.loss - relaxed.lower, 0.0)
-        wanted = min(width, whole)
+        """Search the partitions within `width` of the bound; return the next width, 0 at the end."""
+        open_gap = max(self.loss - relaxed.lower, 0.0)
+        wanted = min(width, open_gap)
         listed = self._listed(relaxed, wanted, most)
         while not listed.complete and self.limits.left > 0:
             wanted /= 2
@@ -218,7 +215,7 @@ class _Search:
             return 0.0
         n, k = self.problem.n, self.k
         reached = relaxed.lower + wanted
-        capped = wanted < min(width, whole)
+        capped = wanted < min(width, open_gap)
         settled = settle(
             Listed(listed.classes, listed.costs, n, k, self.pricer.scale),
             self.loss if capped else min(self.loss, reached),
@@ -232,9 +229,9 @@ class _Search:
         if len(settled.dived):
             self._repair(settled.dived)
         self.lower = max(self.lower, min(settled.lower, reached))
-        if capped or wanted >= whole:
+        if capped or wanted >= open_gap:
             return 0.0
-        return GROWTH * width
+        return WIDTH_FACTOR * width
 
     def _improve(self) -> None:
         """Partition classes and the nearest to them anew, part after part, as long as that helps."""
@@ -253,14 +250,14 @@ class _Search:
             some = replace(self.problem, codes=self.problem.codes[rows])
             start = np.unique(self.labels[rows], return_inverse=True)[1].astype(np.int32)
             limits = SearchLimits.within(min(self.limits.left, EACH_PART), start=start)
-            found = part.solve(some, self.k, limits).labels
+            part_labels = part.solve(some, self.k, limits).labels
             labels = self.labels.copy()
-            labels[rows] = classes + found
+            labels[rows] = classes + part_labels
             self._take(np.unique(labels, return_inverse=True)[1].astype(np.int32))
             in_vain = 0 if self.loss < before else in_vain + 1
 
     def _around(self, one: int) -> NDArray[np.int64]:
-        """Give the rows of a class and of those nearest to it on average."""
+        """Return the rows of a class and of the classes nearest to it on average."""
         order = np.argsort(self.labels, kind="stable")
         sizes = np.bincount(self.labels)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -268,8 +265,8 @@ class _Search:
         mean = np.add.reduceat(far, first) / sizes
         mean[one] = -1.0
         nearest = np.argsort(mean, kind="stable")
-        enough = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
-        return np.flatnonzero(np.isin(self.labels, nearest[: max(2, enough)]))
+        n_nearest = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
+        return np.flatnonzero(np.isin(self.labels, nearest[: max(2, n_nearest)]))
 
     def _listed(self, relaxed: Relaxed, width: float, most: int) -> Pricing:
         # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little
@@ -302,8 +299,8 @@ class _Search:
     def _repair(self, classes: NDArray[np.int32]) -> None:
         labels = self._labels(classes)
         left = np.flatnonzero(labels < 0).tolist()
-        whole = assign_leftovers(self.problem, labels, left, rule="increase") if left else labels
-        self._polish(split_large(self.problem, whole, self.k))
+        complete = assign_leftovers(self.problem, labels, left, rule="increase") if left else labels
+        self._polish(split_large(self.problem, complete, self.k))
 
     def _polish(self, labels: NDArray[np.int32], times: int = 1, seed: int = 1) -> None:
         rounds = times * self.method.polish * (self.problem.n // self.k)

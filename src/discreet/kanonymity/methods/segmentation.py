@@ -57,7 +57,7 @@ class Segmentation:
     after: int = 0
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Cut one order after another as long as the time suffices for the next, at least one.
+        """Partition one order after another while the time suffices for the next, at least one.
 
         Where it does not suffice for the first, its last rows are cut into runs of k.
 
@@ -71,10 +71,10 @@ class Segmentation:
         for tried, (_, order) in enumerate(several_orders(problem)):
             if tried < self.after:
                 continue
-            found = segmented(problem, order, k, limits)
-            loss = problem.loss_of(found)
+            candidate = segmented(problem, order, k, limits)
+            loss = problem.loss_of(candidate)
             if loss < best:
-                best, labels = loss, found
+                best, labels = loss, candidate
             now = clock()
             slowest, began = max(slowest, now - began), now
             # An order that cannot be cut to its end is of little use.

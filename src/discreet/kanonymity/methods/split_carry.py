@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["BubbleCarry", "SplitCarry", "SubProblem", "solve_rows"]
 
 
-ROUNDS = 300
+LOCAL_SEARCH_ROUNDS = 300
 """Unions that are looked at in a block: a time limit ends the search of one, and is not filled by it."""
 
 
 def _few_rounds() -> LocalSearch:
-    return LocalSearch(rounds=ROUNDS)
+    return LocalSearch(rounds=LOCAL_SEARCH_ROUNDS)
 
 
 @final
@@ -40,7 +40,7 @@ class SubProblem:
     rows
         Its rows, in the order of the table's sort.
     published, carried
-        Its classes: those that are done, and those that go into the next block.
+        Its final classes, and the classes that are carried into the next block.
     """
 
     rows: NDArray[np.int64]
@@ -171,20 +171,20 @@ class BubbleCarry:
             raise InvalidProblemError("rows", f"at least 2k = {2 * k} rows in a block", self.rows)
         order = variance_order(problem)
         labels = np.full(problem.n, -1, dtype=np.int32)
-        pool, taken, done = np.empty(0, dtype=np.int64), 0, 0
+        pool, n_taken, done = np.empty(0, dtype=np.int64), 0, 0
         while True:
-            fresh = order[taken : taken + self.rows - len(pool)]
-            taken += len(fresh)
+            fresh = order[n_taken : n_taken + self.rows - len(pool)]
+            n_taken += len(fresh)
             pool = np.concatenate([pool, fresh])
-            blocks_left = (problem.n - taken) // (self.keep * k) + 1
+            blocks_left = (problem.n - n_taken) // (self.keep * k) + 1
             start = np.split(pool, np.cumsum(initial_sizes(len(pool), k))[:-1])
             classes = solve_rows(problem, start, k, _share(limits, blocks_left), self.solver)
-            end = taken == problem.n
+            end = n_taken == problem.n
             widths = [_width(problem, rows) for rows in classes]
             # One class stays behind, so that the rows that come last are not fewer than k.
             most = min(self.keep, len(classes) - 1)
-            kept = range(len(classes)) if end else np.argsort(widths, kind="stable")[:most]
-            for c in kept:
+            committed = range(len(classes)) if end else np.argsort(widths, kind="stable")[:most]
+            for c in committed:
                 labels[classes[c]] = done
                 done += 1
             if end:
@@ -229,8 +229,8 @@ def solve_rows(
         part = Problem(problem.columns, problem.codes[rows], problem.loss)
         before = np.repeat(np.arange(len(start), dtype=np.int32), [len(one) for one in start])
         hint = SearchLimits(limits.deadline, limits.gap, limits.threads, start=before)
-        found = solver.solve(part, k, hint).labels
-        labels = found if part.loss_of(found) <= part.loss_of(before) else before
+        part_labels = solver.solve(part, k, hint).labels
+        labels = part_labels if part.loss_of(part_labels) <= part.loss_of(before) else before
         labels = split_large(part, labels, k)
     by_class = np.argsort(labels, kind="stable")
     return np.split(rows[by_class], np.cumsum(np.bincount(labels))[:-1])
@@ -243,7 +243,7 @@ def _blocks(order: NDArray[np.int64], k: int, blocks: int) -> list[list[NDArray[
 
 
 def _share(limits: SearchLimits, parts: int) -> SearchLimits:
-    """Give a part of the time that is left."""
+    """Return limits for a part of the time that is left."""
     if limits.left == float("inf"):
         return limits
     return SearchLimits.within(limits.left / max(parts, 1), gap=limits.gap)

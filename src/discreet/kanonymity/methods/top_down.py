@@ -99,7 +99,7 @@ class TopDown:
             top = first_splits(problem.columns, layout, sample, problem.n, k)
         else:
             top = self.top
-        words, ends = _dealt(words, layout, top, self.demands, k)
+        words, ends = _sorted_by_part(words, layout, top, self.demands, k)
         rows = Rows(
             words,
             np.zeros(problem.n, dtype=np.uint8),
@@ -114,14 +114,14 @@ class TopDown:
         labels = classes_of_rows(words, rows.bound)
         if limits.suppress:
             labels = leave_out(problem, labels, k, limits.suppress)
-        found = CandidateClasses("top-down", labels, note=NOTE)
+        candidate = CandidateClasses("top-down", labels, note=NOTE)
         if interrupted:
-            raise SearchInterrupted(found)
-        return found
+            raise SearchInterrupted(candidate)
+        return candidate
 
 
 def classes_of_rows(words: NDArray[np.int64], bound: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Give the class of each row, in the order of their numbers."""
+    """Return the class of each row, in the order of row numbers."""
     from discreet.kanonymity.kernels.dealing import label_runs
 
     labels = np.empty(len(words), dtype=np.int32)
@@ -129,7 +129,7 @@ def classes_of_rows(words: NDArray[np.int64], bound: NDArray[np.uint8]) -> NDArr
     return labels
 
 
-def _dealt(
+def _sorted_by_part(
     words: NDArray[np.int64],
     layout: RowLayout,
     top: Top,
@@ -144,15 +144,15 @@ def _dealt(
     part = top.route(words, layout)
     counts = np.bincount(part, minlength=top.parts)
     ends = np.concatenate([[0], np.cumsum(counts)])
-    dealt = np.empty_like(words)
-    deal_rows(words, part, ends[:-1].copy(), dealt)
+    sorted_words = np.empty_like(words)
+    deal_rows(words, part, ends[:-1].copy(), sorted_words)
 
-    def enough(union: list[int]) -> bool:
-        rows = rows_of(dealt[ends[union[0]] : ends[union[-1] + 1]])
+    def is_large(union: list[int]) -> bool:
+        rows = rows_of(sorted_words[ends[union[0]] : ends[union[-1] + 1]])
         return len(rows) >= k and not _fails(demands, rows)
 
-    unions = join_small(top.parts, enough)
-    return dealt, np.array([0, *(ends[union[-1] + 1] for union in unions)])
+    unions = join_small(top.parts, is_large)
+    return sorted_words, np.array([0, *(ends[union[-1] + 1] for union in unions)])
 
 
 def _fails(demands: Sequence[Demand], rows: NDArray[np.int64]) -> bool:

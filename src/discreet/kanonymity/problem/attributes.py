@@ -137,11 +137,11 @@ Attribute = Resolved | Levels
 
 def depth_first(tree: Tree) -> NDArray[np.int64]:
     """List the leaves of a tree in depth-first order, so that those below any node follow one another."""
-    found, stack = [], [0]
+    order, stack = [], [0]
     while stack:
         node = stack.pop()
         children = tree.children(node)
         if not len(children):
-            found.append(node)
+            order.append(node)
         stack.extend(reversed(children))
-    return np.array(found, dtype=np.int64)
+    return np.array(order, dtype=np.int64)

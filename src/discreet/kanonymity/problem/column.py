@@ -69,7 +69,7 @@ class CodedColumn:
 
     @property
     def name(self) -> str:
-        """Name of the column."""
+        """The name of the column."""
         return self.attribute.name
 
     @property
@@ -88,7 +88,7 @@ class CodedColumn:
         return np.stack(rows)
 
     def span_cost(self, lo: ArrayLike, hi: ArrayLike) -> NDArray[np.float64]:
-        """Give the cost of cells from code `lo` to code `hi` of a numeric column or a taxonomy; arrays broadcast."""
+        """Return the cost of cells from code `lo` to code `hi` of a numeric column or a taxonomy; arrays broadcast."""
         first, last = np.broadcast_arrays(np.asarray(lo, np.int64), np.asarray(hi, np.int64))
         if isinstance(self.attribute, Numeric):
             width = self.place[last] - self.place[first]
@@ -96,15 +96,15 @@ class CodedColumn:
         steps = last - first
         level = np.frexp(np.maximum(steps, 1).astype(np.float64))[1] - 1
         end = np.maximum(last - (1 << level), 0)
-        found = np.maximum(self.peaks[level, first], self.peaks[level, end])
-        return np.where(steps > 0, found, 0.0)
+        costs = np.maximum(self.peaks[level, first], self.peaks[level, end])
+        return np.where(steps > 0, costs, 0.0)
 
     def set_cost(self, count: ArrayLike) -> NDArray[np.float64]:
-        """Give the cost of sets with so many values, of a categorical column."""
+        """Return the cost of sets of so many values of a categorical column."""
         return np.asarray(self.place[np.asarray(count, np.int64) - 1])
 
     def nodes(self, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> list[Hashable]:
-        """Give the labels that a taxonomy publishes for the leaves from each `lo` to its `hi`.
+        """Return the labels that a taxonomy publishes for the leaves from each `lo` to its `hi`.
 
         Raises
         ------
@@ -179,19 +179,21 @@ def _code_levels(
         )
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     # NaN alone differs from itself.
-    found = leveled(levels, [None if one is None or one != one else one for one in listed])  # noqa: PLR0124
-    taxonomy = Taxonomy(levels.name, found.tree, levels.weight)
-    leaves = depth_first(found.tree)
-    label = [found.tree.labels[leaf] for leaf in leaves.tolist()]
+    level_names = leveled(levels, [None if one is None or one != one else one for one in listed])  # noqa: PLR0124
+    taxonomy = Taxonomy(levels.name, level_names.tree, levels.weight)
+    leaves = depth_first(level_names.tree)
+    label = [level_names.tree.labels[leaf] for leaf in leaves.tolist()]
     order = {value: code for code, value in enumerate(label)}
-    codes = np.array([order[value] for value in found.values] or [0], dtype=np.int32)[found.codes]
-    domain: tuple[Hashable, ...] = tuple(label) if found.values else ()
-    total = int(found.sizes[0])
+    codes = np.array([order[value] for value in level_names.values] or [0], dtype=np.int32)[
+        level_names.codes
+    ]
+    domain: tuple[Hashable, ...] = tuple(label) if level_names.values else ()
+    total = int(level_names.sizes[0])
     joined: list[int] = []
-    if found.values:
-        joined = found.sizes[found.tree.meet(leaves[:-1], leaves[1:])].tolist()
-    if (found.codes < 0).any():
-        codes = np.where(found.codes < 0, len(domain), codes).astype(np.int32)
+    if level_names.values:
+        joined = level_names.sizes[level_names.tree.meet(leaves[:-1], leaves[1:])].tolist()
+    if (level_names.codes < 0).any():
+        codes = np.where(level_names.codes < 0, len(domain), codes).astype(np.int32)
         joined += [total] * bool(domain)
         domain = (*domain, MISSING)
     # A span that is all of one is as wide as the whole where nothing else is.
@@ -234,22 +236,22 @@ def _code_numbers(
     attribute: Numeric, values: Sequence[Any] | NDArray[Any]
 ) -> tuple[tuple[Hashable, ...], NDArray[np.int32]]:
     try:
-        given = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidProblemError(
             attribute.name, "numbers", "something else", code="numbers-none"
         ) from None
-    if given.ndim != 1 or np.isinf(given).any() or (np.abs(given) > _LARGEST).any():
+    if numbers.ndim != 1 or np.isinf(numbers).any() or (np.abs(numbers) > _LARGEST).any():
         raise InvalidProblemError(
             attribute.name,
             f"one number a row, at most {_LARGEST} in size",
             "others",
             code="numbers-too-large",
         )
-    missing = np.isnan(given)
+    missing = np.isnan(numbers)
     low = -np.inf if attribute.low is None else attribute.low
     high = np.inf if attribute.high is None else attribute.high
-    outside = ~missing & ((given < low) | (given > high))
+    outside = ~missing & ((numbers < low) | (numbers > high))
     if outside.any():
         row = int(np.argmax(outside))
         raise InvalidProblemError(
@@ -258,14 +260,16 @@ def _code_numbers(
             f"another in row {row + 1}",
             code="numbers-beyond-bounds",
         )
-    there = given[~missing]
-    whole = there.astype(np.int64)
-    found, inverse = (
-        different(whole) if (whole == there).all() else np.unique(there, return_inverse=True)
+    present = numbers[~missing]
+    integers = present.astype(np.int64)
+    distinct, inverse = (
+        different(integers)
+        if (integers == present).all()
+        else np.unique(present, return_inverse=True)
     )
-    codes = np.full(len(given), len(found), dtype=np.int32)
+    codes = np.full(len(numbers), len(distinct), dtype=np.int32)
     codes[~missing] = inverse
-    domain: list[Hashable] = [int(v) if v == int(v) else v for v in found.tolist()]
+    domain: list[Hashable] = [int(v) if v == int(v) else v for v in distinct.tolist()]
     return (*domain, *([MISSING] if missing.any() else [])), codes
 
 

@@ -1,7 +1,7 @@
 """Columns with levels of their own: dates on a calendar, codes by their prefixes, numbers by rounded intervals.
 
-Each is resolved to a taxonomy of the values that a table has, so that the search knows nothing of them; what a cell
-costs is counted by what its span holds, and not by how many of the table's values are in it.
+Each is resolved to a taxonomy of the values of a table, which is all that the search reads; a cell's cost is the length
+of its span, not the number of the table's values in it.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Leveled:
 
 
 def leveled(levels: Levels, values: Sequence[Any]) -> Leveled:
-    """Make the taxonomy of the values that a table has.
+    """Return the taxonomy of the values of a table.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _calendar(
 
 
 def _spans_above(day: date) -> tuple[str, ...]:
-    """Name the spans that a day is in, from ten years to itself."""
+    """Return the names of the spans that contain a day, from ten years to the day itself."""
     year = day.year
     ten, five = year - year % 10, year - year % 5
     return (
@@ -292,8 +292,8 @@ def _prefixed(
 
 def _prefix(text: str, cut: int, *, even: bool) -> str:
     """Write what begins with some characters: ``021**`` where all codes are as long, else ``SW1*``."""
-    kept = text[:cut].rstrip(_SEPARATORS) or text[:cut]
-    return kept + "*" * (len(text) - len(kept) if even else 1)
+    prefix = text[:cut].rstrip(_SEPARATORS) or text[:cut]
+    return prefix + "*" * (len(text) - len(prefix) if even else 1)
 
 
 def _rounded(
@@ -317,11 +317,11 @@ def _rounded(
             )
         numbers[value] = to_fraction(real, levels.name)
     steps = _steps_of(levels, list(numbers.values()))
-    whole = all(number.denominator == 1 for number in numbers.values())
-    whole = whole and steps[0].denominator == 1
+    integral = all(number.denominator == 1 for number in numbers.values())
+    integral = integral and steps[0].denominator == 1
     keys, paths = {}, {}
     for value, number in numbers.items():
-        path = tuple(_interval(number, step, whole=whole) for step in reversed(steps))
+        path = tuple(_interval(number, step, whole=integral) for step in reversed(steps))
         keys[value] = (math.floor(number / steps[0]), path[-1])
         paths[keys[value]] = path
     return keys, paths
@@ -356,11 +356,11 @@ def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArra
     """Count what each node holds."""
     sizes = np.asarray(tree.leaf_counts, dtype=np.int64).copy()
     if isinstance(levels, Dates):
-        found = [span_of(str(label)) for label in tree.labels[1:]]
-        days = [last - first + 1 for first, last in (span for span in found if span)]
+        spans = [span_of(str(label)) for label in tree.labels[1:]]
+        days = [last - first + 1 for first, last in (span for span in spans if span)]
         sizes[1:] = days
         least = min(days[tree_at] for tree_at in _leaf_places(tree))
-        tops = [found[node - 1] for node in range(1, tree.n) if tree.parents[node] == 0]
+        tops = [spans[node - 1] for node in range(1, tree.n) if tree.parents[node] == 0]
         ends = [span for span in tops if span]
         sizes[0] = max(last for _, last in ends) - min(first for first, _ in ends) + 1
         return np.asarray(np.maximum(sizes // least, 1))

@@ -34,7 +34,7 @@ Rank = tuple[int, Any, str]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 
-WIDEST = 8
+MAX_INTEGER_BYTES = 8
 """Bytes of a number up to which all of them count; longer floats have some that mean nothing."""
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -77,7 +77,7 @@ class Values:
         return tuple(_text(value) for value in self.values)
 
     def of_rows(self, each: Sequence[Any]) -> list[Any]:
-        """Give each row what stands for its value."""
+        """Return for each row what stands for its value."""
         made = np.empty(len(each), dtype=object)
         made[:] = each
         return list(made[self.codes].tolist())
@@ -124,7 +124,7 @@ def values_of_column(column: Any, name: str) -> Values:  # noqa: ANN401 - a colu
 
 
 def rank_of(value: object) -> Rank:
-    """Give the place of a value in the order: numbers, text of numbers among them, then nothing, NaN and other text.
+    """Return the sort key of a value: numbers and text of numbers first, then the missing value, NaN and other text.
 
     Text is a number where it is written in digits, so that ``nan``, ``inf`` and ``1_0`` are text.
 
@@ -158,7 +158,7 @@ def _refused(name: str, kind: object) -> InvalidProblemError:
 
 
 def different(keys: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give the different integers, rising, and the place of each; without sorting where they lie close together.
+    """Return the different integers, rising, and the index of each key; dense integers are not sorted.
 
     Examples
     --------
@@ -182,15 +182,15 @@ def _numbered(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number integers as they are first seen, missing ones as one more value; give the first row of each too."""
     known, inverse = different(keys)
-    given = np.where(missing, len(known), inverse)
+    codes = np.where(missing, len(known), inverse)
     first = np.full(len(known) + 1, -1, dtype=np.int64)
     # The last that is written is the first row.
-    first[given[::-1]] = np.arange(len(given) - 1, -1, -1)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     seen = np.flatnonzero(first >= 0)
     seen = seen[np.argsort(first[seen], kind="stable")]
     number = np.full(len(known) + 1, -1, dtype=np.int64)
     number[seen] = np.arange(len(seen))
-    return number[given], first[seen]
+    return number[codes], first[seen]
 
 
 def _made(codes: NDArray[np.int64], values: Sequence[Any]) -> Values:
@@ -208,7 +208,7 @@ def _of_moments(
 
 
 def _bits(numbers: NDArray[Any], name: str) -> NDArray[Any]:
-    if numbers.dtype.itemsize > WIDEST:
+    if numbers.dtype.itemsize > MAX_INTEGER_BYTES:
         raise _refused(name, numbers.dtype)
     return np.ascontiguousarray(numbers).view(f"u{numbers.dtype.itemsize}")
 
@@ -246,7 +246,7 @@ def _of_polars(series: Any, name: str) -> Values:  # noqa: ANN401 - no library o
 
 
 def _firsts(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the first row of each of the codes 0, 1, ..."""
+    """Return the first row of each of the codes 0, 1, ..."""
     return np.unique(codes, return_index=True)[1]
 
 
@@ -262,33 +262,33 @@ _ARROW_MOMENTS = {
 
 def _of_arrow(column: Any, name: str) -> Values:  # noqa: ANN401 - as above
     kind = column.type
-    told = str(kind)
-    if told.startswith("dictionary"):
+    type_name = str(kind)
+    if type_name.startswith("dictionary"):
         return _of_arrow(column.cast(kind.value_type), name)
-    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    missing = whole.is_null().to_numpy(zero_copy_only=False)
-    base, _, inside = told.partition("[")
+    array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    base, _, inside = type_name.partition("[")
     if base in _ARROW_MOMENTS:
         what, stored = _ARROW_MOMENTS[base]
         unit = {"date32": "D"}.get(base) or inside.rstrip("]").partition(",")[0]
-        numbers = whole.view(stored).fill_null(0).to_numpy(zero_copy_only=False)
+        numbers = array.view(stored).fill_null(0).to_numpy(zero_copy_only=False)
         zone = getattr(kind, "tz", None)
         return _of_moments(
             numbers.astype(np.int64), missing, lambda number: _moment(what, number, unit, zone)
         )
     if base in {"halffloat", "float", "double"}:
         wide = {"halffloat": "int16", "float": "int32", "double": "int64"}[base]
-        keys = whole.view(wide).fill_null(0).to_numpy(zero_copy_only=False)
+        keys = array.view(wide).fill_null(0).to_numpy(zero_copy_only=False)
     elif re.fullmatch(r"u?int(8|16|32|64)", base):
-        keys = whole.fill_null(0).to_numpy(zero_copy_only=False)
+        keys = array.fill_null(0).to_numpy(zero_copy_only=False)
     elif base == "bool":
-        keys = whole.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - what a missing cell holds
+        keys = array.fill_null(False).to_numpy(zero_copy_only=False)  # noqa: FBT003 - what a missing cell holds
     elif base == "null" or re.match(r"(large_)?(string|binary)|fixed_size_binary|decimal", base):
-        return _of_objects(whole.to_pylist(), name)
+        return _of_objects(array.to_pylist(), name)
     else:
-        raise _refused(name, told)
+        raise _refused(name, type_name)
     codes, first = _numbered(keys, missing)
-    return _made(codes, whole.take(first).to_pylist() if len(first) else [])
+    return _made(codes, array.take(first).to_pylist() if len(first) else [])
 
 
 def _of_numpy(array: NDArray[Any], name: str) -> Values:
@@ -318,19 +318,21 @@ def _of_numpy(array: NDArray[Any], name: str) -> Values:
 
 def _of_objects(values: list[Any], name: str) -> Values:
     number: dict[Hashable, int] = {}
-    found: list[Any] = []
+    first_values: list[Any] = []
     codes = np.empty(len(values), dtype=np.int64)
     for row, value in enumerate(values):
         key = _key(value, name)
         code = number.setdefault(key, len(number))
-        if code == len(found):
-            found.append(None if key is None else value)
+        if code == len(first_values):
+            first_values.append(None if key is None else value)
         codes[row] = code
-    return _made(codes, [one.item() if isinstance(one, np.generic) else one for one in found])
+    return _made(
+        codes, [one.item() if isinstance(one, np.generic) else one for one in first_values]
+    )
 
 
 def _key(value: Any, name: str) -> Hashable:  # noqa: ANN401 - a value of any kind
-    """Give what is equal for two values only where they are the same; ``None`` for a missing one."""
+    """Return a key that is equal for two values only if they are the same; ``None`` for a missing value."""
     kind = type(value)
     if value is None or kind.__name__ in {"NAType", "NaTType"}:
         return None
@@ -338,7 +340,11 @@ def _key(value: Any, name: str) -> Hashable:  # noqa: ANN401 - a value of any ki
         return kind, value
     if kind is float:
         return kind, struct.pack("d", value)
-    if isinstance(value, np.generic) and value.dtype.kind in "biufMm" and value.itemsize <= WIDEST:
+    if (
+        isinstance(value, np.generic)
+        and value.dtype.kind in "biufMm"
+        and value.itemsize <= MAX_INTEGER_BYTES
+    ):
         return value.dtype.str, value.tobytes()
     if isinstance(value, Decimal | Fraction | uuid.UUID):
         return kind, str(value)

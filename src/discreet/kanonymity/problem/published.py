@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "column_of", "joined", "names_in", "numbered", "values_in"]
 
-LARGEST = 2**62
+LARGEST_INTEGER = 2**62
 """What a number of 64 bits holds, with room to spare."""
 
 _INTERVAL = re.compile(r"\[([^\s,]+), ([^\s,]+)\]")
@@ -76,20 +76,20 @@ class Cells:
         return int(self.lo[cell]), int(self.hi[cell])
 
     def covers(self, cell: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Tell which codes a cell covers."""
+        """Return a mask of the codes that a cell covers."""
         if self.marks is not None:
             return np.asarray(self.marks[cell, codes])
         return np.asarray((codes >= self.lo[cell]) & (codes <= self.hi[cell]))
 
 
 def _interval(text: str, values: NDArray[np.float64], size: int) -> tuple[int, int]:
-    """Give the least and greatest code that a cell of a numeric column covers; a missing number has the last code."""
+    """Return the least and greatest code that a cell of a numeric column covers; a missing number has the last code."""
     if text == "*":
         return 0, size - 1
     if not text:
         return len(values), size - 1
-    found = _INTERVAL.fullmatch(text)
-    low, high = (found[1], found[2]) if found else (text, text)
+    match = _INTERVAL.fullmatch(text)
+    low, high = (match[1], match[2]) if match else (text, text)
     try:
         ends = float(low), float(high)
     except ValueError:
@@ -136,7 +136,7 @@ def _below(attribute: Taxonomy, values: list[str], text: str) -> NDArray[np.bool
 
 
 def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Name the columns of a table of any kind."""
+    """Return the column names of a table of any kind."""
     if hasattr(table, "column_names"):
         return list(table.column_names)
     if hasattr(table, "collect"):
@@ -156,8 +156,8 @@ def column_of(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - as above
     InvalidProblemError
         When there is none of that name, or its values cannot be told apart.
     """
-    found = values_in(table, name)
-    return found.of_rows(found.values)
+    values = values_in(table, name)
+    return values.of_rows(values.values)
 
 
 def values_in(table: Any, name: str) -> Values:  # noqa: ANN401 - as above
@@ -181,7 +181,7 @@ def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     labels, size = codes[0], int(codes[0].max(initial=0)) + 1
     for column in codes[1:]:
         width = int(column.max(initial=0)) + 1
-        if size * width > LARGEST:
+        if size * width > LARGEST_INTEGER:
             # Numbered anew, so that the product stays an integer of 64 bits.
             labels = np.unique(labels, return_inverse=True)[1]
             size = int(labels.max(initial=0)) + 1

@@ -156,7 +156,7 @@ class Problem:
         return float(sum(column.attribute.weight for column in self.columns))
 
     def narrow(self, j: int) -> NDArray[np.unsignedinteger]:
-        """Give the codes of a column in as few bytes as hold them: short integers are sorted several times faster."""
+        """Return the codes of a column in the smallest integer type: short integers are sorted several times faster."""
         codes: NDArray[np.unsignedinteger] = self.codes[:, j].astype(
             np.min_scalar_type(max(0, len(self.columns[j].domain) - 1))
         )
@@ -173,22 +173,22 @@ class Problem:
         labels
             ``(n,)`` classes 0, 1, ... without gaps; -1 for suppressed rows.
         """
-        given = np.asarray(labels, dtype=np.int64)
-        rows = np.flatnonzero(given >= 0)
-        rows = rows[np.argsort(given[rows], kind="stable")]
-        sizes = np.bincount(given[rows])
-        if given.shape != (self.n,) or (sizes == 0).any() or (given < -1).any():
-            raise InvalidProblemError("labels", f"{self.n} classes without gaps", given.shape)
+        all_labels = np.asarray(labels, dtype=np.int64)
+        rows = np.flatnonzero(all_labels >= 0)
+        rows = rows[np.argsort(all_labels[rows], kind="stable")]
+        sizes = np.bincount(all_labels[rows])
+        if all_labels.shape != (self.n,) or (sizes == 0).any() or (all_labels < -1).any():
+            raise InvalidProblemError("labels", f"{self.n} classes without gaps", all_labels.shape)
         shape = (len(sizes), self.m)
         if not len(sizes):
-            none = np.zeros(shape, np.int32)
-            return Boxes(sizes, none, none, np.zeros(shape, np.int64), np.zeros(shape))
+            zeros = np.zeros(shape, np.int32)
+            return Boxes(sizes, zeros, zeros, np.zeros(shape, np.int64), np.zeros(shape))
         sorted_codes, first = self.codes[rows], np.concatenate([[0], np.cumsum(sizes)[:-1]])
         lo, hi = (ends.reduceat(sorted_codes, first, axis=0) for ends in (np.minimum, np.maximum))
         counts, costs = np.ones(shape, np.int64), np.zeros(shape)
         for j, column in enumerate(self.columns):
             if column.is_set:
-                pairs = np.sort(given[rows] * len(column.domain) + sorted_codes[:, j])
+                pairs = np.sort(all_labels[rows] * len(column.domain) + sorted_codes[:, j])
                 new = np.append(True, pairs[1:] != pairs[:-1])
                 counts[:, j] = np.bincount(pairs[new] // len(column.domain))
                 costs[:, j] = column.set_cost(counts[:, j])
@@ -197,7 +197,7 @@ class Problem:
         return Boxes(sizes, lo, hi, counts, costs)
 
     def loss_of(self, labels: ArrayLike) -> float:
-        """Give the information loss of a partition: the sum over all cells; a suppressed row costs all weights."""
+        """Return the information loss of a partition: the sum over all cells; a suppressed row costs all weights."""
         boxes = self.boxes(labels)
         suppressed = self.n - int(boxes.sizes.sum())
         return float(boxes.sizes @ boxes.costs.sum(axis=1)) + suppressed * self.suppressed_cost

@@ -16,12 +16,12 @@ from discreet.kanonymity.candidate import (
     SearchInterrupted,
     SearchLimits,
     order_of,
-    portions,
     require_feasible,
     without_gaps,
 )
 from discreet.kanonymity.demand import Demand, failing_classes, require_whole, wanted_of
 from discreet.kanonymity.methods.segmentation import Segmentation
+from discreet.kanonymity.search.merging import merge_failing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Diverse"]
 
-NEAREST = 12
+NEAR_POINTS = 12
 
-ROUNDS = 20
+PARTNERS_CONSIDERED = 1_000
+"""Classes next in number among which a failing class looks for a partner; methods number near classes alike."""
+
+UNIONS_PER_CLASS = 20
 """Unions for each class, where neither rounds nor a time limit are given."""
 
 
@@ -101,85 +104,30 @@ class Diverse:
         if start is None:
             start = self.first.solve(problem, k, limits).labels
         points = points_of(problem, order_of(problem, range(problem.m)))
-        near = near_points(problem, points, NEAREST, limits)
+        near = near_points(problem, points, NEAR_POINTS, limits)
         wanted = wanted_of(self.demands)
-        labels = self._merged(points, near, wanted, start, limits)
+        start = without_gaps(start).astype(np.int32)
+        start = merge_failing(problem, start, self._failing, limits, window=PARTNERS_CONSIDERED)
+        labels = start.astype(np.int64)
         stopped = False
         try:
             self._work(points, near, wanted, labels, k, limits)
         except KeyboardInterrupt:
             stopped = True
-        found = CandidateClasses(
+        candidate = CandidateClasses(
             "diverse",
             without_gaps(labels).astype(np.int32),
             note="Classes were merged until each met the demands, and near ones partitioned anew.",
         )
         if stopped:
-            raise SearchInterrupted(found)
-        return found
+            raise SearchInterrupted(candidate)
+        return candidate
 
-    def _merged(
-        self,
-        points: Points,
-        near: NDArray[np.int32],
-        wanted: Wanted,
-        start: NDArray[np.int32],
-        limits: SearchLimits,
-    ) -> NDArray[np.int64]:
-        """Merge until all classes hold everything, by exact decision; in haste where the time is over."""
-        from discreet.kanonymity.kernels.diverse import (
-            judge_classes,
-            merge_failing,
-            start_merging,
-        )
-
-        labels = without_gaps(start)
-        draw = np.array([self.seed * 7919 % 2147483646 + 1], dtype=np.int64)
-        rows, point = points.rows.astype(np.int64), points.of_row
-        merging = start_merging(labels, int(labels.max()) + 1)
-        judged = 0
-        for begin, stop in portions(len(merging.size), limits, first=1000):
-            judge_classes(points.arrays, wanted, point, merging, begin, stop)
-            judged = stop
-        if judged == len(merging.size):
-            # Every turn takes a class off the stack, and may put one back that it joined to another.
-            for begin, stop in portions(2 * judged, limits, first=100):
-                merge_failing(
-                    points.arrays,
-                    wanted,
-                    point,
-                    rows,
-                    points.first,
-                    near,
-                    labels,
-                    merging,
-                    draw,
-                    stop - begin,
-                )
-                if not merging.counts[0]:
-                    break
-        return self._hastily_merged(without_gaps(labels))
-
-    def _hastily_merged(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Join all classes that fail, and twice as many others each time until their union meets the demands.
-
-        Kernels ask for a little more entropy than is demanded, and may be stopped by the clock.
-        """
-        fails = failing_classes(self.demands, labels)
-        if not fails.any():
-            return labels
-        others, taken = np.flatnonzero(~fails), 0
-        while True:
-            joined = fails.copy()
-            joined[others[:taken]] = True
-            union = joined[labels]
-            one = [replace(demand, codes=demand.codes[union]) for demand in self.demands]
-            if (
-                taken >= len(others)
-                or not failing_classes(one, np.zeros(int(union.sum()), np.int64)).any()
-            ):
-                return without_gaps(np.where(union, 0, labels + 1))
-            taken = max(1, 2 * taken)
+    def _failing(self, labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Mark the classes that fail a demand; rows of label -1 are in none."""
+        rows = np.flatnonzero(labels >= 0)
+        some = [replace(demand, codes=demand.codes[rows]) for demand in self.demands]
+        return failing_classes(some, labels[rows].astype(np.int64))
 
     def _work(  # noqa: PLR0917 - the parts of one search
         self,
@@ -195,7 +143,7 @@ class Diverse:
         draw = np.array([self.seed * 104729 % 2147483646 + 1], dtype=np.int64)
         rounds = self.rounds
         if rounds is None and limits.left == float("inf"):
-            rounds = max(300, ROUNDS * (int(labels.max()) + 1))
+            rounds = max(300, UNIONS_PER_CLASS * (int(labels.max()) + 1))
         arrays: Arrays = points.arrays
         done, portion, turn = 0, 64, 0
         sizes = np.bincount(labels)
@@ -205,7 +153,7 @@ class Diverse:
                 turn % 4
             ]
             most = min(max(most, 4 * k, 16), 400)
-            here = portion if rounds is None else min(portion, rounds - done)
+            n_unions = portion if rounds is None else min(portion, rounds - done)
             began = clock()
             improve_diverse(
                 arrays,
@@ -218,10 +166,10 @@ class Diverse:
                 k,
                 most,
                 draw,
-                here,
+                n_unions,
             )
             took = max(clock() - began, 1e-6)
-            done += here
+            done += n_unions
             turn += 1
             if rounds is None:
                 portion = int(min(4 * portion, 1_000_000, max(4, portion * 0.1 / took)))

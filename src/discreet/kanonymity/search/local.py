@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.jit import clock
+from discreet.kanonymity.arrays import with_codes
 from discreet.kanonymity.candidate import SearchInterrupted, SearchLimits, without_gaps
 from discreet.kanonymity.problem import Problem
 
@@ -34,13 +35,13 @@ __all__ = [
     "work",
 ]
 
-MOST_AT_ONCE = 1e8
+MAX_MICROSECONDS_PER_CALL = 1e8
 """Microseconds of estimated work between two looks at the clock, at most."""
 
-MOST_IN_ONE = 1e6
+MAX_MICROSECONDS_PER_UNION = 1e6
 """Microseconds of estimated work for one union, at most: Ctrl-C is not heard within it."""
 
-AT_FIXED_ROUNDS = 2e5
+MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS = 2e5
 """Microseconds of estimated work between two looks at the clock where rounds are counted."""
 
 LEAST_ROWS = 1_000
@@ -52,7 +53,11 @@ CYCLES, LEAST_GAIN, MANY_ROUNDS = 8, 1e-3, 20_000
 Of thirty columns all eight gain .1 to .3 % of the loss (20,000 rows, 2026-11).
 """
 
-TURNS = 8
+UNTIMED_UNIONS_PER_CLASS, UNTIMED_UNIONS_PER_K = 20, 60
+"""Unions for each class without a time limit, and at least for each row of the smallest class: large classes are few,
+and 40 of them, of 50 rows, lost 3 to 4 % less after 60 unions each than after 20 (2,000 rows, 2026-11)."""
+
+CUTS_PER_TIME_LIMIT = 8
 """Cuts in the time that there is."""
 
 
@@ -129,7 +134,7 @@ class Schedule:
         self.turn = 0
 
     def next(self) -> int:
-        """Give the number of the kind to take."""
+        """Return the index of the next kind of union."""
         self.turn += 1
         kinds = range(len(self.unions))
         longest = min(kinds, key=self.turns.__getitem__)
@@ -176,17 +181,17 @@ def work(  # noqa: PLR0917 - the parts of one search
     limits: SearchLimits,
     stop: Event | None = None,
 ) -> None:
-    """Improve the state in place until rounds or time are over, or it is told to stop."""
+    """Improve the state in place until rounds or time are over, or `stop` is set."""
     from discreet.kanonymity.kernels.subsets import room_for
     from discreet.kanonymity.kernels.unions import improve
 
-    unions = tuple(union for union in unions if union.work <= MOST_IN_ONE)
+    unions = tuple(union for union in unions if union.work <= MAX_MICROSECONDS_PER_UNION)
     if not unions:
         return
     room = room_for(max([1, *(u.rows for u in unions if u.exact)]), arrays.codes.shape[1], k)
     schedule, large = Schedule(unions), False
     if rounds is None and limits.left == float("inf"):
-        rounds = max(300, 20 * len(state.size))
+        rounds = max(300, UNTIMED_UNIONS_PER_CLASS * len(state.size), UNTIMED_UNIONS_PER_K * k)
         large = rounds >= MANY_ROUNDS
     cycles, turn, before = CYCLES if large else 2, 0, float(state.cost.sum())
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
@@ -197,11 +202,11 @@ def work(  # noqa: PLR0917 - the parts of one search
             return
         at = schedule.next()
         union = unions[at]
-        here = max(1, int(portion / union.work))
+        n_unions = max(1, int(portion / union.work))
         if rounds is not None:
             # So that each kind has its turn.
-            most = max(1, int(AT_FIXED_ROUNDS / union.work))
-            here = min(most, rounds - done, max(1, rounds // (cycles * len(unions))))
+            most = max(1, int(MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS / union.work))
+            n_unions = min(most, rounds - done, max(1, rounds // (cycles * len(unions))))
         began = clock()
         gain = improve(
             arrays,
@@ -213,10 +218,10 @@ def work(  # noqa: PLR0917 - the parts of one search
             union.rows,
             union.classes,
             union.samples,
-            here,
+            n_unions,
         )
-        schedule.learn(at, gain, here)
-        done += here
+        schedule.learn(at, gain, n_unions)
+        done += n_unions
         turn += 1
         if large and turn % len(unions) == 0:
             after = float(state.cost.sum())
@@ -225,7 +230,7 @@ def work(  # noqa: PLR0917 - the parts of one search
             before = after
         if rounds is None:
             took = max(clock() - began, 1e-6)
-            portion = min(2 * portion, MOST_AT_ONCE, max(1000.0, portion * 0.1 / took))
+            portion = min(2 * portion, MAX_MICROSECONDS_PER_CALL, max(1000.0, portion * 0.1 / took))
 
 
 def search_shared(  # noqa: PLR0917 - the parts of one search
@@ -256,28 +261,28 @@ def search_shared(  # noqa: PLR0917 - the parts of one search
     Raises
     ------
     SearchInterrupted
-        On Ctrl-C, with the labels by then: every thread is told to stop, and what it has counts.
+        On Ctrl-C, with the labels by then: every thread is stopped, and its partition counts.
     """
-    found = labels.astype(np.int64)
-    each = max(limits.left / TURNS, 0.2)
+    labels_now = labels.astype(np.int64)
+    each = max(limits.left / CUTS_PER_TIME_LIMIT, 0.2)
     turn, stop = 0, Event()
     with ThreadPoolExecutor(limits.threads) as pool:
         while limits.left > 0 and not stop.is_set():
             turn += 1
-            parts = sides(problem, found, limits.threads, turn)
+            parts = sides(problem, labels_now, limits.threads, turn)
             within = SearchLimits.within(min(each, limits.left))
 
             def one(
                 rows: NDArray[np.int64],
                 within: SearchLimits = within,
                 turn: int = turn,
-                before: NDArray[np.int64] = found,
+                before: NDArray[np.int64] = labels_now,
             ) -> NDArray[np.int64]:
                 inside = without_gaps(before[rows]).astype(np.int32)
                 part = Problem(problem.columns, problem.codes[rows], problem.loss)
                 state = state_of(part, inside, k, 0, seed + turn)
-                kept, local = _within(table, rows)
-                arrays = points.arrays._replace(codes=points.arrays.codes[kept])
+                part_points, local = _within(table, rows)
+                arrays = with_codes(points.arrays, points.arrays.codes[part_points])
                 work(arrays, local, state, unions, k, None, replace(within, threads=1), stop)
                 return np.asarray(state.labels)
 
@@ -286,12 +291,12 @@ def search_shared(  # noqa: PLR0917 - the parts of one search
                 wait(solving)
             except KeyboardInterrupt:
                 stop.set()
-            classes, better = 0, np.empty_like(found)
+            classes, better = 0, np.empty_like(labels_now)
             for rows, solved in zip(parts, solving, strict=True):
                 better[rows] = classes + without_gaps(solved.result())
                 classes = int(better[rows].max()) + 1
-            found = better
-    best = found.astype(np.int32)
+            labels_now = better
+    best = labels_now.astype(np.int32)
     if stop.is_set():
         raise SearchInterrupted(best)
     return best
@@ -300,7 +305,7 @@ def search_shared(  # noqa: PLR0917 - the parts of one search
 def sides(
     problem: Problem, labels: NDArray[np.int64], parts: int, turn: int
 ) -> list[NDArray[np.int64]]:
-    """Cut the classes into parts of about as many rows, across a direction that each turn changes.
+    """Split the classes into parts of about equal size, across a direction that changes with `turn`.
 
     Examples
     --------
@@ -319,21 +324,21 @@ def sides(
     before = np.cumsum(rows[order]) - rows[order]
     part = np.empty(len(rows), dtype=np.int64)
     part[order] = np.minimum(before * parts // max(len(labels), 1), parts - 1)
-    found = [np.flatnonzero(part[labels] == side) for side in range(parts)]
-    return [side for side in found if len(side)]
+    parts_rows = [np.flatnonzero(part[labels] == side) for side in range(parts)]
+    return [side for side in parts_rows if len(side)]
 
 
 def _within(table: NearTable, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NearTable]:
-    """Give the points of some rows, and the table of these rows and points alone, numbered anew."""
+    """Return the points of some rows, and the table restricted to these rows and points, renumbered."""
     from discreet.kanonymity.kernels.unions import NearTable
 
-    kept, point = np.unique(table.point[rows], return_inverse=True)
+    part_points, point = np.unique(table.point[rows], return_inverse=True)
     number = np.full(len(table.near) + 1, -1, dtype=np.int32)
-    number[kept] = np.arange(len(kept), dtype=np.int32)
+    number[part_points] = np.arange(len(part_points), dtype=np.int32)
     order = np.argsort(point, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(point, minlength=len(kept)))])
+    first = np.concatenate([[0], np.cumsum(np.bincount(point, minlength=len(part_points)))])
     # The last number, -1, stands for what is no point here.
-    near = number[table.near[kept]]
-    return kept, NearTable(
+    near = number[table.near[part_points]]
+    return part_points, NearTable(
         point.astype(np.int64), order.astype(np.int64), first.astype(np.int64), near
     )

@@ -19,6 +19,7 @@ from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.kanonymity.candidate import SearchInterrupted
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
 from discreet.kanonymity.problem.published import Cells
+from discreet.kanonymity.search.merging import merge_failing
 from discreet.kanonymity.search.search import SearchStep, search
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.kanonymity.problem import Attribute, Boxes, CodedColumn
+    from discreet.kanonymity.problem import Attribute, CodedColumn
     from discreet.kanonymity.search.search import Found
 
 __all__ = ["Population", "cover", "kinds_for", "search_mapped"]
@@ -80,17 +81,17 @@ class Population:
             different = {text: place for place, text in enumerate(dict.fromkeys(cells))}
             read.append(Cells.of(column, list(different)))
             at.append([different[text] for text in cells])
-        found = np.zeros(len(texts[0]), dtype=np.int64)
-        for label in range(len(found)):
+        people = np.zeros(len(texts[0]), dtype=np.int64)
+        for label in range(len(people)):
             fits = np.ones(len(codes), dtype=np.bool_)
             for j, cells_read in enumerate(read):
                 fits &= cells_read.covers(at[j][label], codes[:, j])
-            found[label] = self.times[fits].sum()
-        return found
+            people[label] = self.times[fits].sum()
+        return people
 
 
 def kinds_for(problem: Problem) -> list[Attribute]:
-    """Say how the columns of a population are read: as those of the table, without the bounds of its values."""
+    """Return how the columns of a population are read: as those of the table, without the bounds of its values."""
     return [_open(column) for column in problem.columns]
 
 
@@ -152,8 +153,8 @@ def search_mapped(
     >>> search_mapped(ages, 2, Population.of(town), 3).labels.tolist()
     [0, 0, 1, 1]
     """
-    whole = np.zeros(problem.n, dtype=np.int32)
-    everybody = int(cover(problem, whole, people)[0])
+    one_class = np.zeros(problem.n, dtype=np.int32)
+    everybody = int(cover(problem, one_class, people)[0])
     if everybody < problem.n:
         raise InvalidProblemError("population", "every row of the table", "fewer people")
     if everybody < least:
@@ -166,8 +167,12 @@ def search_mapped(
     best: Found | None = None
     lower, steps = 0.0, []
 
-    def mended(found: Found) -> Found:
-        labels = _mend(problem, found.labels, people, least)
+    def covers_too_few(labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+        sizes = np.bincount(labels[labels >= 0])
+        return cover(problem, labels, people) < np.maximum(least, sizes)
+
+    def merged_result(found: Found) -> Found:
+        labels = merge_failing(problem, found.labels, covers_too_few)
         return replace(found, labels=labels, loss=problem.loss_of(labels), lower=lower)
 
     for size in sizes:
@@ -180,17 +185,17 @@ def search_mapped(
                 **options,
             )
         except SearchInterrupted as interrupt:
-            last = None if interrupt.best is None else mended(interrupt.best)
+            last = None if interrupt.best is None else merged_result(interrupt.best)
             known = [one for one in (best, last) if one is not None]
             raise SearchInterrupted(min(known, key=lambda one: one.loss, default=None)) from None
         if size == k:
             lower = found.lower
         steps += list(found.steps)
-        one = mended(found)
+        one = merged_result(found)
         seconds = one.seconds + (0.0 if best is None else best.seconds)
         steps.append(SearchStep(f"{one.method}, mended", one.loss, 0.0, seconds))
-        kept = one if best is None or one.loss < best.loss else best
-        best = replace(kept, seconds=seconds, lower=lower, steps=tuple(steps))
+        better = one if best is None or one.loss < best.loss else best
+        best = replace(better, seconds=seconds, lower=lower, steps=tuple(steps))
     if best is None:
         raise InfeasibleError(f"no table of {problem.n} rows has a class of {k}")
     return best
@@ -201,75 +206,3 @@ def cover(problem: Problem, labels: NDArray[np.int32], people: Population) -> ND
     from discreet.kanonymity.cells import cells_of
 
     return people.covering([cells_of(problem, labels, j) for j in range(problem.m)])
-
-
-def _mend(
-    problem: Problem, labels: NDArray[np.int32], people: Population, least: int
-) -> NDArray[np.int32]:
-    """Merge each class that covers too few with the one with which it loses least, smallest first, until none does."""
-    labels = labels.copy()
-    covered = cover(problem, labels, people)
-    sizes = np.bincount(labels[labels >= 0])
-    few = covered < np.maximum(least, sizes)
-    while few.any():
-        boxes = problem.boxes(labels)
-        own = boxes.sizes * boxes.costs.sum(axis=1)
-        target = np.arange(len(sizes))
-        used = np.zeros(len(sizes), dtype=np.bool_)
-        marks = [_marks(problem, labels, j) for j in range(problem.m)]
-        for one in np.flatnonzero(few)[np.argsort(sizes[few], kind="stable")].tolist():
-            if used[one]:
-                continue
-            rise = _joined_cost(problem, boxes, marks, one) - own - own[one]
-            rise[one] = np.inf
-            # Of those that were merged in this round what is known of the cells is old.
-            rise[used] = np.inf
-            other = int(np.argmin(rise))
-            if not np.isfinite(rise[other]):
-                continue
-            target[one] = other
-            used[one] = used[other] = True
-        kept = np.flatnonzero(target == np.arange(len(sizes)))
-        number = np.full(len(sizes), -1, dtype=np.int32)
-        number[kept] = np.arange(len(kept), dtype=np.int32)
-        number = number[target]
-        changed = np.unique(number[used])
-        labels = np.where(labels >= 0, number[labels], -1).astype(np.int32)
-        counted = np.zeros(len(kept), dtype=np.int64)
-        counted[number[~used]] = covered[~used]
-        inside = np.full(len(kept), -1, dtype=np.int32)
-        inside[changed] = np.arange(len(changed), dtype=np.int32)
-        some = np.where(labels >= 0, inside[labels], -1).astype(np.int32)
-        counted[changed] = cover(problem, some, people)
-        covered, sizes = counted, np.bincount(labels[labels >= 0])
-        few = covered < np.maximum(least, sizes)
-    return labels
-
-
-def _marks(problem: Problem, labels: NDArray[np.int32], j: int) -> NDArray[np.bool_] | None:
-    """Mark the values of each class, where cells are sets of values."""
-    column = problem.columns[j]
-    if not column.is_set:
-        return None
-    rows = np.flatnonzero(labels >= 0)
-    marks = np.zeros((int(labels.max()) + 1, len(column.domain)), dtype=np.bool_)
-    marks[labels[rows], problem.codes[rows, j]] = True
-    return marks
-
-
-def _joined_cost(
-    problem: Problem,
-    boxes: Boxes,
-    marks: Sequence[NDArray[np.bool_] | None],
-    one: int,
-) -> NDArray[np.float64]:
-    """Give what a class loses together with each other."""
-    cost = np.zeros(len(boxes.sizes))
-    for j, column in enumerate(problem.columns):
-        values = marks[j]
-        if values is not None:
-            cost += column.set_cost((values | values[one]).sum(axis=1))
-        else:
-            low = np.minimum(boxes.lo[:, j], boxes.lo[one, j])
-            cost += column.span_cost(low, np.maximum(boxes.hi[:, j], boxes.hi[one, j]))
-    return np.asarray((boxes.sizes + boxes.sizes[one]) * cost)

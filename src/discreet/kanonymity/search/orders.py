@@ -27,7 +27,7 @@ def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield orders with their names, the most promising first.
 
     Cardinality and variance order of columns, each to and fro; Hilbert's curve; then, for six columns or fewer, every
-    other order of columns, and for more the cyclic shifts of the cardinality order.
+    other order of columns. On tables of more columns no other order of them came near to Hilbert's curve.
     """
     favorite = cardinality_columns(problem)
     second = variance_columns(problem)
@@ -35,14 +35,10 @@ def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
     if second != favorite:
         yield "variance", snake_order(problem, second)
     yield "hilbert", hilbert_order(problem)
-    rest = (
-        [list(columns) for columns in itertools.permutations(favorite)]
-        if problem.m <= ALL_ORDERS
-        else [favorite[shift:] + favorite[:shift] for shift in range(1, problem.m)]
-    )
-    for columns in rest:
-        if columns not in (favorite, second):
-            yield "columns", snake_order(problem, columns)
+    if problem.m <= ALL_ORDERS:
+        for columns in map(list, itertools.permutations(favorite)):
+            if columns not in (favorite, second):
+                yield "columns", snake_order(problem, columns)
 
 
 def cardinality_columns(problem: Problem) -> list[int]:

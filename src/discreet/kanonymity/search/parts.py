@@ -31,16 +31,16 @@ ROWS_AT_ONCE = 2_000_000
 SMALL_TABLE = 100_000
 """Rows up to which many splits are tried."""
 
-RESERVE = 1.5
-"""Times the seconds that are thought to be needed for what is left."""
+RESERVE_FACTOR = 1.5
+"""Safety factor on the estimated seconds for the remaining rows."""
 
-GRACE = 0.5
+GRACE_SECONDS = 0.5
 """Seconds after Ctrl-C, or after a limit, in which what was begun may end."""
 
 SHARED_PARTS = 16
 """Parts of a table, at least, that threads share where more is tried than the best split of each node."""
 
-STRONG_PACE = 60.0
+STRONG_SECONDS_PER_FAST_SECOND = 60.0
 """Times the seconds of fast splitting that strong splitting takes in most tables: 16 to 140, 30 for Adult (2026-11)."""
 
 AHEAD_IN_HASTE = 2_000
@@ -129,27 +129,29 @@ def split_parts(
     stop = Event()
     n = len(rows.words)
     longest_first = sorted(parts, key=lambda part: part[0] - part[1])
-    rules, none = rules_for(effort, k, whole or n), [None] * len(parts)
-    paces: list[float | None] = [*none]
+    rules, no_paces = rules_for(effort, k, whole or n), [None] * len(parts)
+    paces: list[float | None] = [*no_paces]
     if limits.left < np.inf:
         fast = rules_for("fast", k, whole or n)
-        paces = _split_in_threads(rows, longest_first, fast, limits, none, stop)
+        paces = _split_in_threads(rows, longest_first, fast, limits, no_paces, stop)
         if effort == "fast" or None in paces or stop.is_set():
             return stop.is_set()
         rows_and_paces = zip(longest_first, paces, strict=True)
         took = sum((end - begin) * (pace or 0.0) for (begin, end), pace in rows_and_paces)
-        if STRONG_PACE * took > limits.left * limits.threads:
+        if STRONG_SECONDS_PER_FAST_SECOND * took > limits.left * limits.threads:
             rules = rules._replace(ahead_rows=min(rules.ahead_rows, AHEAD_IN_HASTE))
     if limits.threads <= len(parts):
         _split_in_threads(rows, longest_first, rules, limits, paces, stop)
         return stop.is_set()
     for part, pace in zip(longest_first, paces, strict=True):
-        here = rows.part(*part)
-        former = None if pace is None else (here.words.copy(), here.bound.copy())
-        nodes = _first_nodes(here, rules, limits, stop, pace)
-        found = _split_in_threads(here, nodes, rules, limits, [pace] * len(nodes), stop)
-        if former is not None and None in found:
-            here.words[:], here.bound[:] = former
+        part_rows = rows.part(*part)
+        former = None if pace is None else (part_rows.words.copy(), part_rows.bound.copy())
+        nodes = _first_nodes(part_rows, rules, limits, stop, pace)
+        paces_of_nodes = _split_in_threads(
+            part_rows, nodes, rules, limits, [pace] * len(nodes), stop
+        )
+        if former is not None and None in paces_of_nodes:
+            part_rows.words[:], part_rows.bound[:] = former
     return stop.is_set()
 
 
@@ -160,7 +162,7 @@ def _first_nodes(
     work, least = _Work(rows, rules, stop), len(rows.words) // SHARED_PARTS
     try:
         while len(work.nodes) and not stop.is_set():
-            if limits.left <= RESERVE * (pace or 0.0) * len(rows.words):
+            if limits.left <= RESERVE_FACTOR * (pace or 0.0) * len(rows.words):
                 break
             work.split(rules, least)
         nodes = [*work.nodes.tolist(), *work.aside.tolist()]
@@ -187,14 +189,14 @@ def _split_in_threads(  # noqa: PLR0917 - the parts of one run
         size = part[1] - part[0]
         mine = replace(limits, deadline=limits.share(size / max(size, waiting[0])))
         waiting[0] -= size
-        here = rows.part(*part)
+        part_rows = rows.part(*part)
         if pace is None:
-            return split_part(here, rules, mine, stop)
-        former = here.words.copy(), here.bound.copy()
-        found = split_part(here, rules, mine, stop, pace)
-        if found is None:
-            here.words[:], here.bound[:] = former
-        return found
+            return split_part(part_rows, rules, mine, stop)
+        former = part_rows.words.copy(), part_rows.bound.copy()
+        new_pace = split_part(part_rows, rules, mine, stop, pace)
+        if new_pace is None:
+            part_rows.words[:], part_rows.bound[:] = former
+        return new_pace
 
     with ThreadPoolExecutor(limits.threads) as pool:
         splitting = [pool.submit(one, part, pace) for part, pace in zip(parts, paces, strict=True)]
@@ -202,13 +204,13 @@ def _split_in_threads(  # noqa: PLR0917 - the parts of one run
             wait(splitting)
         except KeyboardInterrupt:
             stop.set()
-    found: list[float | None] = []
+    new_paces: list[float | None] = []
     for part in splitting:
         try:
-            found.append(part.result())
+            new_paces.append(part.result())
         except KeyboardInterrupt:
             stop.set()
-    return found
+    return new_paces
 
 
 def split_part(
@@ -248,11 +250,11 @@ def split_part(
         else:
             work.by_depth(rules, limits, pace or 0.0)
             fast = rules_for("fast", rules.k, len(rows.words))
-            work.largest_first(fast, max(clock(), limits.deadline) + GRACE)
+            work.largest_first(fast, max(clock(), limits.deadline) + GRACE_SECONDS)
         took = clock() - began
     finally:
-        whole = work.close()
-    return took / max(1, len(rows.words)) if whole else None
+        finished = work.close()
+    return took / max(1, len(rows.words)) if finished else None
 
 
 @final
@@ -294,7 +296,7 @@ class _Work:
     def by_depth(self, rules: Rules, limits: SearchLimits, pace: float) -> None:
         """Split nodes as they lie in the cache, while there is time for the fast rules to split what is left."""
         while len(self.nodes) and not self.stop.is_set():
-            if limits.left <= RESERVE * pace * int(np.diff(self.nodes).sum()):
+            if limits.left <= RESERVE_FACTOR * pace * int(np.diff(self.nodes).sum()):
                 return
             self.split(rules, 0)
 
@@ -311,10 +313,10 @@ class _Work:
                     return
                 self.split(rules, least)
                 if self.stop.is_set():
-                    end = min(end, clock() + GRACE)
+                    end = min(end, clock() + GRACE_SECONDS)
 
     def close(self) -> bool:
-        """Make classes of the nodes that are left; give whether there was none."""
+        """Mark the remaining nodes as classes; return whether there were none."""
         left = [*self.nodes.tolist(), *self.aside.tolist()]
         for begin, stop in left:
             # Marks within it are of splits that were tried.

@@ -23,7 +23,7 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.demand import failing_classes, require_whole
 from discreet.kanonymity.methods import METHODS
-from discreet.kanonymity.problem import Problem
+from discreet.kanonymity.problem import Problem, Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "SearchStep", "search"]
 
-PAIR = 0.5e-9
+SECONDS_PER_PAIR_AND_COLUMN = 0.5e-9
 """Seconds for a pair of rows and a column, as measured, where classes grow among all rows."""
 
-VALUE = 0.6e-9
+SECONDS_PER_ROW_AND_VALUE = 0.6e-9
 """Seconds for a row and a value of any column, as measured, where classes grow."""
 
-GROWTH = 10.0
+MAX_GROWTH_SECONDS = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
 
 FEWEST_GROWN = 500
@@ -54,10 +54,15 @@ It takes 15 to 140 times as long as the fast one and loses 4 to 15 % less; class
 (thirty columns, 2026-11).
 """
 
-TRIED = 1_000
+MAX_ROWS_WITHOUT_SPLITTING = 5_000
+"""Rows up to which splitting is left out unless the effort is fast or a column is a taxonomy: classes that grow among
+all rows lose as little there, and compiling the kernels of splitting took half the CPU time of a first run. With
+taxonomies the loss rose by 4 % without splitting (2,000 rows, four taxonomies, k = 5, 2026-11)."""
+
+TRIAL_ROWS = 1_000
 """Rows of near classes on which a method is tried before it has all of them, three times."""
 
-NEARLY = 1.03
+TRIAL_LOSS_FACTOR = 1.03
 """Times the loss of splitting up to which a method is then taken to lose less of a whole table."""
 
 BOUND_SHARE, BRANCHING_SHARE, PROVING_SHARE = 0.4, 0.25, 0.1
@@ -76,11 +81,11 @@ FAST_CELL = 1e-6
 MOST_UNTIMED = 200_000
 """Rows up to which near classes are partitioned anew without a time limit; effort is strong by default then."""
 
-OPTIMAL = 1e-9
+OPTIMALITY_TOLERANCE = 1e-9
 """Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
 
 
-PROVABLE = 4
+MAX_PROVABLE_K = 4
 """Largest k for which an optimum, or a bound near it, is looked for."""
 
 MOST_PROVED = 1_500
@@ -93,16 +98,16 @@ MOST_PROVED_UNTIMED = 40
 @final
 @dataclass(frozen=True)
 class SearchStep:
-    """What one method did. Computed from private rows.
+    """Result of one method. Computed from private rows.
 
     Parameters
     ----------
     method
         Its name.
     loss
-        Information loss of what it found.
+        Information loss of its partition.
     lower
-        What it proved that no partition loses less than; 0 for nothing.
+        Lower bound on the loss that it proved; 0 if it proves none.
     seconds
         Since the search began.
     """
@@ -152,7 +157,7 @@ class Found:
     @property
     def optimal(self) -> bool:
         """Whether nothing better is possible, up to rounding: a gap of a billionth."""
-        return self.gap <= OPTIMAL
+        return self.gap <= OPTIMALITY_TOLERANCE
 
     def __repr__(self) -> str:
         return f"Found(method={self.method!r}, loss={at_most(self.loss)}, lower={at_least(self.lower)})"
@@ -182,7 +187,7 @@ def search(
     method
         A method or its registered name, such as ``"mondrian"``; default: several, in order of cost.
     time_limit
-        Seconds for the search, counted from after the compilation of what it runs: overrun by a tenth and two seconds
+        Seconds for the search, counted from after the compilation of kernels: overrun by a tenth and two seconds
         at most on a machine that does nothing else. What is found is verified after that.
     gap
         Relative gap at which to stop.
@@ -242,8 +247,8 @@ def search(
     except KeyboardInterrupt as interrupt:
         if isinstance(interrupt, SearchInterrupted) and interrupt.best is not None:
             run.learn(interrupt.best)
-        raise SearchInterrupted(None if run.best is None else run.found()) from None
-    return run.found()
+        raise SearchInterrupted(None if run.best is None else run.result()) from None
+    return run.result()
 
 
 def _check(
@@ -278,23 +283,37 @@ def _by_cost(run: _Run) -> Iterator[Method]:
     if limits.left < FAST_CELL * problem.n * problem.m:
         # Cut short, splitting may lose more than the plainest method.
         yield Initial()
-    yield TopDown()
-    split, lost, took = run.best, run.steps[-1].loss, run.took
-    if limits.left == np.inf and (effort == "fast" or problem.n > MOST_UNTIMED):
-        return
     timed = limits.left < np.inf
+    if not timed and (effort == "fast" or problem.n > MOST_UNTIMED):
+        yield TopDown()
+        return
+    # Splitting suppresses rows where it gains most; classes that grow suppress none.
+    if run.is_grown and not limits.suppress:
+        yield from _linear(problem, limits)
+    else:
+        yield from _with_splitting(run)
+    # What it takes to prove an optimum is known for few rows alone.
+    most = MOST_PROVED if timed else MOST_PROVED_UNTIMED
+    if k <= MAX_PROVABLE_K and not limits.suppress and problem.n <= most:
+        yield SetPartitioning()
+    yield LocalSearch()
+
+
+def _with_splitting(run: _Run) -> Iterator[Method]:
+    """Yield top-down splitting, then methods that lose less on a trial, and strong splitting if none did."""
+    from discreet.kanonymity.methods.top_down import TopDown
+
+    problem, limits = run.problem, run.limits
+    yield TopDown()
+    split, loss, seconds = run.best, run.steps[-1].loss, run.took
     if problem.n <= MOST_UNTIMED:
         for method in _linear(problem, limits):
             if run.pays(method, split):
                 yield method
     # It begins with the fast one.
-    if effort == "strong" and run.loss > WORTH_SPLITTING * lost and limits.left > 4 * took:
+    strong = run.effort == "strong" and run.loss > WORTH_SPLITTING * loss
+    if strong and limits.left > 4 * seconds:
         yield TopDown("strong")
-    # What it takes to prove an optimum is known for few rows alone.
-    most = MOST_PROVED if timed else MOST_PROVED_UNTIMED
-    if k <= PROVABLE and not limits.suppress and problem.n <= most:
-        yield SetPartitioning()
-    yield LocalSearch()
 
 
 def _linear(problem: Problem, limits: SearchLimits) -> Iterator[Method]:
@@ -303,16 +322,16 @@ def _linear(problem: Problem, limits: SearchLimits) -> Iterator[Method]:
     from discreet.kanonymity.methods.segmentation import Segmentation
 
     yield Segmentation(orders=8)
-    part = _rows_of_part(problem, min(GROWTH, limits.left / 5))
+    part = _rows_of_part(problem, min(MAX_GROWTH_SECONDS, limits.left / 5))
     if part >= min(FEWEST_GROWN, problem.n):
         yield GreedySearch(part=None if part >= problem.n else part)
 
 
 def _rows_of_part(problem: Problem, seconds: float) -> int:
-    """Say in how large parts classes can grow within some seconds."""
+    """Return the number of rows of a part within which classes can grow in some seconds."""
     values = sum(len(column.domain) for column in problem.columns)
-    left = seconds / problem.n - VALUE * values
-    return int(min(problem.n, max(0.0, left / (PAIR * problem.m))))
+    left = seconds / problem.n - SECONDS_PER_ROW_AND_VALUE * values
+    return int(min(problem.n, max(0.0, left / (SECONDS_PER_PAIR_AND_COLUMN * problem.m))))
 
 
 class _Run:
@@ -336,16 +355,24 @@ class _Run:
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
         # On first use: bounds load the solver's interface and threads, which reading a problem does not need.
-        from discreet.kanonymity.bounds.lower import NEAREST, LowerBound
+        from discreet.kanonymity.bounds.lower import UNTIMED_NEAREST_SECONDS, LowerBound
 
         quick = effort == "fast" and problem.n <= MOST_UNTIMED
-        nearest = NEAREST_FAST if quick else NEAREST
+        nearest = NEAREST_FAST if quick else UNTIMED_NEAREST_SECONDS
         self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0, nearest=nearest)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
 
+    @property
+    def is_grown(self) -> bool:
+        """Whether classes grow among all rows, and splitting is left out: small tables without taxonomies."""
+        trees = any(isinstance(column.attribute, Taxonomy) for column in self.problem.columns)
+        return (
+            self.effort == "strong" and self.problem.n <= MAX_ROWS_WITHOUT_SPLITTING and not trees
+        )
+
     def bound(self, share: float) -> None:
-        """Raise the lower bound for a part of the time that is left; without a limit, as far as it goes by itself."""
+        """Raise the lower bound for a part of the time left; without a limit, until the bound ends by itself."""
         limits = SearchLimits.within(share * self.limits.left)
         labels = None if self.best is None or self.demands else self.best.labels
         try:
@@ -358,12 +385,12 @@ class _Run:
         """Whether nothing is left to do: no time, or a gap that is small enough."""
         if self.best is None:
             return False
-        reached = self.loss - self.lower <= max(self.limits.gap, OPTIMAL) * self.loss
+        reached = self.loss - self.lower <= max(self.limits.gap, OPTIMALITY_TOLERANCE) * self.loss
         return reached or self.limits.left <= 0
 
     def all(self, method: Method | None) -> None:
         """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
-        proves = self.k <= PROVABLE and self.problem.n <= MOST_PROVED
+        proves = self.k <= MAX_PROVABLE_K and self.problem.n <= MOST_PROVED
         share = BRANCHING_SHARE if self.bounds.is_branching else BOUND_SHARE
         if proves:
             share = PROVING_SHARE
@@ -408,7 +435,7 @@ class _Run:
 
     def pays(self, method: Method, split: CandidateClasses | None) -> bool:
         """Try a method on some thousand rows of near classes, and say whether it loses less than what split them."""
-        size = max(TRIED, 20 * self.k)
+        size = max(TRIAL_ROWS, 20 * self.k)
         if split is None or self.limits.suppress or self.problem.n < 6 * size:
             return True
         from discreet.kanonymity.methods.greedy_search import runs_of_classes
@@ -421,10 +448,10 @@ class _Run:
             before += some.loss_of(own)
             limits = replace(self.limits, start=own)
             after += some.loss_of(method.solve(some, self.k, limits).labels)
-        return after < NEARLY * before
+        return after < TRIAL_LOSS_FACTOR * before
 
     def hold(self, method: Method | None) -> None:
-        """Split top-down so that all classes hold the demands, or mend what a method finds; go on from there."""
+        """Find classes that meet the demands: split top-down under them, or merge the classes of other methods."""
         from discreet.kanonymity.methods.top_down import TopDown
         from discreet.kanonymity.search.diverse import Diverse
 
@@ -462,8 +489,8 @@ class _Run:
         if self.on_step is not None:
             self.on_step(step)
 
-    def found(self) -> Found:
-        """Give the best."""
+    def result(self) -> Found:
+        """Return the incumbent."""
         if self.best is None:
             raise InvalidProblemError("method", "one that gives a partition", "none")
         return Found(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["leave_out"]
 
-ROUNDS = 10
+MAX_ROUNDS = 10
 """Times that each class may give up a value."""
 
 
@@ -44,11 +44,11 @@ def leave_out(problem: Problem, labels: NDArray[np.int32], k: int, most: int) ->
     """
     labels = labels.copy()
     left = most
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if left <= 0:
             break
-        found = [_best_of_column(problem, labels, k, j) for j in range(problem.m)]
-        gain, rows, code = (np.stack(part) for part in zip(*found, strict=True))
+        best = [_best_of_column(problem, labels, k, j) for j in range(problem.m)]
+        gain, rows, code = (np.stack(part) for part in zip(*best, strict=True))
         rate = np.where(gain > 0, gain / np.maximum(rows, 1), 0.0)
         column = np.argmax(rate, axis=0)
         classes = np.arange(len(column))
@@ -61,9 +61,9 @@ def leave_out(problem: Problem, labels: NDArray[np.int32], k: int, most: int) ->
         given_up = np.full(len(column), -1, dtype=np.int64)
         at = np.zeros(len(column), dtype=np.int64)
         given_up[chosen], at[chosen] = code[column[chosen], chosen], column[chosen]
-        kept = np.flatnonzero(labels >= 0)
-        mine = labels[kept]
-        gone = kept[problem.codes[kept, at[mine]] == given_up[mine]]
+        unsuppressed = np.flatnonzero(labels >= 0)
+        mine = labels[unsuppressed]
+        gone = unsuppressed[problem.codes[unsuppressed, at[mine]] == given_up[mine]]
         labels[gone] = -1
         left -= len(gone)
     return labels
@@ -72,12 +72,13 @@ def leave_out(problem: Problem, labels: NDArray[np.int32], k: int, most: int) ->
 def _best_of_column(
     problem: Problem, labels: NDArray[np.int32], k: int, j: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Give what each class gains at most by giving up a value of a column, how many rows have it, and its code."""
+    """Return the largest gain of each class by suppressing a value of a column, the rows that have it, and its code."""
     column = problem.columns[j]
     size, boxes = len(column.domain), problem.boxes(labels)
-    kept = np.flatnonzero(labels >= 0)
+    unsuppressed = np.flatnonzero(labels >= 0)
     keys, counts = np.unique(
-        labels[kept].astype(np.int64) * size + problem.codes[kept, j], return_counts=True
+        labels[unsuppressed].astype(np.int64) * size + problem.codes[unsuppressed, j],
+        return_counts=True,
     )
     label, code = keys // size, keys % size
     first = np.searchsorted(label, np.arange(len(boxes.sizes)))
@@ -97,10 +98,10 @@ def _best_of_column(
     extra = problem.suppressed_cost - boxes.costs.sum(axis=1)
     gains, rows, codes = [], [], []
     for end, cost in ends:
-        here = counts[end]
-        gain = (boxes.sizes - here) * (old - cost) - here * extra
-        gains.append(np.where(wide & (boxes.sizes - here >= k), gain, 0.0))
-        rows.append(here)
+        rows_of_value = counts[end]
+        gain = (boxes.sizes - rows_of_value) * (old - cost) - rows_of_value * extra
+        gains.append(np.where(wide & (boxes.sizes - rows_of_value >= k), gain, 0.0))
+        rows.append(rows_of_value)
         codes.append(code[end])
     best = np.argmax(np.stack(gains), axis=0)
     pick = (best, np.arange(len(best)))

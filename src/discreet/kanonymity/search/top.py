@@ -28,16 +28,16 @@ __all__ = ["FEW_ROWS", "Top", "first_splits", "join_small", "sampled"]
 FEW_ROWS = 200_000
 """Rows up to which a table is one part."""
 
-SAMPLE = 100_000
+MIN_SAMPLE_ROWS = 100_000
 """Rows of a sample, at least."""
 
-SHARE = 50
+ROWS_PER_SAMPLED_ROW = 50
 """One row in so many is in the sample of a larger table."""
 
-PARTS = 64
+TARGET_PARTS = 64
 """Parts of about so many rows each: enough for all threads and workers, and each large enough to be split well."""
 
-AT_LEAST = 20
+MIN_SAMPLED_CLASSES_PER_SIDE = 20
 """Sampled rows of k that each side of a split of the sample has."""
 
 
@@ -61,22 +61,22 @@ class Top:
     parts: int
 
     def route(self, words: NDArray[np.int64], layout: RowLayout) -> NDArray[np.int32]:
-        """Give the part of each packed row."""
+        """Return the part of each packed row."""
         from discreet.kanonymity.kernels.dealing import route_rows
 
-        found = np.empty(len(words), dtype=np.int32)
-        route_rows(layout, words, self.column, self.first, self.after, found)
-        return found
+        part = np.empty(len(words), dtype=np.int32)
+        route_rows(layout, words, self.column, self.first, self.after, part)
+        return part
 
     @classmethod
     def single(cls) -> Top:
-        """Make all rows one part."""
+        """Return a tree with one part, for all rows."""
         one = np.zeros(1, dtype=np.int64)
         return cls(one - 1, one, np.empty(0, dtype=np.int32), 1)
 
 
 def sampled(n: int, first: int, stop: int) -> NDArray[np.int64]:
-    """Say which of the rows from `first` to ``stop - 1`` are in the sample of a table of n rows.
+    """Return the rows from `first` to ``stop - 1`` that are in the sample of a table of n rows.
 
     The same rows are, whichever engine reads them: the choice follows from their numbers, and decides nothing private.
 
@@ -86,7 +86,7 @@ def sampled(n: int, first: int, stop: int) -> NDArray[np.int64]:
     (20, 20)
     """
     rows = np.arange(first, stop, dtype=np.int64)
-    wanted = max(SAMPLE, n // SHARE)
+    wanted = max(MIN_SAMPLE_ROWS, n // ROWS_PER_SAMPLED_ROW)
     if n <= wanted:
         return rows
     # Multiples of the golden section are spread evenly, and fall into step with no order of the rows.
@@ -120,12 +120,12 @@ def first_splits(
 
     if n <= FEW_ROWS or len(sample) < 2:
         return Top.single()
-    arrays, none = columns_as_arrays(columns), wanted_of(())
+    arrays, no_demands = columns_as_arrays(columns), wanted_of(())
     share = len(sample) / n
-    least = max(2, int(AT_LEAST * k * share), min(k, 20))
-    room = room_for_rows(arrays, layout, none, len(sample), Rules(least, 1, 0, 1, 0))
+    least = max(2, int(MIN_SAMPLED_CLASSES_PER_SIDE * k * share), min(k, 20))
+    room = room_for_rows(arrays, layout, no_demands, len(sample), Rules(least, 1, 0, 1, 0))
     group = room.scratch.lists[GROUP]
-    buffer, limit = np.empty_like(sample), max(2 * least, len(sample) // PARTS)
+    buffer, limit = np.empty_like(sample), max(2 * least, len(sample) // TARGET_PARTS)
     column, first, after = [-1], [0], [np.empty(0, np.int32)]
     used, parts = 0, 0
     # Depth first, so that neighbors in the tree are neighbors in number.
@@ -142,7 +142,18 @@ def first_splits(
         size = int(arrays.start[a + 1] - arrays.start[a])
         group[:size] = -1
         groups = split_node(
-            arrays, layout, none, sample, buffer, lo, hi, a, cut, least, room.scratch, room.ends
+            arrays,
+            layout,
+            no_demands,
+            sample,
+            buffer,
+            lo,
+            hi,
+            a,
+            cut,
+            least,
+            room.scratch,
+            room.ends,
         )
         ends = room.ends[: groups + 1].copy()
         counts = np.diff(ends)
@@ -187,14 +198,14 @@ def join_small(parts: int, enough: Callable[[list[int]], bool]) -> list[list[int
     >>> join_small(5, lambda union: sum(counts[part] for part in union) >= 3)
     [[0], [1, 2, 3], [4]]
     """
-    found: list[list[int]] = [[]]
+    unions: list[list[int]] = [[]]
     for part in range(parts):
-        found[-1].append(part)
-        if enough(found[-1]):
-            found.append([])
-    last = found.pop()
-    if last and found:
-        found[-1] += last
+        unions[-1].append(part)
+        if enough(unions[-1]):
+            unions.append([])
+    last = unions.pop()
+    if last and unions:
+        unions[-1] += last
     elif last:
-        found.append(last)
-    return found
+        unions.append(last)
+    return unions
