@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,9 @@ main()
 
 def hide(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let these packages be missing."""
-    real = extras.find_spec
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in names else real(name))
+    monkeypatch.setattr(
+        extras, "find_spec", lambda name: None if name in names else find_spec(name)
+    )
 
 
 def run_without(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -56,7 +56,7 @@ def region_rows(tree: Tree) -> Any:
 
 def entry_rows(domain: Domain, q: tuple[int, ...]) -> Any:
     """Return ``(entries, cells)``: which cells are in an entry."""
-    made = np.ones((1, 1))
+    made: Any = np.ones((1, 1))
     for at, size in enumerate(domain.shape):
         made = np.kron(made, np.eye(size) if at in q else np.ones((1, size)))
     return made

@@ -44,7 +44,7 @@ LISTED = {"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"]}
 UNEVEN = [("GA", "F"), ("GA", "C"), ("NY", "K"), ("DC",)]
 
 
-def unit(neighbors: str) -> ZeroConcentratedDP:
+def unit(neighbors: Any) -> ZeroConcentratedDP:
     """Return a guarantee for which the noise of the whole budget has the variance 1."""
     return ZeroConcentratedDP(Fraction(1 if neighbors == REPLACED else Fraction(1, 2)), neighbors)
 
@@ -56,7 +56,7 @@ def chance(seed: int) -> Random:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(LOSSES)), st.sampled_from([ADDED, REPLACED]))
 def test_the_loss_is_that_of_dense_matrices_and_the_bound_below_it(
-    seed: int, loss: str, neighbors: str
+    seed: int, loss: str, neighbors: Any
 ) -> None:
     tree, domain, tables, levels = drawn(chance(seed))
     if neighbors == REPLACED and set(tables) == {"total"}:
@@ -88,7 +88,7 @@ def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
         info = factor @ factor.T + 1e-9 * np.eye(size)
         scale = np.diag(info).max()
         degree = 0.5 if workload.loss == "deviations" else 1.0
-        return loss_of(workload, tree, domain, info) * scale**degree
+        return float(loss_of(workload, tree, domain, info) * scale**degree)
 
     start = np.eye(size) + rng.normal(size=(size, size)) / 9
     return float(minimize(loss, start.reshape(-1), method="L-BFGS-B", options={"maxiter": 60}).fun)
@@ -98,7 +98,7 @@ def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
 @pytest.mark.parametrize("at", [1, 2])
 def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at: int) -> None:
     tree, domain = Tree.from_paths(TREES[at]), domain_of((2,))
-    weights = {"total": 1, "cells": Fraction(1, 2)}
+    weights: Any = {"total": 1, "cells": Fraction(1, 2)}
     workload = read_workload(domain, tree.depth + 1, weights, None, loss)
     guarantee = unit(ADDED)
     made = best_frame(tree, domain, workload, guarantee)
@@ -143,7 +143,7 @@ def test_any_prices_and_weights_prove_a_bound(seed: int, loss: str) -> None:
     st.sampled_from(["laplace", "gaussian"]),
 )
 def test_no_asked_table_is_noisier_than_naive_noise_by_default(
-    seed: int, neighbors: str, law: str
+    seed: int, neighbors: Any, law: str
 ) -> None:
     tree, domain, tables, _ = drawn(chance(seed))
     if neighbors == REPLACED and set(tables) == {"total"}:
@@ -222,6 +222,7 @@ def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
         wrong = replace(release, provenance=replace(release.provenance, parameters=parameters))
         assert not verify(wrong).passed
     uneven = {name: ["-1", "1", "1"] for name in stated["tables"]}
+    change: Any
     for change in (
         {"prices": {}},
         {"prices": [0] * len(stated["prices"])},
