@@ -49,6 +49,12 @@ BASELINES = Methods(
             _CLAIM,
         ),
         MethodRecord(
+            "tails-and-hub",
+            f"{_HERE}.hub:TailsAndHub",
+            "exponential tails with the best heights, the rest to one report",
+            _CLAIM,
+        ),
+        MethodRecord(
             "tem",
             f"{_HERE}.truncated:TruncatedExponential",
             "the truncated exponential mechanism for words",
