@@ -208,6 +208,10 @@ class Candidate:
     rough: bool = False
 
 
+def _no_beat() -> None:
+    """Report nothing; a function of the module, so that limits can be sent to other processes."""
+
+
 @final
 @dataclass(frozen=True)
 class PartLimits:
@@ -226,6 +230,8 @@ class PartLimits:
         if it is better, and the answer says whether that is good enough. ``None`` where nobody listens.
     handling
         Of these seconds, those that repair and verification of an answer will take, as far as is known.
+    beat
+        Called often, as after each step, so that progress is reported in time.
     """
 
     seconds: float | None = None
@@ -233,6 +239,7 @@ class PartLimits:
     gap: float = 0.01
     offer: Callable[[Candidate], bool] | None = None
     handling: float = 0.0
+    beat: Callable[[], None] = _no_beat
 
     @property
     def solving(self) -> float | None:

@@ -40,6 +40,10 @@ _MAX_VIOLATION = 1e-4
 """Probability by which a row may be violated. With 1e-7 ten families of 225 secrets had the same loss to four digits
 after the repair, which makes up for it."""
 
+_MAX_COEFFICIENTS = 4_500_000
+"""Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
+hundred bytes each in the solver."""
+
 _LEAST_COEFFICIENT = 1e-9
 """Coefficients up to it are left out of the program, because HiGHS drops them."""
 
@@ -67,7 +71,7 @@ class TailsAndHub:
         Returns
         -------
         Candidate or None
-            ``None`` for one secret.
+            ``None`` for one secret, and for a program that is too large.
 
         Raises
         ------
@@ -88,6 +92,8 @@ class TailsAndHub:
         gain = (tails * (part.cost - part.cost[:, hub, None])).sum(axis=0)
         # A report that is no better than the hub has height 0 in some best channel.
         used = np.flatnonzero(gain < 0)
+        if int((tails[:, used] > _LEAST_COEFFICIENT).sum()) > _MAX_COEFFICIENTS:
+            return None
         heights = np.zeros(len(tails[0]))
         rounds = 0
         if len(used):
