@@ -25,7 +25,6 @@ from discreet.core.errors import (
 from discreet.core.guarantee import MetricDP, Scope
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import (
-    Columns,
     Direct,
     Exponential,
     Kernel,
@@ -61,7 +60,7 @@ def made(problem: Problem, epsilon: Any = 2, radius: Any = None, **options: Any)
     return outcome
 
 
-@pytest.mark.parametrize("method", [None, Kernel(), Direct(), Columns()])
+@pytest.mark.parametrize("method", [None, Kernel(), Direct()])
 @pytest.mark.parametrize("radius", [None, 2])
 def test_methods_agree(method: Any, radius: Any) -> None:
     outcome = made(PROBLEM, 2, radius, method=method)
@@ -288,12 +287,6 @@ def test_progress_and_trace_tell_the_story() -> None:
     assert len(outcome.provenance.method_trace) == 5
     assert outcome.provenance.parameters["limbs"] == 1
     assert outcome.provenance.assumed_public[0].name == "space"
-
-
-def test_large_programs_try_columns_before_the_whole() -> None:
-    space = MetricSpace.grid(8, 8, cell=1, unit="km")
-    outcome = made(Problem(space, utility_loss="euclidean"), 1, 2, gap=5e-4)
-    assert outcome.provenance.method == "columns"
 
 
 def test_same_input_same_design() -> None:

@@ -14,11 +14,9 @@ from discreet.core import jit
 from discreet.core.errors import LimitReachedError
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
-from discreet.core.lp import LinearModel
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import (
     Anchored,
-    Columns,
     Direct,
     PrimalDual,
     Problem,
@@ -282,28 +280,6 @@ def test_interior_points_end_with_the_limit(wall: Clock, monkeypatch: pytest.Mon
     assert LIMIT / 2 <= seconds <= MOST
 
 
-@pytest.mark.parametrize("each", [3.0, 500.0])
-def test_columns_hand_their_limit_to_every_program(
-    wall: Clock, monkeypatch: pytest.MonkeyPatch, each: float
-) -> None:
-    """Programs of columns take so long, or as long as the solver is allowed, which then has no answer."""
-    plain = LinearModel.solve
-
-    def solve(model: LinearModel, *, time_limit: float | None = None, **options: Any) -> Any:
-        allowed = float("inf") if time_limit is None else time_limit
-        # The master is told about presolve; the other programs are those of single columns.
-        taken = 1.0 if "presolve" in options else each
-        wall.seconds += min(taken, allowed)
-        if taken > allowed:
-            raise LimitReachedError("time limit")
-        return plain(model, **options)
-
-    monkeypatch.setattr(LinearModel, "solve", solve)
-    made, seconds = timed(method=Columns())
-    assert seconds <= MOST
-    assert made.provenance.method == "columns"
-
-
 @pytest.mark.parametrize(("building", "allowed"), [(0.25, 30.0), (0.75, 10.0), (2.0, 0.0)])
 def test_building_a_program_counts(
     wall: Clock, monkeypatch: pytest.MonkeyPatch, building: float, allowed: float
@@ -350,8 +326,7 @@ def test_steps_begin_anew_only_with_more_time_than_they_took(
 
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(PrimalDual, "solve", solve)
-    for method in (Columns, Direct):
-        monkeypatch.setattr(method, "solve", lambda *_: None)
+    monkeypatch.setattr(Direct, "solve", lambda *_: None)
     _, seconds = timed()
     assert taken == [False, True][:runs]
     assert seconds <= MOST

@@ -392,9 +392,6 @@ def test_large_programs_start_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("steps come first" in sentence for sentence in outcome.provenance.method_trace)
     cheap = {"Exponential", "PlanarLaplace", "TailsAndHub", "Cheap channels"}
     assert {step.stage for step in told} <= {"Kernel", "PrimalDual"} | cheap
-    even = Problem(GRID, utility_loss="euclidean")
-    whole = WholeProblem(even, GRID.adjacency(1), Fraction(1))
-    assert "columns come first" in _design._costly(whole, gap=1e-4)[1]
 
 
 def test_loose_constraints_are_left_to_simplex(monkeypatch: pytest.MonkeyPatch) -> None:

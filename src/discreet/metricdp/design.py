@@ -16,7 +16,6 @@ from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
 from discreet.core.printed import estimate, missed_gap
 from discreet.metricdp.methods import METHODS
-from discreet.metricdp.methods.columns import Columns
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual, can_polish, fits
@@ -83,15 +82,6 @@ had a gap of 32 % after 60 s by steps on one table of a finer spanner."""
 _GAP_FOR_TILES, _SECONDS_FOR_TILES = 5e-3, 2e-6
 """Least gap, and seconds for each row, at and from which tiles come before steps on one table: what a reach of nine
 nats leaves out may matter for narrower gaps, and steps on one table do more about short limits."""
-
-_NARROW_GAP = 1e-3
-"""Relative gap down to which primal-dual steps come first whatever the prior: 225 random points with a skewed prior at
-0.1 % took 4 CPU seconds by steps, and by columns ended with a gap of 48 % after 40 s, November 2026."""
-
-_EVEN, _APART = 1.5, 0.7
-"""Largest prior beside the least, and nats between nearest secrets, at and from which columns were shown to end for
-narrower gaps: grids of 100 to 500 secrets, half a nat to two nats a cell, in 3 to 8 rounds. With half a nat, or with
-points and priors of no pattern, they did not."""
 
 
 @final
@@ -316,9 +306,6 @@ def _without(
         return (_TILES, steps, Direct()), why
     if not all(fits(part) and can_polish(part) for part in whole.parts):
         return (_TILES, steps, Direct()), f"{size}: steps on tiles come first."
-    if gap < _NARROW_GAP and _columns_end(whole):
-        why = f"{size} and a gap of {gap:g} is narrow: columns come first."
-        return (Columns(), PrimalDual(), Direct()), why
     patient = seconds is None or seconds >= _SECONDS_FOR_TILES * rows
     if patient and gap >= _GAP_FOR_TILES and all(tiles_pay(part, gap) for part in whole.parts):
         return (_TILES, steps, Direct(), PrimalDual()), f"{size}: steps on tiles come first."
@@ -330,14 +317,6 @@ def _needs_seeds(part: Part) -> bool:
     if not is_dense(part.binding):
         return False
     return part.n >= _SECRETS_FOR_TILES or not has_near_structure(part.paths)
-
-
-def _columns_end(whole: WholeProblem) -> bool:
-    """Tell whether column generation was shown to end on such problems."""
-    prior = whole.problem.prior
-    if float(prior.max()) > _EVEN * float(prior.min()) or whole.problem.n_reports < whole.n_classes:
-        return False
-    return all(part.spacing >= _APART for part in whole.parts if part.n > 1)
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:

@@ -81,7 +81,6 @@ METHODS = Methods(
             "Benders decomposition along a partition of the secrets",
             _CLAIM,
         ),
-        MethodRecord("columns", f"{_HERE}.columns:Columns", "column generation", _CLAIM),
         MethodRecord(
             "direct", f"{_HERE}.direct:Direct", "the linear program as a whole, by HiGHS", _CLAIM
         ),
