@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -96,7 +97,7 @@ class _State:
         self.part = part
         self.best: Candidate | None = None
         self.raw = math.inf
-        self._cheapest: tuple[Candidate, float] | None = None
+        self._compared: list[tuple[Candidate, float]] = []
         self.repaired: Repaired | None = None
         self.prices = Multipliers.none()
         self.lower = max(0.0, self._lower(self.prices))
@@ -107,29 +108,23 @@ class _State:
     @property
     def cheapest(self) -> tuple[Candidate, float]:
         """The best channel that takes no search, its reports renamed, and its loss: at least the exponential one."""
-        if self._cheapest is None:
-            self._cheapest = self._measured(Exponential(), PartLimits())
-        if self._cheapest is None:  # pragma: no cover - the exponential mechanism always applies
-            raise SolverError("Exponential", "no channel", "")
-        return self._cheapest
+        if not self._compared:
+            self.compare(Exponential(), PartLimits())
+        return min(self._compared, key=itemgetter(1))
 
     def compare(self, method: Method, limits: PartLimits) -> str | None:
         """Keep a channel that takes no search if it loses least of these; return what the trace says of it."""
         answer = solve_part(method, self.part, limits)
         if not isinstance(answer, Candidate):
             return answer
-        measured = self._measured(method, limits, answer)
+        measured = self._measured(answer)
         if measured is None:
             return None
-        if self._cheapest is None or measured[1] < self._cheapest[1]:
-            self._cheapest = measured
+        self._compared.append(measured)
         return answer.note
 
-    def _measured(
-        self, method: Method, limits: PartLimits, answer: Candidate | None = None
-    ) -> tuple[Candidate, float] | None:
-        answer = answer or method.solve(self.part, limits)
-        if answer is None or answer.matrix is None:
+    def _measured(self, answer: Candidate) -> tuple[Candidate, float] | None:
+        if answer.matrix is None:
             return None
         if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _MAX_SUM_ERROR:
             # Integrals of noise over cells fail where it is wider than the cells by more digits than floats have.
@@ -146,13 +141,13 @@ class _State:
 
     def lost(self, candidate: Candidate, upper: float) -> None:
         """Restate the loss of the best channel that takes no search, once it is repaired and rounded."""
-        cheapest, loss = self.cheapest
-        if candidate is cheapest:
-            self._cheapest = cheapest, max(loss, upper)
+        self._compared = [
+            (one, max(loss, upper) if one is candidate else loss) for one, loss in self._compared
+        ]
 
     def done(self, gap: float) -> bool:
         """Whether the proven gap is less than half of the one requested, so that rounding may take the rest."""
-        upper = min(self.raw, self._cheapest[1]) if self._cheapest else self.raw
+        upper = min(self.raw, self.cheapest[1]) if self._compared else self.raw
         left = upper - self.lower
         return math.isfinite(left) and left <= max(gap / 2, 1e-9) * upper
 
@@ -175,7 +170,7 @@ class _State:
             return False
         part, repaired = self.part, None
         raw = float(((part.cost * matrix).sum(axis=1) / sums).sum())
-        most = min(self.raw, self._cheapest[1]) if self._cheapest else self.raw
+        most = min(self.raw, self.cheapest[1]) if self._compared else self.raw
         if found.rough:
             # Renamed it loses less: that product takes as long as a repair, and is not needed where this is enough.
             if raw >= most and float((part.cost.T @ matrix).min(axis=0).sum()) >= most:
@@ -224,8 +219,8 @@ class Search:
         self.trace: list[str] = []
         self.short_of_time = self.forced = False
         self.verified: _Verified | None = None
-        self.judged = math.inf
-        """Least loss, before rounding, of a channel that was verified."""
+        self.judged: set[tuple[int, ...]] = set()
+        """Identities of the candidates, one for each part, whose channels were verified."""
         self.witness = Multipliers.none()
         self.lower = 0.0
         self._bound()
@@ -279,8 +274,8 @@ class Search:
         return self._outcome(self.verified or self._fall_back())
 
     def _finished(self) -> MetricDesign:
-        """Return the channel that loses least of all that are known, with some bound: after few steps there is none."""
-        if not (self.reached or self.lower > self.negligible):
+        """Return the channel that loses least of all that are known, and at least the bound by pairs, which is quick."""
+        if not self.reached:
             for state in self.states:
                 state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
             self._bound()
@@ -350,7 +345,7 @@ class Search:
     def _enough(self) -> bool:
         """Whether a channel that is not verified yet loses so little that the gap is reached."""
         upper = sum(state.current[1] for state in self.states)
-        return upper < self.judged and upper - self.lower <= max(
+        return self._is_new() and upper - self.lower <= max(
             self.limits.gap * upper, self.negligible
         )
 
@@ -394,8 +389,7 @@ class Search:
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
         whole, problem, start = self.whole, self.whole.problem, clock()
-        if not self.forced:
-            self.judged = min(self.judged, sum(state.current[1] for state in self.states))
+        self.judged.add(tuple(id(part) for part in parts))
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
             matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
@@ -432,18 +426,24 @@ class Search:
         self.handling = _MORE * (clock() - start)
         return self.verified
 
+    def _is_new(self) -> bool:
+        """Whether the best candidates were not verified yet, and lose less than the verified channel beyond rounding."""
+        tried = [state.current for state in self.states]
+        if tuple(id(candidate) for candidate, _ in tried) in self.judged:
+            return False
+        loss = sum(loss for _, loss in tried)
+        return self.verified is None or loss < (1 - _OPTIMAL) * self.verified.upper
+
     def _fall_back(self) -> _Verified:
         """Verify the channel that loses least, if it is not the verified one already; return what then loses least.
 
-        A cheap channel that is repaired and rounded may lose a little more than before. Then what a search has is
-        compared with that, and the lesser stays.
+        A channel that is repaired and rounded may lose more than before. Then the next is compared with it, as long as
+        that loses less.
         """
-        if self.verified is None or not self.forced:
-            tried = [state.current for state in self.states]
-            loss = sum(loss for _, loss in tried)
-            if self.verified is None or loss < self.judged:
-                self._verify([candidate for candidate, _ in tried])
-                self._tell(tried[0][0].method)
+        while self.verified is None or (not self.forced and self._is_new()):
+            tried = [state.current[0] for state in self.states]
+            self._verify(tried)
+            self._tell(tried[0].method)
         if self.verified is None:  # pragma: no cover - a first channel is always kept
             raise SolverError("Exponential", "no channel", "")
         return self.verified

@@ -342,7 +342,8 @@ def azimuthal(points: ArrayLike) -> NDArray[np.float64]:
     sine = np.linalg.norm(across, axis=1)
     angle = np.arctan2(sine, unit @ center)
     factor = np.divide(angle, sine, out=np.ones_like(sine), where=sine > 0)
-    return EARTH_RADIUS_KM * factor[:, None] * across
+    plane: NDArray[np.float64] = EARTH_RADIUS_KM * factor[:, None] * across
+    return plane
 
 
 def _origin(origin: ArrayLike) -> NDArray[np.float64]:

@@ -127,7 +127,7 @@ class TailsAndHub:
             except (LimitReachedError, SolverError):
                 if number == 1:
                     raise
-                return heights, number - 1
+                return _kept(heights, tails, decay), number - 1
             heights = np.maximum(answer.x, 0.0)
             rest = 1.0 - tails @ heights
             # Of all sources the one whose rest asks most of each secret.
@@ -140,4 +140,19 @@ class TailsAndHub:
             rows = tails[target] - factor[:, None] * tails[source[target]]
             rows[np.abs(rows) <= _LEAST_COEFFICIENT] = 0.0
             model.add_rows(rows, -np.inf, 1.0 - factor)
-        return heights, _MAX_ROUNDS
+        return _kept(heights, tails, decay), _MAX_ROUNDS
+
+
+def _kept(
+    heights: NDArray[np.float64], tails: NDArray[np.float64], decay: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Shrink all heights by the least factor with which the rest of the rows keeps its ratios.
+
+    With heights t a the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at most 0 for
+    ``t <= (1 - e_ij) / (1 - e_ij + v)``.
+    """
+    rest = 1.0 - tails @ heights
+    violation = np.maximum(decay * rest[:, None] - rest, 0.0)
+    room = 1.0 - decay
+    factor = np.divide(room, room + violation, out=np.ones_like(room), where=violation > 0)
+    return heights * float(factor.min())
