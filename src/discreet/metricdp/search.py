@@ -274,7 +274,7 @@ class Search:
         return self._outcome(self.verified or self._fall_back())
 
     def _finished(self) -> MetricDesign:
-        """Return the channel that loses least of all that are known, and at least the bound by pairs, which is quick."""
+        """Return the known channel that loses least, with the bound by pairs at least."""
         if not self.reached:
             for state in self.states:
                 state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
@@ -427,7 +427,7 @@ class Search:
         return self.verified
 
     def _is_new(self) -> bool:
-        """Whether the best candidates were not verified yet, and lose less than the verified channel beyond rounding."""
+        """Whether the best candidates are not verified yet and lose less than the verified channel."""
         tried = [state.current for state in self.states]
         if tuple(id(candidate) for candidate, _ in tried) in self.judged:
             return False
