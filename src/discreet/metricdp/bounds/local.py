@@ -445,7 +445,7 @@ class Plan:
                 place[tile.secrets] = np.arange(len(tile.secrets))
                 ends = place[every.pairs[own]].astype(np.int32)
                 edges = Adjacency(len(tile.secrets), ends, every.lengths[own], every.scale_bits)
-                tile.add(edges, self.rate * edges.lengths)
+                tile.add(edges, np.asarray(self.rate * edges.lengths, dtype=np.float64))
 
         state.each(pool, look)
         state.grown(pool)
