@@ -36,7 +36,6 @@ SEVERAL_BY_DESIGN = frozenset({"Problem", "Method"})
 
 SEVERAL_WITH_REASON = {
     "Client": "`service.Client` speaks HTTP for the `lrgeo.Client` inside; users know each by its package",
-    "Columns": "column generation, by its published name; the columns that the command line has read",
     "Plan": "what `hierarchy.plan` and `submodular.plan` give: the same verb, the same noun",
     "TopDown": "the Census Bureau's algorithm, and top-down splitting of tables: each by its published name",
 }

@@ -17,7 +17,10 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
+from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods import BASELINES, METHODS
+from discreet.metricdp.methods import baselines as _baselines
+from discreet.metricdp.methods import hub as _hub
 from discreet.metricdp.methods.baselines import (
     BestConstant,
     Exponential,
@@ -27,10 +30,15 @@ from discreet.metricdp.methods.baselines import (
     bayes_remap,
     nearest_output_floor,
 )
+from discreet.metricdp.methods.hub import TailsAndHub
+from discreet.metricdp.methods.kernel import Kernel
+from discreet.metricdp.part import Candidate, PartLimits, WholeProblem
 from discreet.metricdp.verify import verify_channel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from discreet.metricdp.part import Part
 
 GRID = MetricSpace.grid(3, 4, cell=1, unit="km")
 
@@ -283,3 +291,127 @@ def test_the_floor_is_below_every_channel() -> None:
     exact = sum(Fraction(c) for c in few.cost.min(axis=1).tolist())
     assert 0 <= exact - Fraction(nearest_output_floor(few)) <= exact / 2**52
     assert channel.expected_loss(problem.cost) > 0
+
+
+COAST = [[-17.5, 179.95], [-17.5, 180.04], [-17.42, 179.99], [-17.47, 180.07], [-17.55, 180.0]]
+ROOFS = [[41.90, 12.45], [41.92, 12.47], [41.88, 12.50], [41.85, 12.44], [41.91, 12.52]]
+
+
+@pytest.mark.parametrize("places", [COAST, ROOFS, [[89.9, 0.0], [89.9, 120.0], [89.9, 240.0]]])
+def test_planar_laplace_on_a_sphere_is_private_before_any_repair(places: list[list[float]]) -> None:
+    """Epsilon is divided by the largest ratio of a distance in the plane to that on the sphere."""
+    space = MetricSpace.from_points(places, unit="km", metric="haversine")
+    matrix = matrix_of(PlanarLaplace(), space, "0.2")
+    assert np.abs(matrix.sum(axis=1) - 1).max() < 1e-9
+    assert 0.1 < most_nats_per_unit(matrix, space) <= 0.2 * (1 + 1e-9)
+
+
+def test_the_stretch_is_that_of_the_worst_pair() -> None:
+    """Places across an ocean: the plane is far from the sphere, and the noise is weaker by just that."""
+    far = MetricSpace.from_points(
+        [[0.0, 0.0], [0.0, 90.0], [60.0, 45.0]], unit="km", metric="haversine"
+    )
+    problem = Problem(far, utility_loss="haversine")
+    part = WholeProblem(problem, far.adjacency(), Fraction(1, 1000)).parts[0]
+    assert part.plane is not None
+    points = part.plane[0]
+    ratios = [
+        np.linalg.norm(points[i] - points[j]) / (far.distances[i, j] * 2.0**-far.scale_bits)
+        for i in range(3)
+        for j in range(i)
+    ]
+    assert part.stretch == pytest.approx(max(ratios), rel=1e-9)
+    assert part.stretch > 1.01
+    matrix = baseline_matrix(PlanarLaplace(), problem, far.adjacency(), Fraction(1, 1000))
+    assert most_nats_per_unit(matrix, far) <= 0.001 * (1 + 1e-9)
+
+
+def test_without_a_plane_there_is_no_stretch() -> None:
+    line = MetricSpace.from_points([[0.0], [1.0]], unit="km")
+    part = WholeProblem(
+        Problem(line, utility_loss="distance"), line.adjacency(), Fraction(1)
+    ).parts[0]
+    with pytest.raises(ValueError, match="plane"):
+        _ = part.stretch
+
+
+def test_few_nodes_on_smooth_panels_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(3).random((30, 2)) * 4
+    space = MetricSpace.from_points(points, unit="km")
+    few = matrix_of(PlanarLaplace(), space, "2")
+    monkeypatch.setattr(_baselines, "_FEW_NODES", 12)
+    assert few == pytest.approx(matrix_of(PlanarLaplace(), space, "2"), abs=1e-11)
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 14), st.sampled_from(["0.3", "1", "5"]), st.integers(0, 10**6))
+def test_tails_and_hub_are_private_before_any_repair_and_better_than_their_ends(
+    n: int, epsilon: str, seed: int
+) -> None:
+    """Heights of zero are the best constant report; the closed form, where it is a channel, is one of the family."""
+    rng = np.random.default_rng(seed)
+    space = MetricSpace.from_points(rng.random((n, 3)) * 3, unit="km")
+    prior = rng.random(n)
+    problem = Problem(space, utility_loss="distance", prior=prior / prior.sum())
+    constraints = space.adjacency()
+    part = WholeProblem(problem, constraints, Fraction(epsilon)).parts[0]
+    answer = TailsAndHub().solve(part, PartLimits())
+    assert answer is not None
+    assert answer.matrix is not None
+    assert np.abs(answer.matrix.sum(axis=1) - 1).max() < 1e-9
+    assert (answer.matrix >= 0).all()
+    repaired = repair(answer.matrix, constraints, Fraction(epsilon), cost=problem.cost)
+    loss = float((problem.cost * answer.matrix).sum())
+    assert repaired.upper <= loss * 1.01 + 1e-6
+    assert loss <= problem.cost.sum(axis=0).min() * (1 + 1e-9)
+    closed = Kernel().solve(part, PartLimits())
+    if closed is not None and closed.matrix is not None:
+        assert loss <= float((problem.cost * closed.matrix).sum()) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("limit", [1e-9, 5.0])
+@pytest.mark.parametrize("metric", ["euclidean", "haversine"])
+def test_a_design_never_loses_more_than_the_best_cheap_channel(limit: float, metric: str) -> None:
+    rng = np.random.default_rng(5)
+    points = rng.random((40, 2)) * 3 + ([41, 12] if metric == "haversine" else [0, 0])
+    problem = Problem(
+        MetricSpace.from_points(points, unit="km", metric=metric), utility_loss=metric
+    )
+    guarantee = MetricDP("0.02" if metric == "haversine" else "2", unit="km")
+    made = design(problem, guarantee, time_limit=limit, throw=False)
+    for name in ("exponential-remap", "planar-laplace", "planar-laplace-remap"):
+        other = design(problem, guarantee, method=name, throw=False)
+        assert made.upper <= other.upper * (1 + 1e-6), name
+
+
+def test_tails_that_run_out_of_time_are_private_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After one round the rest may break its ratios; heights shrink to where it keeps them."""
+    monkeypatch.setattr(_hub, "_MAX_ROUNDS", 1)
+    points = np.random.default_rng(1).random((40, 2)) * 6
+    space = MetricSpace.from_points(points, unit="km")
+    problem = Problem(space, utility_loss="euclidean")
+    part = WholeProblem(problem, space.adjacency(), Fraction(1)).parts[0]
+    answer = TailsAndHub().solve(part, PartLimits())
+    assert answer is not None
+    assert answer.matrix is not None
+    matrix = np.maximum(answer.matrix, 1e-300)
+    used = matrix[:, (answer.matrix > 1e-12).all(axis=0)]
+    assert most_nats_per_unit(used, space) <= 1 + 1e-6
+
+
+def test_a_channel_that_loses_more_than_it_seemed_gives_way_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No private channel reports every secret as it is; the repair makes that dear."""
+
+    def too_good(_method: TailsAndHub, part: Part, _limits: PartLimits) -> Candidate:
+        return Candidate("tails-and-hub", np.eye(part.n), None, "Nobody is protected.")
+
+    monkeypatch.setattr(TailsAndHub, "solve", too_good)
+    problem, guarantee = Problem(GRID, utility_loss="euclidean"), MetricDP("0.4", unit="km")
+    made = design(problem, guarantee, time_limit=1e-9, throw=False)
+    plain = design(problem, guarantee, method="planar-laplace-remap", throw=False)
+    assert made.provenance.method == "planar-laplace"
+    assert made.upper == pytest.approx(plain.upper, rel=1e-9)

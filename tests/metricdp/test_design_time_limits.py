@@ -14,11 +14,9 @@ from discreet.core import jit
 from discreet.core.errors import LimitReachedError
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
-from discreet.core.lp import LinearModel
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import (
     Anchored,
-    Columns,
     Direct,
     PrimalDual,
     Problem,
@@ -51,6 +49,7 @@ SKEWED = Problem(
     utility_loss="euclidean",
     prior=np.arange(1, 17) / np.arange(1, 17).sum(),
 )
+CHEAP = {"exponential", "planar-laplace", "tails-and-hub"}
 LIMIT = 40.0
 MOST = 1.1 * LIMIT + 2
 CHECK = Claim.check
@@ -103,7 +102,7 @@ def test_what_is_compiled_does_not_count(wall: Clock, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Kernel, "solve", compiled)
     made, seconds = timed()
-    assert made.provenance.method != "exponential"
+    assert made.provenance.method not in CHEAP
     assert seconds <= MOST
 
 
@@ -117,7 +116,7 @@ def test_what_is_not_compiled_counts_and_nothing_starts_after_it(
 
     monkeypatch.setattr(_design, "_costly", started)
     made, seconds = timed()
-    assert made.provenance.method == "exponential"
+    assert made.provenance.method in CHEAP
     assert seconds <= MOST
 
 
@@ -134,7 +133,7 @@ def test_no_method_starts_when_another_took_all_of_the_time(
 
     monkeypatch.setattr(_design, "_costly", lambda *_, **__: ((Slow(), Started()), ""))
     made, seconds = timed()
-    assert made.provenance.method == "exponential"
+    assert made.provenance.method in CHEAP
     assert seconds <= MOST
 
 
@@ -256,43 +255,13 @@ def test_steps_are_not_begun_where_handing_in_would_take_too_long(
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(steps, "_HANDING_IN", 1.0)
     monkeypatch.setattr(Iterate, "advance", wall.takes(2 * LIMIT, Iterate.advance))
-    for method in (Columns, Direct):
-        monkeypatch.setattr(method, "solve", wall.takes(LIMIT / 2, lambda *_: None))
+    monkeypatch.setattr(Direct, "solve", wall.takes(LIMIT, lambda *_: None))
     made, seconds = timed()
     assert "it was not started" in " ".join(made.provenance.method_trace)
-    assert made.provenance.method == "exponential"
+    assert made.provenance.method in CHEAP
     assert made.lower is not None
     assert made.lower > 0
     assert seconds <= MOST
-
-
-def test_a_rough_matrix_that_loses_more_gives_way_to_the_exponential_mechanism(
-    wall: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is handed in is verified once, not once for each of the two."""
-    checked: list[object] = []
-
-    def counted(*arguments: Any) -> Any:
-        checked.append(arguments)
-        return CHECK(*arguments)
-
-    monkeypatch.setattr(Claim, "check", counted)
-    monkeypatch.setattr(steps._Run, "_mend", lambda run, _: _uniform(run))
-    steep = MetricDP(3, "km")
-    made = design(SKEWED, steep, method=PrimalDual(iterations=1), gap=0.0, throw=False)
-    plain = design(SKEWED, steep, method="exponential", throw=False)
-    assert made.upper <= plain.upper
-    assert made.provenance.method == "exponential"
-    assert len(checked) == 2
-
-
-def _uniform(run: Any) -> float:
-    """Hand in the channel that says nothing and costs most."""
-    table = np.zeros(run.near.cost.shape)
-    table[:, run.near.cost.sum(axis=0).argmax()] = 1.0
-    cost = float((run.near.cost * table).sum())
-    run.ready, run.upper = table, cost
-    return cost
 
 
 def test_steps_that_do_not_look_at_the_clock_are_noticed(
@@ -309,28 +278,6 @@ def test_interior_points_end_with_the_limit(wall: Clock, monkeypatch: pytest.Mon
     monkeypatch.setattr(_interior, "_step", wall.takes(10.0, _interior._step))
     _, seconds = timed(method=Anchored(rounds=20))
     assert LIMIT / 2 <= seconds <= MOST
-
-
-@pytest.mark.parametrize("each", [3.0, 500.0])
-def test_columns_hand_their_limit_to_every_program(
-    wall: Clock, monkeypatch: pytest.MonkeyPatch, each: float
-) -> None:
-    """Programs of columns take so long, or as long as the solver is allowed, which then has no answer."""
-    plain = LinearModel.solve
-
-    def solve(model: LinearModel, *, time_limit: float | None = None, **options: Any) -> Any:
-        allowed = float("inf") if time_limit is None else time_limit
-        # The master is told about presolve; the other programs are those of single columns.
-        taken = 1.0 if "presolve" in options else each
-        wall.seconds += min(taken, allowed)
-        if taken > allowed:
-            raise LimitReachedError("time limit")
-        return plain(model, **options)
-
-    monkeypatch.setattr(LinearModel, "solve", solve)
-    made, seconds = timed(method=Columns())
-    assert seconds <= MOST
-    assert made.provenance.method == "columns"
 
 
 @pytest.mark.parametrize(("building", "allowed"), [(0.25, 30.0), (0.75, 10.0), (2.0, 0.0)])
@@ -350,7 +297,7 @@ def test_building_a_program_counts(
     monkeypatch.setattr(direct, "constraint_matrix", slow)
     made, seconds = timed(method=Direct())
     assert asked == [allowed]
-    assert made.provenance.method == "exponential"
+    assert made.provenance.method in CHEAP
     assert seconds <= max(MOST, building * LIMIT + 2)
 
 
@@ -362,7 +309,7 @@ def test_a_program_is_not_built_where_that_would_take_too_long(
     monkeypatch.setattr(direct, "constraint_matrix", wall.takes(2 * LIMIT, lambda *_: None))
     made, seconds = timed(method=Direct())
     assert "no time left to build" in " ".join(made.provenance.method_trace)
-    assert made.provenance.method == "exponential"
+    assert made.provenance.method in CHEAP
     assert seconds <= MOST
 
 
@@ -379,8 +326,7 @@ def test_steps_begin_anew_only_with_more_time_than_they_took(
 
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(PrimalDual, "solve", solve)
-    for method in (Columns, Direct):
-        monkeypatch.setattr(method, "solve", lambda *_: None)
+    monkeypatch.setattr(Direct, "solve", lambda *_: None)
     _, seconds = timed()
     assert taken == [False, True][:runs]
     assert seconds <= MOST
@@ -405,7 +351,7 @@ def test_a_signal_between_bound_and_witness_leaves_a_bound_that_is_proved(
 
         def __setattr__(self, name: str, value: object) -> None:
             super().__setattr__(name, value)
-            if name in {"lower", "witness"} and self.__dict__.get("verified") is not None:
+            if name in {"lower", "witness"} and self.__dict__.get("lower", 0.0) > 0:
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(_design, "Search", Stopped)

@@ -280,8 +280,9 @@ def published_losses(problem: Problem, guarantee: MetricDP) -> list[tuple[str, f
     Returns
     -------
     list of (str, float)
-        Name and certified loss: the exponential mechanism, planar Laplace noise where the secrets lie in a plane, each
-        also with its reports renamed for the prior (Bayes remap) where that helps, and the best constant report.
+        Name and certified loss: the exponential mechanism, planar Laplace noise where the secrets lie in a plane or on
+        a sphere, each also with its reports renamed for the prior (Bayes remap) where that helps, and the best constant
+        report.
 
     Raises
     ------
@@ -308,7 +309,7 @@ def published_losses(problem: Problem, guarantee: MetricDP) -> list[tuple[str, f
     in_plane = (
         points is not None
         and points.shape[1] == 2
-        and problem.space.metric in {"euclidean", "grid"}
+        and problem.space.metric in {"euclidean", "grid", "haversine"}
     )
     if in_plane and problem.reports is not None:
         methods.append(("planar Laplace", PlanarLaplace()))

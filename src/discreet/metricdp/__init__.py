@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from discreet.metricdp.methods.anchored import Anchored
     from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace
     from discreet.metricdp.methods.benders import Benders
-    from discreet.metricdp.methods.columns import Columns
     from discreet.metricdp.methods.direct import Direct
     from discreet.metricdp.methods.kernel import Kernel
     from discreet.metricdp.methods.primal_dual import PrimalDual
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Anchored",
     "Benders",
-    "Columns",
     "Direct",
     "Exponential",
     "Kernel",
@@ -46,7 +44,6 @@ __all__ = [
 _WHERE = {
     "Anchored": "methods.anchored",
     "Benders": "methods.benders",
-    "Columns": "methods.columns",
     "Direct": "methods.direct",
     "Exponential": "methods.baselines",
     "Kernel": "methods.kernel",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
@@ -15,14 +14,13 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
-from discreet.core.printed import estimate, missed_gap, share
+from discreet.core.printed import estimate, missed_gap
 from discreet.metricdp.methods import METHODS
-from discreet.metricdp.methods.anchored import Anchored
-from discreet.metricdp.methods.columns import Columns
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
 from discreet.metricdp.methods.kernel import Kernel
 from discreet.metricdp.methods.primal_dual import PrimalDual, can_polish, fits
-from discreet.metricdp.part import Method, PartLimits, WholeProblem
+from discreet.metricdp.part import Method, Part, PartLimits, WholeProblem
+from discreet.metricdp.primal_dual.seeds import has_near_structure, is_dense
 from discreet.metricdp.primal_dual.tiled import Tiled, tiles_pay
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
@@ -64,13 +62,6 @@ _BEYOND = 2.0
 roads at ten nats a kilometer, without those above 5, 7, 10, 14 nats, left gaps of 2.5e-4, 4.6e-5, 5.7e-6, 1.9e-7 after
 0.2, 0.4, 0.7, 1.4 CPU seconds; with all 4.9 s."""
 
-_EARLY_CHANNEL = Anchored(radius=1.0)
-"""The program that gives a channel where the state of steps is too large: with balls of twice that radius it takes
-twice as long, and loses 0.1 % less."""
-
-_SHARE = 0.7
-"""Part of the time left that it may take, so that some is left for a bound."""
-
 _HALF = 0.5
 """Part of the time left that simplex may take before steps: 225 points, four nats to the nearest, half a million rows,
 had no channel from it after 2 s, and gaps of 39 to 96 % where it took all of them; November 2026."""
@@ -84,18 +75,13 @@ _TILES = Tiled()
 few of its multipliers. 5,041 random points, half a nat a kilometer: a gap of 2.0 % after 841 steps and 239 CPU
 seconds; 500 random points, one nat, 1 %: 1.7 CPU seconds by tiles, 2.7 by one table; November 2026."""
 
+_SECRETS_FOR_TILES = 1200
+"""Secrets from which on steps on tiles of a sparse spanner come first where all pairs are constrained: 2,000 junctions
+had a gap of 32 % after 60 s by steps on one table of a finer spanner."""
+
 _GAP_FOR_TILES, _SECONDS_FOR_TILES = 5e-3, 2e-6
 """Least gap, and seconds for each row, at and from which tiles come before steps on one table: what a reach of nine
 nats leaves out may matter for narrower gaps, and steps on one table do more about short limits."""
-
-_NARROW_GAP = 1e-3
-"""Relative gap down to which primal-dual steps come first whatever the prior: 225 random points with a skewed prior at
-0.1 % took 4 CPU seconds by steps, and by columns ended with a gap of 48 % after 40 s, November 2026."""
-
-_EVEN, _APART = 1.5, 0.7
-"""Largest prior beside the least, and nats between nearest secrets, at and from which columns were shown to end for
-narrower gaps: grids of 100 to 500 secrets, half a nat to two nats a cell, in 3 to 8 rounds. With half a nat, or with
-points and priors of no pattern, they did not."""
 
 
 @final
@@ -144,16 +130,18 @@ def design(
         constrained (``None`` for all pairs).
     method
         One method: an instance such as ``Direct()``, or a name of :data:`discreet.metricdp.methods.METHODS`. ``None``
-        tries several, in order of cost, until the gap is reached.
+        tries several, in order of cost, until the gap is reached; the design then never loses more than the
+        exponential mechanism, planar Laplace noise, each with its reports renamed, and exponential tails with a hub.
     gap
         Relative gap ``(upper - lower) / upper`` to reach, in [0, 1). A difference below ``2^-40`` of the loss of the
         best constant report counts as reached.
     time_limit
         Seconds of wall-clock time for the search, compilation of kernels not counted, looked at by solvers and between
-        methods. With 1,000 secrets it is overrun by at most a tenth and two seconds on a machine that does nothing
-        else. Repair and verification of what was found are always finished.
+        methods. Repair and verification of the best channel are always finished and come on top, as do the channels
+        that take no search where the limit is shorter than these take.
     on_progress
-        Called after each method, and at each checkpoint of one that improves its answer step by step.
+        Called after each method, at each checkpoint of one that improves its answer step by step, and otherwise about
+        each second while steps are taken.
     executor
         Where components are solved side by side; by default one after another. Anything with ``map``.
     threads
@@ -181,8 +169,8 @@ def design(
     CertificateError
         When a channel fails verification; a bug, and never returned.
     Interrupted
-        On Ctrl-C, within two seconds with 1,000 secrets; a ``KeyboardInterrupt`` whose ``best`` is the best verified
-        design, or ``None``.
+        On Ctrl-C, after the best channel so far was verified; a ``KeyboardInterrupt`` whose ``best`` is that design. A
+        second Ctrl-C ends the verification too.
 
     Guarantee
     ---------
@@ -260,7 +248,7 @@ def _costly(
     """List the methods that may take long, in an order that was measured, and say why."""
     rows = max(program_rows(part, part.binding) for part in whole.parts)
     if rows <= _MAX_ROWS_FOR_DIRECT:
-        return (Direct(), Columns(), PrimalDual()), ""
+        return (Direct(), PrimalDual()), ""
     size = f"The linear program has {rows} rows"
     steep = min(
         float(np.median(part.nats(part.binding.lengths))) for part in whole.parts if part.n > 1
@@ -271,11 +259,11 @@ def _costly(
     if rows <= _MAX_ROWS_FOR_SIMPLEX:
         if seconds is not None and seconds < _SECONDS_A_ROW * rows:
             why = f"{size} and a limit of {estimate(seconds)} s is short for simplex: steps come first."
-            return (PrimalDual(persistent=False), *near, Direct(), Columns()), why
+            return (PrimalDual(persistent=False), *near, Direct()), why
         why = f"{size}, and most constraints are {estimate(steep, 2)} nats or looser: simplex comes first."
         steps, simplex = PrimalDual(persistent=False), Direct(share=_HALF)
         # Where few constraints matter steps are next: what is left is little for them.
-        return (*near, *((steps, simplex) if near else (simplex, steps)), Columns()), why
+        return (*near, *((steps, simplex) if near else (simplex, steps)), PrimalDual()), why
     methods, why = _without(whole, gap, seconds, rows)
     if near:
         why += " Before that, the program of its steepest constraints is small."
@@ -310,31 +298,25 @@ def _near(whole: WholeProblem, gap: float, seconds: float | None) -> tuple[Metho
 def _without(
     whole: WholeProblem, gap: float, seconds: float | None, rows: int
 ) -> tuple[tuple[Method, ...], str]:
-    """List what does without the program as a whole, until there is nothing else."""
+    """Return the methods that do not build the whole program, in the order in which they are tried, and why."""
     size = f"The linear program has {rows} rows"
     steps = PrimalDual(persistent=False)
-    if not all(fits(part) for part in whole.parts):
-        why = f"{size}: steps on tiles come first, and the anchored program next."
-        return (_TILES, replace(_EARLY_CHANNEL, share=_SHARE), steps, Columns(), Direct()), why
-    if not all(can_polish(part) for part in whole.parts):
-        why = f"{size}: steps on tiles come first."
-        return (_TILES, steps, Columns(), Direct()), why
-    if gap < _NARROW_GAP and _columns_end(whole):
-        why = f"{size} and a gap of {share(gap)} is narrow: columns come first."
-        return (Columns(), PrimalDual(), Direct()), why
+    if any(_needs_seeds(part) for part in whole.parts):
+        why = f"{size}, and no few constraints are enough: steps on some of them come first."
+        return (_TILES, steps, Direct()), why
+    if not all(fits(part) and can_polish(part) for part in whole.parts):
+        return (_TILES, steps, Direct()), f"{size}: steps on tiles come first."
     patient = seconds is None or seconds >= _SECONDS_FOR_TILES * rows
     if patient and gap >= _GAP_FOR_TILES and all(tiles_pay(part, gap) for part in whole.parts):
-        why = f"{size}: steps on tiles come first."
-        return (_TILES, steps, Columns(), Direct(), PrimalDual()), why
-    return (steps, Columns(), Direct(), PrimalDual()), f"{size}: primal-dual steps come first."
+        return (_TILES, steps, Direct(), PrimalDual()), f"{size}: steps on tiles come first."
+    return (steps, Direct(), PrimalDual()), f"{size}: primal-dual steps come first."
 
 
-def _columns_end(whole: WholeProblem) -> bool:
-    """Tell whether column generation was shown to end on such problems."""
-    prior = whole.problem.prior
-    if float(prior.max()) > _EVEN * float(prior.min()) or whole.problem.n_reports < whole.n_classes:
+def _needs_seeds(part: Part) -> bool:
+    """Whether very many constraints bind, and too many would have to stand for them in one table."""
+    if not is_dense(part.binding):
         return False
-    return all(part.spacing >= _APART for part in whole.parts if part.n > 1)
+    return part.n >= _SECRETS_FOR_TILES or not has_near_structure(part.paths)
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:

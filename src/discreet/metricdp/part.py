@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, LimitReachedError, SolverError
 from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.geography import azimuthal
 from discreet.metricdp.bounds.bound import Multipliers
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ _SOME_PAIRS, _HARDLY = 400, 0.02
 follow from others, found in 0.9 CPU seconds, November 2026."""
 
 
+_RATIO_ERROR = 1e-12
+"""Relative amount by which a ratio of two lengths is raised: more than the floats of both err."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -57,8 +62,9 @@ class Part:
     own
         ``(n,)``: for each secret the report that is its own, all different; ``None`` where there is no such choice.
     plane
-        ``(n, 2)`` and ``(n_reports, 2)`` coordinates of the secrets and of the reports, where distances are Euclidean
-        in a plane and reports name secrets; else ``None``.
+        ``(n, 2)`` and ``(n_reports, 2)`` coordinates of the secrets and of the reports in a plane, if distances are
+        Euclidean in a plane or great circles (then the places are projected, see
+        :func:`~discreet.core.spaces.geography.azimuthal`) and reports name secrets; else ``None``.
     space
         The metric space of the secrets of the part, also of pairs that are not constrained; ``None`` where a part was
         made by hand.
@@ -136,6 +142,31 @@ class Part:
         return made
 
     @cached_property
+    def stretch(self) -> float:
+        r"""Largest ratio of a distance in the plane to the length of the shortest path of constraints.
+
+        With f the place of a secret in :attr:`plane`, :math:`\rho = \max_{i \ne j} |f_i - f_j| / D_{ij}` in floats,
+        raised by more than they err: noise that is private in the plane at :math:`\epsilon / \rho` per unit keeps
+        :math:`e^{\epsilon |f_i - f_j| / \rho} \le e^{\epsilon D_{ij}}` for all pairs. It is 1 up to rounding for
+        Euclidean distances of all pairs, and infinite where two secrets are projected and have no such bound.
+
+        Raises
+        ------
+        ValueError
+            Without a plane.
+        """
+        if self.plane is None:
+            raise ValueError("plane")
+        points, largest = self.plane[0], 0.0
+        unit = 2.0**-self.constraints.scale_bits
+        for i in range(self.n):
+            apart = np.linalg.norm(points[i + 1 :] - points[i], axis=1)
+            lengths = unit * self.paths[i, i + 1 :]
+            with np.errstate(divide="ignore"):
+                largest = max(largest, float((apart / lengths).max(initial=0.0)))
+        return largest * (1 + _RATIO_ERROR)
+
+    @cached_property
     def paths(self) -> NDArray[np.int64]:
         """Lengths of shortest paths of constraints."""
         n, graph = self.n, self.constraints
@@ -177,6 +208,10 @@ class Candidate:
     rough: bool = False
 
 
+def _no_beat() -> None:
+    """Report nothing; a function of the module, so that limits can be sent to other processes."""
+
+
 @final
 @dataclass(frozen=True)
 class PartLimits:
@@ -195,6 +230,8 @@ class PartLimits:
         if it is better, and the answer says whether that is good enough. ``None`` where nobody listens.
     handling
         Of these seconds, those that repair and verification of an answer will take, as far as is known.
+    beat
+        Called often, as after each step, so that progress is reported in time.
     """
 
     seconds: float | None = None
@@ -202,6 +239,7 @@ class PartLimits:
     gap: float = 0.01
     offer: Callable[[Candidate], bool] | None = None
     handling: float = 0.0
+    beat: Callable[[], None] = _no_beat
 
     @property
     def solving(self) -> float | None:
@@ -357,13 +395,20 @@ class WholeProblem:
     def _plane(
         self, inside: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        space, reports = self.problem.space, self.problem.reports
-        if space.metric not in {"grid", "euclidean"} or space.points is None or reports is None:
-            return None
-        if space.points.shape[1] != 2:
+        reports, points = self.problem.reports, self._planar_points
+        if points is None or reports is None:
             return None
         first = np.unique(self.labels, return_index=True)[1]
-        return space.points[first[inside]], space.points[reports]
+        return points[first[inside]], points[reports]
+
+    @cached_property
+    def _planar_points(self) -> NDArray[np.float64] | None:
+        space = self.problem.space
+        if space.points is None or space.points.shape[1] != 2:
+            return None
+        if space.metric == "haversine":
+            return azimuthal(space.points)
+        return space.points if space.metric in {"grid", "euclidean"} else None
 
     def _own(self, inside: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Choose a report for each class: one of those that name it, the cheapest; else simply the cheapest."""

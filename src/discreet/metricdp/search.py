@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -17,7 +18,8 @@ from discreet.core.verified import mark_verified
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
-from discreet.metricdp.methods.baselines import Exponential, bayes_remap
+from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace, bayes_remap
+from discreet.metricdp.methods.hub import TailsAndHub
 from discreet.metricdp.methods.primal_dual import PrimalDual
 from discreet.metricdp.part import (
     Candidate,
@@ -28,7 +30,6 @@ from discreet.metricdp.part import (
     WholeProblem,
     solve_part,
 )
-from discreet.metricdp.primal_dual.tiled import Tiled
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.verify import Claim
 
@@ -56,15 +57,21 @@ _TOO_LATE = 0.1
 _OVERDUE = 0.5
 """Seconds beyond the limit after which repair makes no further attempt at a small loss."""
 
-_SUSPICIOUS = 0.05
-"""Proven gap from which on the exponential mechanism might lose less than what was found."""
-
 _NEGLIGIBLE = 2.0**-40
 """Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
 as much, and where the optimum is e^-1000 no relative gap could ever be reached."""
 
-_PLAIN = "The exponential mechanism, its reports renamed, is there in any case."
-"""What the trace says of it."""
+_CHEAP: tuple[Method, ...] = (Exponential(), PlanarLaplace(), TailsAndHub())
+"""Channels that take no search: they are always compared, and no design loses more than the best of them."""
+
+_SECONDS_BETWEEN_REPORTS = 1.0
+"""Seconds after which steps report progress though nothing new is known: a line at least every two seconds."""
+
+_MAX_SUM_ERROR = 1e-6
+"""Amount by which the probabilities of a row of such a channel may not sum to 1 before it is left out."""
+
+_CHEAP_SHARE = 0.1
+"""Part of the time limit that each of these may take."""
 
 MetricDesign = Design[Problem, Multipliers]
 
@@ -90,6 +97,7 @@ class _State:
         self.part = part
         self.best: Candidate | None = None
         self.raw = math.inf
+        self._compared: list[tuple[Candidate, float]] = []
         self.repaired: Repaired | None = None
         self.prices = Multipliers.none()
         self.lower = max(0.0, self._lower(self.prices))
@@ -97,60 +105,59 @@ class _State:
     def _lower(self, prices: Multipliers) -> float:
         return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
 
-    @cached_property
-    def exponential(self) -> tuple[Candidate, float]:
-        """The exponential mechanism, its reports renamed, and what it loses."""
-        found = _renamed(self.part, Exponential().solve(self.part, PartLimits()))
-        if found.matrix is None:
-            return found, math.inf
-        return found, float((self.part.cost * found.matrix).sum())
+    @property
+    def cheapest(self) -> tuple[Candidate, float]:
+        """The best channel that takes no search, its reports renamed, and its loss: at least the exponential one."""
+        if not self._compared:
+            self.compare(Exponential(), PartLimits())
+        return min(self._compared, key=itemgetter(1))
 
-    def _worse(self, loss: float) -> bool:
-        """Tell whether a loss is far from the bound, and not below that of the exponential mechanism."""
-        return loss - self.lower > _SUSPICIOUS * loss and loss >= self.exponential[1]
-
-    def _mended(
-        self, found: Candidate, threads: int, late: Callable[[], bool]
-    ) -> tuple[Candidate, Repaired] | None:
-        """Repair a rough matrix, or the exponential mechanism where that loses less; ``None`` where that is known.
-
-        A matrix that was mended in a hurry may lose more once it is repaired, so that both are looked at.
-        """
-        part, matrix, repaired = self.part, found.matrix, None
-        if matrix is None:
+    def compare(self, method: Method, limits: PartLimits) -> str | None:
+        """Keep a channel that takes no search if it loses least of these; return what the trace says of it."""
+        answer = solve_part(method, self.part, limits)
+        if not isinstance(answer, Candidate):
+            return answer
+        measured = self._measured(answer)
+        if measured is None:
             return None
-        # Renamed it loses less: that product takes as long as a repair, and is not needed where this is enough.
-        loss = float((part.cost * matrix).sum())
-        if self._worse(loss):
-            loss = float((part.cost.T @ matrix).min(axis=0).sum())
-        if not self._worse(loss):
-            repaired = _repaired(matrix, part, threads, late)
-            if not self._worse(repaired.upper):
-                return found, repaired
-        plain, _ = self.exponential
-        if plain.matrix is None or (self.best is not None and self.best.method == plain.method):
-            return None if repaired is None else (found, repaired)
-        named = replace(found, method=plain.method, matrix=plain.matrix, parameters={})
-        other = _repaired(plain.matrix, part, threads, late)
-        return (found, repaired) if repaired and repaired.upper <= other.upper else (named, other)
+        self._compared.append(measured)
+        return answer.note
+
+    def _measured(self, answer: Candidate) -> tuple[Candidate, float] | None:
+        if answer.matrix is None:
+            return None
+        if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _MAX_SUM_ERROR:
+            # Integrals of noise over cells fail where it is wider than the cells by more digits than floats have.
+            return None
+        renamed = _renamed(self.part, answer)
+        matrix = renamed.matrix
+        return None if matrix is None else (renamed, float((self.part.cost * matrix).sum()))
+
+    @property
+    def current(self) -> tuple[Candidate, float]:
+        """The candidate that loses least, and its loss: the best of a search, or of what takes none."""
+        cheapest, loss = self.cheapest
+        return (self.best, self.raw) if self.best and self.raw <= loss else (cheapest, loss)
+
+    def lost(self, candidate: Candidate, upper: float) -> None:
+        """Restate the loss of the best channel that takes no search, once it is repaired and rounded."""
+        self._compared = [
+            (one, max(loss, upper) if one is candidate else loss) for one, loss in self._compared
+        ]
 
     def done(self, gap: float) -> bool:
-        """Tell whether what is known leaves less than half of the gap, so that rounding may take the rest."""
-        left = self.raw - self.lower
-        return math.isfinite(left) and left <= max(gap / 2, 1e-9) * self.raw
+        """Whether the proven gap is less than half of the one requested, so that rounding may take the rest."""
+        upper = min(self.raw, self.cheapest[1]) if self._compared else self.raw
+        left = upper - self.lower
+        return math.isfinite(left) and left <= max(gap / 2, 1e-9) * upper
 
     def learn(
         self,
         found: Candidate,
         threads: int = 1,
         late: Callable[[], bool] = lambda: False,
-        *,
-        spare: bool = False,
     ) -> bool:
-        """Keep what is better; say whether the matrix is. Once it is late, repair is short and costly.
-
-        With ``spare``, no matrix is kept that loses more than the exponential mechanism, which is there in any case.
-        """
+        """Keep better prices and a better matrix; return whether the matrix is. Once it is late, repair is short."""
         if found.multipliers is not None:
             lower = self._lower(found.multipliers)
             if lower > self.lower:
@@ -161,17 +168,16 @@ class _State:
         sums = matrix.sum(axis=1)
         if not sums.min() > 0:
             return False
-        repaired = None
+        part, repaired = self.part, None
+        raw = float(((part.cost * matrix).sum(axis=1) / sums).sum())
+        most = min(self.raw, self.cheapest[1]) if self._compared else self.raw
         if found.rough:
-            mended = self._mended(found, threads, late)
-            if mended is None:
+            # Renamed it loses less: that product takes as long as a repair, and is not needed where this is enough.
+            if raw >= most and float((part.cost.T @ matrix).min(axis=0).sum()) >= most:
                 return False
-            (found, repaired), raw = mended, mended[1].upper
-        else:
-            raw = float(((self.part.cost * matrix).sum(axis=1) / sums).sum())
-            if spare and self._worse(raw):
-                return False
-        if raw >= self.raw:
+            repaired = _repaired(matrix, part, threads, late)
+            raw = repaired.upper
+        if raw >= most:
             return False
         if repaired is not None:
             found = replace(found, matrix=repaired.channel.probabilities)
@@ -205,13 +211,16 @@ class Search:
     ) -> None:
         self.start = clock() if start is None else start
         self.handling = 0.0
+        self.reported = self.start
         self.whole, self.guarantee, self.limits = whole, guarantee, limits
         self.claim = Claim(whole.problem.space, guarantee)
         self.on_progress, self.executor = on_progress, executor
         self.states = [_State(part) for part in whole.parts]
         self.trace: list[str] = []
-        self.short_of_time = False
+        self.short_of_time = self.forced = False
         self.verified: _Verified | None = None
+        self.judged: set[tuple[int, ...]] = set()
+        """Identities of the candidates, one for each part, whose channels were verified."""
         self.witness = Multipliers.none()
         self.lower = 0.0
         self._bound()
@@ -223,13 +232,14 @@ class Search:
         quick: tuple[Method, ...],
         costly: Callable[[WholeProblem], tuple[tuple[Method, ...], str]],
     ) -> MetricDesign:
-        """Try the methods in turn until the gap is reached or time is up.
+        """Try the methods in turn until the gap is reached or time is up, after the channels that take no search.
 
-        Before a method that hands in nothing before its end there is some verified channel: without one so far, the
-        exponential mechanism. ``costly`` lists methods and says why in this order.
+        ``costly`` lists methods and the reason for their order.
         """
         for method in quick:
-            self._try(method, spare=len(self.states) == 1)
+            self._try(method)
+        if not self.optimal:
+            self._compare()
         # What the order of methods depends on takes seconds where all of 1,000 secrets are constrained.
         methods, why = ((), "") if self.reached or self._late() else costly(self.whole)
         if why:
@@ -242,10 +252,6 @@ class Search:
             if steps and left is not None and left < stepped:
                 # They begin anew, and with less time than before they would end before where they were.
                 continue
-            if self.verified is None and not isinstance(method, PrimalDual | Tiled):
-                self._fall_back()
-                if self._late():
-                    break
             begun = clock()
             self._try(method)
             stepped = clock() - begun if steps else stepped
@@ -259,6 +265,7 @@ class Search:
         SolverError
             When it finds no channel although there was time.
         """
+        self.forced = True
         self._try(Trivial())
         self._try(method)
         if self.verified is None and self._remaining() != 0 and not self.short_of_time:
@@ -267,28 +274,29 @@ class Search:
         return self._outcome(self.verified or self._fall_back())
 
     def _finished(self) -> MetricDesign:
-        """Return a design with some bound, and none that loses more than the exponential mechanism.
-
-        After few steps there may be no bound, and that mechanism may lose less.
-        """
-        if not (self.reached or self.lower > self.negligible):
+        """Return the known channel that loses least, with the bound by pairs at least."""
+        if not self.reached:
             for state in self.states:
                 state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
             self._bound()
-        if self.verified is None:
-            return self._outcome(self._fall_back())
-        if self._gap() > max(_SUSPICIOUS, self.limits.gap):
-            if len(self.states) == 1 and self.verified.method == "exponential":
-                # Rounded, it loses a little more than as floats.
-                self.trace.append(_PLAIN)
-            elif sum(state.exponential[1] for state in self.states) < self.verified.upper:
-                return self._outcome(self._fall_back())
-        return self._outcome(self.verified)
+        return self._outcome(self._fall_back())
+
+    def _compare(self) -> None:
+        """Compare the channels that take no search; verify the best if the bound so far proves it good enough."""
+        for method in _CHEAP:
+            seconds = self.limits.seconds
+            share = None if seconds is None else _CHEAP_SHARE * seconds
+            limits = replace(self.limits, seconds=share)
+            notes = [state.compare(method, limits) for state in self.states]
+            name = type(method).__name__
+            self.trace += [f"{name}: {note}" for note in notes[:1] if note]
+            self._tell(name)
+        self._take("Cheap channels", better=False)
 
     @property
     def best(self) -> MetricDesign | None:
-        """The best verified design so far."""
-        return None if self.verified is None else self._outcome(self.verified)
+        """The best design so far, verified."""
+        return self._outcome(self._fall_back())
 
     @property
     def reached(self) -> bool:
@@ -297,7 +305,12 @@ class Search:
             return False
         return self._gap() <= self.limits.gap or self.verified.upper - self.lower <= self.negligible
 
-    def _try(self, method: Method, *, spare: bool = False) -> None:
+    @property
+    def optimal(self) -> bool:
+        """Whether the verified channel is proven to be optimal, up to rounding."""
+        return self.verified is not None and self._gap() <= _OPTIMAL
+
+    def _try(self, method: Method) -> None:
         todo = [state for state in self.states if not state.done(self.limits.gap)]
         if not todo:
             return
@@ -305,7 +318,7 @@ class Search:
         better, news = False, []
         for state, answer in zip(todo, found, strict=True):
             if isinstance(answer, Candidate):
-                better |= state.learn(answer, self.limits.threads, self._overdue, spare=spare)
+                better |= state.learn(answer, self.limits.threads, self._overdue)
             self.short_of_time |= isinstance(answer, OutOfTime)
             if answer is not None:
                 news.append(answer.note if isinstance(answer, Candidate) else answer)
@@ -322,10 +335,19 @@ class Search:
     def _take(self, name: str, *, better: bool) -> None:
         """Bound, verify and tell what was learned."""
         self._bound()
-        if better and all(state.best is not None for state in self.states):
-            parts = [state.best for state in self.states if state.best is not None]
-            self._verify(parts)
+        if self.forced:
+            if better and all(state.best is not None for state in self.states):
+                self._verify([state.best for state in self.states if state.best is not None])
+        elif better or self._enough():
+            self._verify([state.current[0] for state in self.states])
         self._tell(name)
+
+    def _enough(self) -> bool:
+        """Whether a channel that is not verified yet loses so little that the gap is reached."""
+        upper = sum(state.current[1] for state in self.states)
+        return self._is_new() and upper - self.lower <= max(
+            self.limits.gap * upper, self.negligible
+        )
 
     def _offered(self, name: str, state: _State, found: Candidate) -> bool:
         """Take what a method has so far; say whether it is enough."""
@@ -343,7 +365,11 @@ class Search:
         for state in todo:
             offer = partial(self._offered, name, state)
             limits = replace(
-                self.limits, seconds=self._remaining(), offer=offer, handling=self.handling
+                self.limits,
+                seconds=self._remaining(),
+                offer=offer,
+                handling=self.handling,
+                beat=partial(self._beat, name),
             )
             found.append(solve_part(method, state.part, limits))
         return found
@@ -363,6 +389,7 @@ class Search:
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
         whole, problem, start = self.whole, self.whole.problem, clock()
+        self.judged.add(tuple(id(part) for part in parts))
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
             matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
@@ -381,6 +408,8 @@ class Search:
         if len(self.states) == 1 and parts[0] is self.states[0].best:
             # A program without its loosest constraints loses less than the repair leaves of it.
             self.states[0].raw = max(self.states[0].raw, upper)
+        elif len(self.states) == 1 and not self.forced:
+            self.states[0].lost(parts[0], upper)
         if self.verified is not None and upper >= self.verified.upper:
             return self.verified
         certificate = self.claim.check(channel)
@@ -397,12 +426,27 @@ class Search:
         self.handling = _MORE * (clock() - start)
         return self.verified
 
+    def _is_new(self) -> bool:
+        """Whether the best candidates are not verified yet and lose less than the verified channel."""
+        tried = [state.current for state in self.states]
+        if tuple(id(candidate) for candidate, _ in tried) in self.judged:
+            return False
+        loss = sum(loss for _, loss in tried)
+        return self.verified is None or loss < (1 - _OPTIMAL) * self.verified.upper
+
     def _fall_back(self) -> _Verified:
-        """Take the exponential mechanism: private whatever else failed."""
-        self.trace.append(_PLAIN)
-        verified = self._verify([state.exponential[0] for state in self.states])
-        self._tell("Exponential")
-        return verified
+        """Verify the channel that loses least, if it is not the verified one already; return what then loses least.
+
+        A channel that is repaired and rounded may lose more than before. Then the next is compared with it, as long as
+        that loses less.
+        """
+        while self.verified is None or (not self.forced and self._is_new()):
+            tried = [state.current[0] for state in self.states]
+            self._verify(tried)
+            self._tell(tried[0].method)
+        if self.verified is None:  # pragma: no cover - a first channel is always kept
+            raise SolverError("Exponential", "no channel", "")
+        return self.verified
 
     def _remaining(self) -> float | None:
         if self.limits.seconds is None:
@@ -431,7 +475,13 @@ class Search:
             return 0.0
         return 1.0 if math.isinf(upper) else (upper - self.lower) / upper
 
+    def _beat(self, method: str) -> None:
+        """Report progress if the last report is older than a second."""
+        if clock() - self.reported > _SECONDS_BETWEEN_REPORTS:
+            self._tell(method)
+
     def _tell(self, method: str) -> None:
+        self.reported = clock()
         if self.on_progress is not None:
             elapsed = clock() - self.start
             upper = None if self.verified is None else self.verified.upper
@@ -481,7 +531,9 @@ def _renamed(part: Part, found: Candidate) -> Candidate:
     """Rename each report as the one that costs least given it: no less private, and no more costly."""
     if found.matrix is None:
         return found
-    best = (part.cost.T @ found.matrix).argmin(axis=0)
+    # Single precision chooses nearly as well in half the time; what the choice loses is summed in double.
+    cost = (part.cost / (part.cost.max() or 1.0)).astype(np.float32)
+    best = (cost.T @ found.matrix.astype(np.float32)).argmin(axis=0)
     renamed = np.zeros_like(found.matrix)
     np.add.at(renamed.T, best, found.matrix.T)
     return replace(found, matrix=renamed)

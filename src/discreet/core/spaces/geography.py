@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EARTH_RADIUS_KM",
+    "azimuthal",
     "great_circle",
     "grid_centers",
     "ground_factor",
@@ -36,6 +37,10 @@ _EQUATOR_KM = 6378.137
 
 _ECCENTRICITY = (2 - 1 / 298.257223563) / 298.257223563
 """Square of the eccentricity of WGS 84, by its flattening f = 1 / 298.257223563: 1 - f is the root of the rest to 1."""
+
+
+_NO_DIRECTION = 1e-9
+"""Length of the mean of unit vectors up to which rounding decides its direction."""
 
 
 def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
@@ -294,6 +299,51 @@ def to_plane(points: ArrayLike, origin: ArrayLike) -> NDArray[np.float64]:
     east = (offset[..., 1] + 180) % 360 - 180
     scale = np.radians(1.0) * EARTH_RADIUS_KM
     return np.stack([east * scale * np.cos(np.radians(center[0])), offset[..., 0] * scale], axis=-1)
+
+
+def azimuthal(points: ArrayLike) -> NDArray[np.float64]:
+    r"""Project places to a plane by the azimuthal equidistant projection around their mean direction.
+
+    With the place c on the sphere in the mean direction of all places, a place at the great-circle distance r from c
+    goes to the distance r from the origin, at its bearing. Lengths are true along bearings and longer by
+    :math:`\theta / \sin\theta`, :math:`\theta = r / R`, across them: by a part in :math:`10^7` at 5 km.
+
+    Parameters
+    ----------
+    points
+        Array ``(n, 2)`` of latitude and longitude, at least one row.
+
+    Returns
+    -------
+    ndarray
+        Array ``(n, 2)`` of kilometers. Places around the whole sphere, which have no mean direction, are projected
+        from the direction of the first.
+
+    Examples
+    --------
+    >>> azimuthal([[-17.5, 179.9], [-17.5, -179.9]]).round(2).tolist()
+    [[-10.6, 0.01], [10.6, 0.01]]
+    """
+    latitude, longitude = np.radians(lat_lon(points)).T
+    level = np.cos(latitude)
+    unit = np.stack(
+        [level * np.cos(longitude), level * np.sin(longitude), np.sin(latitude)], axis=1
+    )
+    center = unit.mean(axis=0)
+    if float(np.linalg.norm(center)) < _NO_DIRECTION:
+        center = unit[0]
+    center /= np.linalg.norm(center)
+    # At a pole any bearing may be called east.
+    level_center = math.hypot(center[0], center[1])
+    east = np.array([0.0, 1.0, 0.0])
+    if level_center > _NO_DIRECTION:
+        east = np.array([-center[1], center[0], 0.0]) / level_center
+    across = np.stack([unit @ east, unit @ np.cross(center, east)], axis=1)
+    sine = np.linalg.norm(across, axis=1)
+    angle = np.arctan2(sine, unit @ center)
+    factor = np.divide(angle, sine, out=np.ones_like(sine), where=sine > 0)
+    plane: NDArray[np.float64] = EARTH_RADIUS_KM * factor[:, None] * across
+    return plane
 
 
 def _origin(origin: ArrayLike) -> NDArray[np.float64]:

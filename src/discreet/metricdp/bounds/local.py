@@ -29,6 +29,7 @@ from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import ThreadPoolExecutor
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -49,6 +50,9 @@ __all__ = [
 
 _GROUP = 64
 """Reports of a tile: four blocks of 16."""
+
+_STAR_GROUP = 16
+"""Reports of a tile where its constraints are those at their homes: one block, since no two reports share them."""
 
 _REACHES = (10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
 """Nats from the reports of a tile to the secrets that belong to it, the first that is wanted and has enough memory."""
@@ -73,6 +77,9 @@ _SAMPLE = 1024
 
 _STEEPNESS, _STEEPEST, _DEEPEST = 0.5, 0.4, 40.0
 """How much of a column's decay its scaling takes away, as in the steps on one table."""
+
+_COVER = 0.95
+"""Part of what raising a tile's columns adds to the loss whose constraints are added to the tile."""
 
 _PAIRS = 1 << 22
 """Pairs of a secret and a report that are looked at together."""
@@ -247,12 +254,14 @@ def all_lengths(source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]) -> 
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
 
-def near_groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def near_groups(
+    source: Lengths, homes: NDArray[np.int64], most: int = _GROUP
+) -> list[NDArray[np.int64]]:
     """Divide reports into groups of near ones by halving: each half is nearer to one of two that are far apart."""
     todo, groups = [np.arange(len(homes))], []
     while todo:
         some = todo.pop()
-        if len(some) <= _GROUP:
+        if len(some) <= most:
             groups.append(np.sort(some))
             continue
         at = homes[some]
@@ -261,7 +270,7 @@ def near_groups(source: Lengths, homes: NDArray[np.int64]) -> list[NDArray[np.in
         other = int(away.argmax())
         rank = np.argsort(away - all_lengths(source, at[other : other + 1], at)[0], kind="stable")
         # Whole groups, so that no lane of a block stays empty.
-        half = _GROUP * max(1, round(len(some) / (2 * _GROUP)))
+        half = most * max(1, round(len(some) / (2 * most)))
         todo += [some[rank[half:]], some[rank[:half]]]
     return groups
 
@@ -279,6 +288,9 @@ class Plan:
         Nats per unit of distance.
     farthest
         Most nats from the reports of a tile to its secrets.
+    stars
+        Whether the constraints of a tile are those at the homes of its reports, and its secrets all: for spaces in
+        which no few constraints stand for the others.
     """
 
     def __init__(
@@ -288,7 +300,9 @@ class Plan:
         epsilon: Fraction,
         *,
         farthest: float = 9.0,
+        stars: bool = False,
     ) -> None:
+        self.stars = stars
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
         space = costs.space
         from discreet.core.spaces.lengths import TableLengths
@@ -296,10 +310,10 @@ class Plan:
         self.source: Lengths = TableLengths(space.distances) if space.has_matrix else space.source
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
         self.homes = costs.homes
-        self.groups = near_groups(self.source, self.homes)
+        self.groups = near_groups(self.source, self.homes, _STAR_GROUP if stars else _GROUP)
         self.away = self._around()
         allowed = (r for r in _REACHES if r <= farthest and self._bytes(r) <= _LARGEST_STATE)
-        self.reach = next(allowed, _REACHES[-1])
+        self.reach = math.inf if stars else next(allowed, _REACHES[-1])
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
         self.multipliers = 0
@@ -341,7 +355,7 @@ class Plan:
         mean = float(typical.mean()) or 1.0
         local = np.maximum(typical / mean, 1e-3)
         local /= math.exp(float(np.log(local).mean()))
-        steepness = min(_STEEPNESS, _STEEPEST / max(step, 1e-9))
+        steepness = _STEEPNESS if self.stars else min(_STEEPNESS, _STEEPEST / max(step, 1e-9))
         sums = np.zeros(n)
         for group, away in zip(self.groups, self.away, strict=True):
             inside = np.flatnonzero(away <= self.reach)
@@ -358,7 +372,12 @@ class Plan:
         for tile in self.tiles:
             tile.start /= sums[tile.secrets, None]
         return TiledIterate(
-            self.tiles, n, self.far, unit=0.5 * mean, degree=degree, threads=threads
+            self.tiles,
+            n,
+            self.far,
+            unit=0.5 * mean,
+            degree=None if self.stars else degree,
+            threads=threads,
         )
 
     def _tile(
@@ -369,6 +388,10 @@ class Plan:
         place[inside] = np.arange(len(inside))
         ends = place[graph.pairs]
         own = np.flatnonzero((ends >= 0).all(axis=1))
+        if self.stars:
+            center = np.zeros(graph.n, dtype=bool)
+            center[self.homes[group]] = True
+            own = np.flatnonzero(center[graph.pairs].any(axis=1))
         edges = Adjacency(
             len(inside), ends[own].astype(np.int32), graph.lengths[own], graph.scale_bits
         )
@@ -377,6 +400,57 @@ class Plan:
         return Tile(
             inside, group, edges, np.exp(-nats[own]), cost, none, np.ones(len(inside)), none
         )
+
+    def grow(
+        self, state: TiledIterate, every: Adjacency, pool: ThreadPoolExecutor | None
+    ) -> NDArray[np.float64]:
+        """Add the constraints that cost most to every tile; return the channel raised to its most violated ones.
+
+        Parameters
+        ----------
+        state
+            The state, its tiles those of this plan.
+        every
+            The constraints of which some may be added.
+        pool
+            Among whose threads tiles are divided.
+
+        Returns
+        -------
+        ndarray
+            ``(n, n_reports)``, zero outside of tiles.
+
+        Complexity
+        ----------
+        A product for each report and two secrets of its tile.
+        """
+        n = every.n
+        raised = np.zeros((n, len(self.homes)))
+        keys = every.pairs.astype(np.int64) @ np.array([n, 1])
+        lengths = np.zeros((n, n), dtype=np.int64)
+        i, j = every.pairs.T
+        lengths[i, j] = lengths[j, i] = every.lengths
+
+        def look(t: int) -> None:
+            tile = state.tiles[t]
+            within = lengths[np.ix_(tile.secrets, tile.secrets)]
+            decay = np.where(within > 0, np.exp(-self.rate * within), 0.0).astype(np.float32)
+            above, pairs = tile.violated(decay, _COVER)
+            raised[np.ix_(tile.secrets, tile.reports)] = above
+            # Pairs of the tile and new ones, as places among all constraints.
+            named = tile.secrets[np.concatenate([np.sort(pairs, axis=1), tile.edges.pairs])]
+            own = np.searchsorted(keys, np.unique(np.sort(named, axis=1) @ np.array([n, 1])))
+            if len(own) > len(tile.edges):
+                place = np.full(n, -1)
+                place[tile.secrets] = np.arange(len(tile.secrets))
+                ends = place[every.pairs[own]].astype(np.int32)
+                edges = Adjacency(len(tile.secrets), ends, every.lengths[own], every.scale_bits)
+                tile.add(edges, np.asarray(self.rate * edges.lengths, dtype=np.float64))
+
+        state.each(pool, look)
+        state.grown(pool)
+        self.multipliers = sum(2 * len(tile.edges) * len(tile.reports) for tile in state.tiles)
+        return raised
 
     def _outside(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
         """Learn what the reports of a tile cost the secrets outside of it."""

@@ -89,12 +89,19 @@ def swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     epsilon: float,
     nodes: NDArray[np.float64],
     weights: NDArray[np.float64],
+    few_nodes: NDArray[np.float64],
+    few_weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Integrate ``(1 + epsilon r) e^(-epsilon r)`` over the angle under which each segment is seen from each point.
 
     A segment lies on the line ``normal . x = offset``; its ``span`` is from where to where along the normal turned
     left. Angles count as positive on the side that the normal points away from. With ``t = h sinh u`` along the line, h
     its distance, an angle is ``du / cosh u`` and ``r = h cosh u``: smooth on the scale of 1, whatever h is.
+
+    A panel of half width b in u has Gauss's rule with all nodes, or with few where ``b (1 + epsilon r)`` is at most 0.3
+    at its far end. The rule with four nodes errs by ``3e-10 (2 b)^9 |f^(8)| / 512``, and there the eighth derivative of
+    the integrand is at most some ``1385 (1 + epsilon r)^8`` times it, whence less than 1e-10 of a side and, measured,
+    2e-12 of the mass.
     """
     swept = np.zeros((len(points), len(normals)))
     for i in range(len(points)):
@@ -114,12 +121,16 @@ def swept_tails(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
                 continue
             panels = int(np.ceil(last - first))
             half = (last - first) / (2 * panels)
+            far = epsilon * h * np.cosh(max(abs(first), abs(last)))
+            at, by = nodes, weights
+            if half * (1.0 + far) <= 0.3:
+                at, by = few_nodes, few_weights
             total = 0.0
             for panel in range(panels):
                 middle = first + (2 * panel + 1) * half
-                for k in range(len(nodes)):
-                    c = np.cosh(middle + half * nodes[k])
+                for k in range(len(at)):
+                    c = np.cosh(middle + half * at[k])
                     s = epsilon * h * c
-                    total += weights[k] * (1.0 + s) * np.exp(-s) / c
+                    total += by[k] * (1.0 + s) * np.exp(-s) / c
             swept[i, e] = half * total if height >= 0 else -half * total
     return swept

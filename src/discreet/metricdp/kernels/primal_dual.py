@@ -25,6 +25,7 @@ __all__ = [
     "largest_value",
     "least_on_the_way",
     "list_prices",
+    "most_violated",
     "step",
 ]
 
@@ -285,3 +286,36 @@ def least_on_the_way(  # noqa: PLR0917 - a compiled kernel takes its arrays one 
                 least[which] = min(least[which], value)
         for which in range(number):
             sums[which] += least[which]
+
+
+@kernel
+def most_violated(
+    Z: NDArray[np.float32],
+    decay: NDArray[np.float32],
+    asked: NDArray[np.float32],
+    source: NDArray[np.int32],
+) -> None:
+    """Find what the most violated constraint of each entry asks for: ``asked_iv = max_j decay_ij Z_jv``, and its j.
+
+    ``Z``, ``asked`` and ``source`` are ``(n, 16)``; ``decay`` is symmetric, 0 for pairs that are not constrained and on
+    the diagonal. Where nothing is asked the source is -1.
+    """
+    n = len(Z)
+    best = np.empty(16, dtype=np.float32)
+    place = np.empty(16, dtype=np.int32)
+    for i in range(n):
+        best[:] = np.float32(0.0)
+        place[:] = np.int32(-1)
+        for j in range(n):
+            a = decay[i, j]
+            if a == np.float32(0.0):
+                continue
+            row = Z[j]
+            for v in range(16):
+                value = a * row[v]
+                more = value > best[v]
+                best[v] = value if more else best[v]
+                place[v] = np.int32(j) if more else place[v]
+        for v in range(16):
+            asked[i, v] = best[v]
+            source[i, v] = place[v]

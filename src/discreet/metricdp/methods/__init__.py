@@ -49,6 +49,12 @@ BASELINES = Methods(
             _CLAIM,
         ),
         MethodRecord(
+            "tails-and-hub",
+            f"{_HERE}.hub:TailsAndHub",
+            "exponential tails with the best heights, the rest to one report",
+            _CLAIM,
+        ),
+        MethodRecord(
             "tem",
             f"{_HERE}.truncated:TruncatedExponential",
             "the truncated exponential mechanism for words",
@@ -75,7 +81,6 @@ METHODS = Methods(
             "Benders decomposition along a partition of the secrets",
             _CLAIM,
         ),
-        MethodRecord("columns", f"{_HERE}.columns:Columns", "column generation", _CLAIM),
         MethodRecord(
             "direct", f"{_HERE}.direct:Direct", "the linear program as a whole, by HiGHS", _CLAIM
         ),

@@ -38,6 +38,17 @@ __all__ = [
 ]
 
 
+_NODES, _FEW_NODES = 12, 4
+"""Nodes of Gauss's rule on a panel, and on one over which the integrand hardly varies."""
+
+
+_LEAST_EXTENT = 1e-6
+"""Nats between the outermost reports from which on integrals over their cells are computed."""
+
+_SECRETS_AT_ONCE = 256
+"""Secrets whose integrals over all sides of cells are held at once."""
+
+
 class Baseline(Protocol):
     """A method without bounds."""
 
@@ -97,7 +108,10 @@ class PlanarLaplace:
     Gauss's rule to about 1e-12 of the mass. What that may break is mended by the repair, and the epsilon that the
     stored integers have is found by the verification.
 
-    It needs secrets in a Euclidean plane and reports that name secrets.
+    It needs secrets in a Euclidean plane, or on a sphere, and reports that name secrets. Places on a sphere are
+    projected, and :math:`\epsilon` is divided by the largest ratio :math:`\rho` of a distance in the plane to that on
+    the sphere, so that :math:`e^{\epsilon |f(s) - f(s')| / \rho} \le e^{\epsilon d(s, s')}`
+    (:attr:`~discreet.metricdp.part.Part.stretch`).
 
     Examples
     --------
@@ -116,16 +130,21 @@ class PlanarLaplace:
         Returns
         -------
         Candidate or None
-            ``None`` where there is no plane.
+            ``None`` where there is no plane, or no plane that keeps distances up to a factor, and where all reports
+            lie within a millionth of a nat: floats do not resolve cells that are so much smaller than the noise.
 
         Complexity
         ----------
-        About 50 exponentials for each secret and report.
+        About 15 exponentials for each secret and report.
         """
-        if part.plane is None:
+        if part.plane is None or not math.isfinite(part.stretch):
             return None
         secrets, reports = part.plane
-        matrix = _cell_masses(secrets, reports, float(part.epsilon))
+        # A plane with one secret has no ratio.
+        rate = float(part.epsilon) / (part.stretch or 1.0)
+        if 0 < rate * float(np.ptp(reports, axis=0).max()) < _LEAST_EXTENT:
+            return None
+        matrix = _cell_masses(secrets, reports, rate)
         note = f"Planar Laplace noise was integrated over the cells of {len(reports)} reports."
         return Candidate("planar-laplace", matrix, None, note)
 
@@ -271,11 +290,11 @@ def _cell_masses(
     secrets: NDArray[np.float64], reports: NDArray[np.float64], epsilon: float
 ) -> NDArray[np.float64]:
     """Integrate planar Laplace noise around each secret over the Voronoi cell of each report."""
-    from scipy.spatial import Voronoi
+    from scipy.spatial import Voronoi, cKDTree
 
     from discreet.metricdp.kernels.columns import swept_tails
 
-    sites, first = np.unique(reports, axis=0, return_index=True)
+    sites, at_site = np.unique(reports, axis=0, return_index=True)
     matrix = np.zeros((len(secrets), len(reports)))
     everything = np.concatenate([secrets, sites])
     center = everything.mean(axis=0)
@@ -295,12 +314,14 @@ def _cell_masses(
     spans = np.sort(np.einsum("ecx,ex->ec", corners, turned), axis=1)
     # A secret on a side belongs to two cells: a step aside by a part in 10^12 makes it one.
     aside = secrets + 1e-12 * extent * np.array([0.8, 0.6])
-    nodes, weights = np.polynomial.legendre.leggauss(12)
-    swept = swept_tails(aside, normals, offsets, spans, epsilon, nodes, weights) / (2 * math.pi)
+    rules = *np.polynomial.legendre.leggauss(_NODES), *np.polynomial.legendre.leggauss(_FEW_NODES)
     masses = np.zeros((len(secrets), len(sites)))
-    nearest = ((aside[:, None] - sites[None]) ** 2).sum(axis=2).argmin(axis=1)
+    nearest = cKDTree(sites).query(aside)[1]
     masses[np.arange(len(secrets)), nearest] = 1.0
-    np.subtract.at(masses.T, left, swept.T)
-    np.add.at(masses.T, right, swept.T)
-    matrix[:, first] = np.maximum(masses, 0.0)
+    for first in range(0, len(secrets), _SECRETS_AT_ONCE):
+        some = slice(first, first + _SECRETS_AT_ONCE)
+        swept = swept_tails(aside[some], normals, offsets, spans, epsilon, *rules) / (2 * math.pi)
+        np.subtract.at(masses[some].T, left, swept.T)
+        np.add.at(masses[some].T, right, swept.T)
+    matrix[:, at_site] = np.maximum(masses, 0.0)
     return matrix

@@ -360,6 +360,7 @@ class _Run:
         with state.pool() as self.pool:
             while state.count < iterations:
                 state.advance(self.pool)
+                self.limits.beat()
                 if state.count in measuring:
                     self._measure()
                 now = clock()
@@ -388,6 +389,7 @@ class _Run:
             return self._candidate(None, None)
         while state.count < iterations and clock() + _BOUNDING * self.reserve <= self.stop:
             state.advance(self.pool)
+            self.limits.beat()
             if state.count >= checkpoint:
                 checkpoint = int(_GROWTH * state.count) + 1
                 self.best.learn(self.pool)

@@ -68,7 +68,7 @@ _MANY, _MOST_OF_MANY = 8, 8.0
 bounds of 2.915, 2.916, 2.912, 2.904 with at most 4, 7, 12 and 24; the loss of the iterate was 2.917, 2.929, 2.937,
 2.944."""
 
-_BALANCED = 0.2, 100.0
+_BALANCED = 0.02, 100.0
 """Between which it is kept from then on."""
 
 _STEEP = 0.5

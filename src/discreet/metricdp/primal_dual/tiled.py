@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows
-from discreet.metricdp.primal_dual.mend import fill, mend, raise_once
+from discreet.metricdp.primal_dual.mend import fill, mend, mend_all, raise_once
+from discreet.metricdp.primal_dual.merged import MergedReports
 from discreet.metricdp.primal_dual.order import near_together
+from discreet.metricdp.primal_dual.seeds import has_near_structure, is_dense, sparse_spanner
 from discreet.metricdp.primal_dual.units import measured_after
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ _NEAR, _FAR, _NARROW = 9.0, 10.5, 0.02
 """Nats from reports to the secrets of their tile, the latter for gaps below the third: a grid of 225, two nats a cell,
 took 596 steps to 1 % with 9, what it left out being a third of that, and 340 with 10.5 and with 12; November 2026."""
 
+_REACH_ON_SPANNERS = 7.0
+"""The same on a spanner, which leaves out more: of 2,000 junctions the bound was .825 with 7 nats, .775 with 4."""
+
 _MANY = 8
 """Constraints a secret in a plane beyond which they do not."""
 
@@ -69,6 +73,9 @@ _LARGEST_WEIGHT = 12.0
 _POLISH = 64
 """Steps that make multipliers feasible. 700 random points, half a nat, after 383 steps: a bound of 2.823, and 2.880
 with them; the channel of that iterate lost 2.970, November 2026."""
+
+_RESERVED_STEPS = 100
+"""Steps whose time is reserved for what follows the last: 64 that polish the multipliers, mending and the bound."""
 
 _BEYOND, _GAINED = 1.27, 0.4
 """How many times what one round of raising adds to the loss mending is thought to add, and what part of what the bound
@@ -97,6 +104,26 @@ _RESERVE = 1.3
 """How much longer than the last time it may take to mend, polish, hand in, repair and verify."""
 
 
+_DELTA_ALL = 1e-3
+"""The same over all pairs at once, whose rounds take long."""
+
+_MERGED = (400, 600, 1000)
+"""Numbers of groups of near reports that are tried, fewest first, before all reports are mended."""
+
+_MERGING_LOSS = 0.25
+"""Part of the gap that merging reports may add to the loss of the iterate."""
+
+_MENDED_TRIPLE = 4.0
+"""Time that mending takes for two secrets and a merged report, in units of that of a multiplier in a step: 12 rounds of
+a third of a nanosecond each."""
+
+_GROWTH_OF_ARCS = 1.3
+"""Factor by which the number of steps grows before constraints are added again: each addition restarts the steps."""
+
+_LEAST_SUM = 1e-12
+"""Sum of a row below which it counts as empty."""
+
+
 @final
 @dataclass(frozen=True)
 class _PartCosts:
@@ -115,26 +142,11 @@ class _PartCosts:
 class Tiled:
     """Primal-dual steps on tiles: multipliers for the bound, and a channel.
 
-    Parameters
-    ----------
-    share
-        Part of the time left after which both are handed in first: evaluating, repairing and verifying them need the
-        rest.
-
     Examples
     --------
-    >>> Tiled(share=0)
-    Traceback (most recent call last):
-    discreet.core.errors.InvalidProblemError: share: expected a part of the time, above 0 and at most 1, got 0
+    >>> Tiled()
+    Tiled()
     """
-
-    share: float = 1 / 3
-
-    def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise InvalidProblemError(
-                "share", "a part of the time, above 0 and at most 1", self.share
-            )
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
         """Take steps until what is handed in is enough, time is up, or the last step is taken.
@@ -153,7 +165,7 @@ class Tiled:
         """
         begun = clock()
         plan = _plan(part, limits.gap)
-        return None if plan is None else _Run(part, plan, limits, self.share, begun).until()
+        return None if plan is None else _Run(part, plan, limits, begun).until()
 
 
 def _plan(part: Part, gap: float) -> Plan | None:
@@ -162,7 +174,14 @@ def _plan(part: Part, gap: float) -> Plan | None:
     if part.space is None or part.home is None or not len(graph):
         return None
     costs = _PartCosts(part, part.space, np.asarray(part.home, dtype=np.int64))
-    return Plan(costs, graph, part.epsilon, farthest=_FAR if gap < _NARROW else _NEAR)
+    stars = False
+    if is_dense(graph):
+        stars = not has_near_structure(part.paths)
+        graph = graph if stars else sparse_spanner(graph)
+    farthest = _FAR if gap < _NARROW else _NEAR
+    if is_dense(part.binding):
+        farthest = _REACH_ON_SPANNERS
+    return Plan(costs, graph, part.epsilon, farthest=farthest, stars=stars)
 
 
 def tiles_pay(part: Part, gap: float) -> bool:
@@ -186,12 +205,10 @@ def tiles_pay(part: Part, gap: float) -> bool:
 class _Run:
     """One run: what was handed in, and how long that took."""
 
-    def __init__(
-        self, part: Part, plan: Plan, limits: PartLimits, share: float, begun: float
-    ) -> None:
+    def __init__(self, part: Part, plan: Plan, limits: PartLimits, begun: float) -> None:
         self.part, self.plan, self.limits = part, plan, limits
         seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop, self.first_due = begun + seconds, begun + share * seconds
+        self.stop = begun + seconds
         self.state = plan.state(limits.threads)
         self.state.measuring = measured_after(part.n)
         self.state.weights = 0.2, _LARGEST_WEIGHT * math.sqrt(1000 / part.n)
@@ -200,46 +217,74 @@ class _Run:
         self.place[secrets] = np.arange(part.n)
         # In the order of neighbors, so that a sweep over the edges carries far.
         self.cost = part.cost[secrets]
-        graph = part.binding
+        # Where a spanner or stars stand for very many constraints, channels are mended over all pairs.
+        self.every = priceable(part.binding, part.epsilon) if is_dense(part.binding) else None
+        graph = part.binding if self.every is None else plan.graph
         ends = self.place[graph.pairs].astype(np.int32)
         self.edges = Adjacency(graph.n, ends, graph.lengths, graph.scale_bits)
         self.nats = part.nats(self.edges.lengths)
         self.beyond, self.gained, self.safe = _BEYOND, _GAINED, _SAFE
-        self.tried = self.offered = 0
+        self.tried = self.offered = self.grown = 0
         self.reserve, self.upper = 0.0, math.inf
         self.ready: NDArray[np.float64] | None = None
         self.handed = -math.inf
         self.pool: ThreadPoolExecutor | None = None
 
     def until(self) -> Candidate:
+        """Take steps until what is handed in is enough or time is up; an interrupt hands in what there is.
+
+        Looks come after numbers of steps that do not depend on the limit, so that a longer one has all looks of a
+        shorter one but the last.
+        """
+        try:
+            return self._steps()
+        except KeyboardInterrupt:
+            if self.limits.offer is not None:
+                self.limits.offer(self._candidate(self._in_place()))
+            raise
+
+    def _steps(self) -> Candidate:
         state = self.state
-        due = int(_FIRST * math.sqrt(state.n / 1000))
+        due, started = int(_FIRST * math.sqrt(state.n / 1000)), clock()
         with state.pool() as self.pool:
             while True:
                 state.advance(self.pool)
-                now = clock()
-                last = now + self.reserve > self.stop or state.count == _MOST
-                first = now > self.first_due and not self.offered
+                self.limits.beat()
+                # What follows the last step takes about as long as so many steps, if that was not measured yet.
+                step = (clock() - started) / state.count
+                reserve = max(self.reserve, 0.0 if self.offered else self._foreseen(step))
+                last = clock() + reserve > self.stop or state.count == _MOST
                 if last and self.offered > 0 and state.count < _WORTH * self.offered:
                     return self._candidate(None)
-                must = (last or first) and state.count >= _FEWEST
+                must = last and state.count >= _FEWEST
                 if must or state.count >= due:
                     due = max(due, int(_GROWTH * state.count) + 1)
                     found = self._look(hand_in=must)
-                    if found is not None or (must and last):
+                    if found is not None or must:
                         return found or self._candidate(None)
+
+    def _foreseen(self, step: float) -> float:
+        """Estimate the seconds that polishing, mending and bounding take, from those of a step."""
+        seconds = _RESERVED_STEPS * step
+        if self.every is not None:
+            triples = self.part.n**2 * min(self.part.n_reports, _MERGED[0])
+            seconds += _MENDED_TRIPLE * step / self.plan.multipliers * triples
+        return seconds
 
     def _look(self, *, hand_in: bool) -> Candidate | None:
         """Evaluate bound and loss roughly; hand in what is enough, or has to be; say what to return if that ends it."""
         state, begun = self.state, clock()
         state.learn(self.pool)
         matrix = state.matrix(self.place, self.part.n_reports)
-        # Secrets that cost hardly anything may be served by a report outside of all their tiles.
-        fill(matrix, self.edges, self.nats, threads=self.limits.threads)
-        sums = matrix.sum(axis=1)
+        if not self.plan.stars:
+            # Secrets that cost hardly anything may be served by a report outside of all their tiles.
+            fill(matrix, self.edges, self.nats, threads=self.limits.threads)
+        sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
         loss = float(((self.cost * matrix).sum(axis=1) / sums).sum())
-        raised = raise_once(matrix, self.edges, self.nats, threads=self.limits.threads)
+        raised = self._raised(matrix)
         added = max(float((self.cost * raised).sum()) - loss, 0.0)
+        if self.every is not None:
+            matrix = raised
         del raised
         state.balance(added, state.level() - state.best)
         guess = max(loss + self.beyond * added, state.level())
@@ -249,7 +294,7 @@ class _Run:
             return None
         before = state.best
         # Polishing takes no time beside mending, and a bound is worth as much as a channel.
-        state.polish(_POLISH, self.pool, aside=True, late=lambda: clock() > self.stop)
+        state.polish(_POLISH, self.pool, aside=True, late=self._late(clock()))
         upper = self._mend(matrix)
         if added > 0:
             self.beyond = min(max((upper - loss) / added, 1.0), _MOST_BEYOND)
@@ -262,16 +307,38 @@ class _Run:
         self.reserve = _RESERVE * (clock() - begun)
         return found
 
+    def _raised(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Raise the iterate once and divide rows by their sums; with stars, add constraints that it violates."""
+        state, threads = self.state, self.limits.threads
+        if self.every and self.plan.stars and state.count >= _GROWTH_OF_ARCS * self.grown:
+            self.grown = state.count
+            above = np.empty_like(matrix)
+            above[self.place] = self.plan.grow(state, self.every, self.pool)
+            matrix = np.maximum(matrix, above)
+        if not self.plan.stars:
+            return raise_once(matrix, self.edges, self.nats, threads=threads)
+        raised: NDArray[np.float64] = matrix / np.maximum(
+            matrix.sum(axis=1, keepdims=True), _LEAST_SUM
+        )
+        return raised
+
     def _enough(self, upper: float, lower: float) -> bool:
         return upper - lower <= self.safe * self.limits.gap * upper
 
     def _late(self, begun: float) -> Callable[[], bool]:
-        """Make what tells that no time is left but for what follows, which takes about as long."""
-        return lambda: 2 * clock() - begun > self.stop
+        """Make a function that returns whether no time is left but for what follows, which takes about as long."""
+
+        def late() -> bool:
+            self.limits.beat()
+            return 2 * clock() - begun > self.stop
+
+        return late
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
         """Mend an iterate; say what it loses, renamed if that is quick, and keep it if it is the best so far."""
         part = self.part
+        if self.every is not None:
+            return self._mend_all(matrix)
         delta = min(_DELTA, 0.1 * self.limits.gap + 1e-9)
         table = mend(
             matrix,
@@ -287,11 +354,38 @@ class _Run:
             self.upper, self.ready = upper, table
         return upper
 
+    def _mend_all(self, matrix: NDArray[np.float64]) -> float:
+        """Mend over all pairs, after reports are merged as far as that costs little; keep the result if it is best."""
+        part, late = self.part, self._late(clock())
+        reports = self._merged(matrix)
+        few = np.add.reduceat(matrix[:, reports.members], reports.firsts[:-1], axis=1)
+        order = np.argsort(self.place)
+        nats = part.nats(part.paths[np.ix_(order, order)])
+        delta = min(_DELTA_ALL, 0.1 * self.limits.gap + 1e-7)
+        table = mend_all(few, nats, delta, threads=self.limits.threads, late=late)
+        table = reports.renamed(table, self.cost)
+        upper = float((self.cost * table).sum())
+        if upper < self.upper:
+            self.upper, self.ready = upper, table
+        return upper
+
+    def _merged(self, matrix: NDArray[np.float64]) -> MergedReports:
+        """Merge near reports into the fewest groups that add little to the loss, measured before mending."""
+        k, place = self.part.n_reports, self.place[self.part.places]
+        whole = float((self.cost.T @ matrix).min(axis=0).sum())
+        allowed = _MERGING_LOSS * max(whole - self.state.best, 0.0)
+        for groups in _MERGED:
+            if groups >= k:
+                break
+            reports = MergedReports.of(place, groups)
+            few = np.add.reduceat(matrix[:, reports.members], reports.firsts[:-1], axis=1)
+            if float((self.cost.T @ few).min(axis=0).sum()) - whole <= allowed:
+                return reports
+        return MergedReports.of(place, k)
+
     def _hand_in(self) -> Candidate | None:
         """Hand in channel and prices; say what to return if that ends it."""
-        ready, self.ready = self.ready, None
-        found = self._candidate(None if ready is None else ready[self.place])
-        del ready
+        found = self._candidate(self._in_place())
         listens, self.offered = self.limits.offer, self.state.count
         if listens is None:
             return found
@@ -301,6 +395,11 @@ class _Run:
             # Repair lost more than mending: what is handed in next has to be better than seemed enough.
             self.safe /= 2
         return None
+
+    def _in_place(self) -> NDArray[np.float64] | None:
+        """Return the best channel that was not handed in yet, its secrets in their order, and forget it."""
+        ready, self.ready = self.ready, None
+        return None if ready is None else ready[self.place]
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
         state, plan, prices = self.state, self.plan, None

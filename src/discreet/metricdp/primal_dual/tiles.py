@@ -50,6 +50,15 @@ _POWER_ROUNDS = 20
 _WEIGHTS = 0.2, 100.0
 """Between which the primal weight is kept, until it is balanced."""
 
+_VIOLATED = 0.02
+"""Relative violation from which on a constraint may be added to a tile."""
+
+_LEAST_ASKED = 1e-7
+"""Probability that a constraint has to ask for before it is added."""
+
+_TINY_COST = 1e-300
+"""A cost above 0: constraints whose violation costs nothing are not added."""
+
 _FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
 """How far multipliers are scaled back: most brackets gain, and few that are the least lose."""
 
@@ -94,9 +103,10 @@ class Tile:
     start: NDArray[np.float64]
     squares: NDArray[np.float64] = field(init=False)
 
-    def prepare(self, unit: float, degree: NDArray[np.float64]) -> None:
-        """Lay everything out in blocks, costs in the unit that all tiles share."""
-        self.unit, self.slower = unit, np.sqrt(degree)[:, None]
+    def prepare(self, unit: float, degree: NDArray[np.float64] | None) -> None:
+        """Lay everything out in blocks, costs in the unit that all tiles share; without degrees those of the tile."""
+        self.unit = unit
+        self.slower = self._slower() if degree is None else np.sqrt(degree)[:, None]
         self._measure(self.units)
         self.X = blocked(self.start / (self.units / self.slower))
         blocks, n = len(self.S), len(self.secrets)
@@ -111,6 +121,71 @@ class Tile:
         self.small = self.shrink.astype(np.float32)
         # Steps need none of these.
         del self.units, self.start
+
+    def _slower(self) -> NDArray[np.float64]:
+        """Return the square roots of the secrets' degrees, in units of their mean, as a column."""
+        ends = self.edges.pairs.ravel()
+        degree = np.maximum(np.bincount(ends, minlength=len(self.secrets)), 1.0)
+        return np.asarray(np.sqrt(degree / degree.mean())[:, None], dtype=np.float64)
+
+    def violated(
+        self, decay: NDArray[np.float32], cover: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Raise the columns to their most violated constraints, once, and choose the constraints that cost most.
+
+        Parameters
+        ----------
+        decay
+            ``(n, n)``: ``e^-d`` of the constraints between the secrets of the tile, 0 where there is none.
+        cover
+            Part of what raising adds to the loss that the chosen constraints make up.
+
+        Returns
+        -------
+        raised
+            ``(n, k)``.
+        pairs
+            ``(a, 2)`` the chosen constraints, as pairs of secrets of the tile; some may come twice.
+        """
+        from discreet.metricdp.kernels.primal_dual import most_violated
+
+        Z = np.maximum(self.X * self.S, np.float32(0.0))
+        asked, source = np.zeros_like(Z), np.zeros(Z.shape, dtype=np.int32)
+        for z, most, which in zip(Z, asked, source, strict=True):
+            most_violated(z, decay, most, which)
+        k = len(self.reports)
+        before, above = unblocked(Z, k), unblocked(asked, k)
+        added = self.cost * np.maximum(above - before * (1 + _VIOLATED), 0.0)
+        added[above < _LEAST_ASKED] = 0.0
+        order = np.sort(added, axis=None)[::-1]
+        total = np.cumsum(order)
+        raised = np.maximum(before, above)
+        if not total[-1] > 0:
+            return raised, np.zeros((0, 2), dtype=np.int64)
+        least = order[min(int(np.searchsorted(total, cover * total[-1])), len(order) - 1)]
+        i, v = np.nonzero(added >= max(least, _TINY_COST))
+        j = source.transpose(1, 0, 2).reshape(len(Z[0]), -1)[i, v]
+        return raised, np.stack([i, j], axis=1)
+
+    def add(self, edges: Adjacency, nats: NDArray[np.float64]) -> None:
+        """Take a larger set of constraints, new ones without a price; :meth:`set_anchor` has to follow."""
+        n = len(self.secrets)
+        keys = edges.pairs.astype(np.int64) @ np.array([n, 1])
+        place = np.searchsorted(keys, self.edges.pairs.astype(np.int64) @ np.array([n, 1]))
+        rows = np.stack([2 * place, 2 * place + 1], axis=1).ravel()
+        tables = []
+        for table in (self.L, self.kept):
+            wide = aligned((len(table), 2 * len(edges), LANES))
+            wide[:, rows] = table
+            tables.append(wide)
+        (self.L, self.kept), self.L0 = tables, aligned(tables[0].shape)
+        self.edges, self.shrink = edges, np.exp(-nats)
+        self.small = self.shrink.astype(np.float32)
+        before = self.S
+        self.slower = self._slower()
+        self._measure(1.0 / unblocked(self.R, len(self.reports)))
+        change = np.divide(before, self.S, out=np.ones_like(self.S), where=self.S > 0)
+        self.X *= change
 
     def _measure(self, units: NDArray[np.float64]) -> None:
         scale = units / self.slower
@@ -248,7 +323,7 @@ class TiledIterate:
     unit
         The cost of a row that is thought typical.
     degree
-        ``(n,)``: constraints of each secret, in units of their mean.
+        ``(n,)``: constraints of each secret, in units of their mean; ``None`` for those of each tile.
     threads
         Among how many threads tiles are divided, which changes nothing but the time.
     """
@@ -260,13 +335,13 @@ class TiledIterate:
         far: NDArray[np.float64],
         *,
         unit: float,
-        degree: NDArray[np.float64],
+        degree: NDArray[np.float64] | None,
         threads: int,
     ) -> None:
         self.tiles, self.n, self.unit, self.threads = tiles, n, unit, threads
         self.far = far
         for tile in tiles:
-            tile.prepare(unit, degree[tile.secrets])
+            tile.prepare(unit, None if degree is None else degree[tile.secrets])
         self._measure()
         self.cap = np.minimum(far / unit, 1e30).astype(np.float32)
         self.y = np.zeros(n, dtype=np.float32)
@@ -301,6 +376,16 @@ class TiledIterate:
         self.each(pool, lambda t: self.tiles[t].multiply_units(common))
         self._measure()
         self.each(pool, lambda t: self.tiles[t].set_anchor())
+        self.y0 = self.y.copy()
+        self.age, self.last = 0, math.inf
+        self.restarts += 1
+
+    def grown(self, pool: ThreadPoolExecutor | None) -> None:
+        """Restart at the point after constraints were added to tiles."""
+        self._measure()
+        self.each(pool, lambda t: self.tiles[t].set_anchor())
+        low, high = self.weights
+        self.weight = min(max(self.weight, low), high)
         self.y0 = self.y.copy()
         self.age, self.last = 0, math.inf
         self.restarts += 1

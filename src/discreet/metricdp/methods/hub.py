@@ -1,0 +1,158 @@
+r"""Exponential tails and a hub: the best channel of a family with one number for each report, in any metric.
+
+Every report k but the hub h has the column :math:`a_k e^{-\epsilon D_{i o_k}}` with a height :math:`a_k \ge 0`, and the
+hub gets what the rows lack:
+
+.. math::
+
+    z_{ik} = a_k e^{-\epsilon D_{i o_k}} \; (k \ne h), \qquad z_{ih} = a_h e^{-\epsilon D_{i o_h}} + r_i, \qquad
+    r = 1 - E a \ge 0, \quad E_{ik} = e^{-\epsilon D_{i o_k}}.
+
+By the triangle inequality the tails keep :math:`\epsilon` for all pairs; the rest r does if
+:math:`e^{-\epsilon D_{ij}} r_i \le r_j`, which is linear in a. So the best heights solve a program of n_reports
+variables, whose rows about r are added as they are violated. With :math:`a = E^{-1} 1` it is the closed form of
+:mod:`~discreet.metricdp.methods.kernel`; with :math:`a \ge 0` it always applies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.errors import LimitReachedError, SolverError
+from discreet.core.jit import clock
+from discreet.metricdp.part import Candidate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.metricdp.part import Part, PartLimits
+
+__all__ = ["TailsAndHub"]
+
+_MAX_ROUNDS = 8
+"""Programs, each with the rows that the last heights violate: two or three were enough for words, six to eight for
+maps of 225 places."""
+
+_MAX_VIOLATION = 1e-4
+"""Probability by which a row may be violated. With 1e-7 ten families of 225 secrets had the same loss to four digits
+after the repair, which makes up for it."""
+
+_MAX_COEFFICIENTS = 4_500_000
+"""Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
+hundred bytes each in the solver."""
+
+_LEAST_COEFFICIENT = 1e-9
+"""Coefficients up to it are left out of the program, because HiGHS drops them."""
+
+
+@final
+@dataclass(frozen=True)
+class TailsAndHub:
+    """Exponential tails with the best heights; what is left of each row goes to one report.
+
+    Examples
+    --------
+    >>> from discreet.core.guarantee import MetricDP
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> from discreet.metricdp import Problem, design
+    >>> problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
+    >>> guarantee = MetricDP(2, unit="km")
+    >>> tails = design(problem, guarantee, method=TailsAndHub(), throw=False)
+    >>> tails.upper < design(problem, guarantee, method="exponential", throw=False).upper
+    True
+    """
+
+    def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
+        """Find the best heights, and fill the rows up with the hub.
+
+        Returns
+        -------
+        Candidate or None
+            ``None`` for one secret, and for a program that is too large.
+
+        Raises
+        ------
+        LimitReachedError
+            If the time ends before the heights of a first program are known.
+
+        Complexity
+        ----------
+        A dense linear program of n rows and n_reports variables by the dual simplex method, then some rounds of at most
+        n rows more from where the last ended: .1 to .9 CPU seconds for 225 secrets.
+        """
+        if part.n < 2:
+            return None
+        stop = None if limits.solving is None else clock() + limits.solving
+        nats = part.nats(part.paths)
+        tails = np.exp(-nats[:, part.places])
+        hub = int(part.cost.sum(axis=0).argmin())
+        gain = (tails * (part.cost - part.cost[:, hub, None])).sum(axis=0)
+        # A report that is no better than the hub has height 0 in some best channel.
+        used = np.flatnonzero(gain < 0)
+        if int((tails[:, used] > _LEAST_COEFFICIENT).sum()) > _MAX_COEFFICIENTS:
+            return None
+        heights = np.zeros(len(tails[0]))
+        rounds = 0
+        if len(used):
+            heights[used], rounds = self._heights(
+                tails[:, used], gain[used], np.exp(-nats), stop, limits.threads
+            )
+        matrix = tails * heights
+        matrix[:, hub] += np.maximum(1.0 - matrix.sum(axis=1), 0.0)
+        count = int((heights > 0).sum())
+        note = f"{count} exponential tails and a hub, by {rounds} linear programs."
+        return Candidate("tails-and-hub", matrix, None, note, {"tails": count})
+
+    @staticmethod
+    def _heights(
+        tails: NDArray[np.float64],
+        gain: NDArray[np.float64],
+        decay: NDArray[np.float64],
+        stop: float | None,
+        threads: int,
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return the best heights and the number of programs solved; without time for more, those of the last."""
+        from discreet.core.lp import LinearModel, LinearProgram
+
+        each, matrix = np.arange(len(tails)), np.where(tails > _LEAST_COEFFICIENT, tails, 0.0)
+        model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))
+        heights = np.zeros(len(gain))
+        for number in range(1, _MAX_ROUNDS + 1):
+            left_over = None if stop is None else max(0.0, stop - clock())
+            try:
+                answer = model.solve(method="simplex", time_limit=left_over, threads=threads)
+            except (LimitReachedError, SolverError):
+                if number == 1:
+                    raise
+                return _kept(heights, tails, decay), number - 1
+            heights = np.maximum(answer.x, 0.0)
+            rest = 1.0 - tails @ heights
+            # Of all sources the one whose rest asks most of each secret.
+            asked = decay * rest[:, None]
+            source = asked.argmax(axis=0)
+            target = np.flatnonzero(asked[source, each] - rest > _MAX_VIOLATION)
+            if not len(target):
+                return heights, number
+            factor = decay[source[target], target]
+            rows = tails[target] - factor[:, None] * tails[source[target]]
+            rows[np.abs(rows) <= _LEAST_COEFFICIENT] = 0.0
+            model.add_rows(rows, -np.inf, 1.0 - factor)
+        return _kept(heights, tails, decay), _MAX_ROUNDS
+
+
+def _kept(
+    heights: NDArray[np.float64], tails: NDArray[np.float64], decay: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Shrink all heights by the least factor with which the rest of the rows keeps its ratios.
+
+    With heights t a the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at most 0 for
+    ``t <= (1 - e_ij) / (1 - e_ij + v)``.
+    """
+    rest = 1.0 - tails @ heights
+    violation = np.maximum(decay * rest[:, None] - rest, 0.0)
+    room = 1.0 - decay
+    factor = np.divide(room, room + violation, out=np.ones_like(room), where=violation > 0)
+    return heights * float(factor.min())
