@@ -39,7 +39,8 @@ from hierarchy.contingency.dense_workloads import (
     loss_of,
 )
 
-ADDED, REPLACED = "add-remove-person", "replace-person"
+ADDED: Any = "add-remove-person"
+REPLACED: Any = "replace-person"
 LISTED = {"sex": ["F", "M"], "age": ["0-17", "18-64", "65+"]}
 UNEVEN = [("GA", "F"), ("GA", "C"), ("NY", "K"), ("DC",)]
 
