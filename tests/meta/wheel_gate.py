@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".wheel-venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PIP = [str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-HINT = 'the command line needs: pip install "polars'
+HINT = 'the command line needs: pip install "'
 
 IMPORTS = """
 import sys
