@@ -13,6 +13,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
 from discreet.tables.dialect import first_ragged, look, why_unreadable
 from discreet.tables.parsing import reader_errors, scan
+from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     import os
@@ -100,6 +101,9 @@ def _row_groups(path: Path, schema: pl.Schema) -> Iterator[Piece]:
             if rows >= PIECE or group == file.num_row_groups - 1:
                 yield Piece(str(path.absolute()), "", (first, group + 1))
                 first, rows = group + 1, 0
+        if not file.num_row_groups:
+            # A table without rows is the neighbor of one with a row.
+            yield Piece(str(path.absolute()), "", (0, 0))
 
 
 def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) -> None:
@@ -107,6 +111,8 @@ def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) ->
         found = first_ragged(path, mark, row_by_row=row_by_row)
     except UnicodeDecodeError:
         raise InvalidProblemError(argument, "text in UTF-8", str(path)) from None
+    if found and row_by_row:
+        raise refused("quotes", argument, f"{path} with {found}")
     if found:
         expected = "as many cells in each row as in the first line"
         raise InvalidProblemError(argument, expected, f"{path} with {found}")

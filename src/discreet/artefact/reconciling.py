@@ -89,14 +89,24 @@ def reconcile(folder: Path, outputs: Mapping[str, Mapping[str, str]]) -> Reconci
         for path, charge in charges.items()
         if str(path) not in matched
     }
-    missing, altered = {}, {}
-    for one, name in absent:
-        path = Path(name)
-        there = by_release.get((one, path.name)) or (
-            path if path in digests and str(path) not in matched else None
+    missing: dict[str, str] = {}
+    altered: dict[str, str] = {}
+    # An output whose own path has a file comes first: one that is gone must not take the file of its namesake.
+    for one, name in sorted(absent, key=lambda output: Path(output[1]) not in digests):
+        path, stated = Path(name), {"unknown", f"release {one}"}
+        places = (path if path in digests else None, by_release.get((one, path.name)))
+        # A file in the place of an output is that output only if it does not state another charge, and of one alone.
+        there = next(
+            (
+                place
+                for place in places
+                if place is not None
+                and str(place) not in matched | altered
+                and charges[place] in stated
+            ),
+            None,
         )
-        # A file in the place of an output is that output only if it does not state another charge.
-        if there is None or charges[there] not in {"unknown", f"release {one}"}:
+        if there is None:
             missing[name] = one
         else:
             altered[str(there)] = one
@@ -104,6 +114,13 @@ def reconcile(folder: Path, outputs: Mapping[str, Mapping[str, str]]) -> Reconci
         str(path): charges[path]
         for path in files
         if str(path) not in matched and str(path) not in altered and _is_release(path)
+    }
+    # Beside a table that is listed, a record is not listed again.
+    uncharged = {
+        path: why
+        for path, why in uncharged.items()
+        if not path.endswith(_RECORD)
+        or not {path.removesuffix(_RECORD)} & (uncharged | altered).keys()
     }
     return Reconciliation(matched, missing, altered, uncharged)
 
@@ -152,10 +169,10 @@ def _passing(path: Path) -> bool:
 
 
 def _is_release(path: Path) -> bool:
-    """Return whether a file looks like the output of a release; a record counts with its table only."""
-    if path.name.endswith(_RECORD):
-        return not Path(str(path).removesuffix(_RECORD)).exists()
-    return path.suffix.lower() in _TABLES or _charge_of(path) != "unknown"
+    """Return whether a file looks like the output of a release: by its name, its words, or a record beside it."""
+    if path.name.endswith(_RECORD) or path.suffix.lower() in _TABLES:
+        return True
+    return sidecar_of(path).is_file() or _charge_of(path) != "unknown"
 
 
 def _charge_of(path: Path) -> str:

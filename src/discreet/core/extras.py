@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.metadata import requires
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 from discreet.core.errors import InvalidProblemError
@@ -39,7 +39,12 @@ def packages_of(extra: str) -> dict[str, str]:
     (True, True)
     """
     packages: dict[str, str] = {}
-    for line in requires("discreet") or ():
+    try:
+        lines = requires("discreet") or ()
+    except PackageNotFoundError:
+        # Run from sources that were never installed: nothing is known to be missing.
+        return packages
+    for line in lines:
         wanted, requirement = _EXTRA.search(line), _REQUIREMENT.match(line)
         if wanted is None or requirement is None or wanted["extra"] != extra:
             continue

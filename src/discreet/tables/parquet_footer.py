@@ -33,6 +33,9 @@ _KINDS = (
 _MAX_SHIFT = 63
 """Bits before the last seven of a whole number of 64 bits."""
 
+_MAX_VALUES = 10_000_000
+"""Values of a footer, at most: each takes up to 75 bytes here for one in the file."""
+
 _MAX_DEPTH = 32
 """Levels of structures within structures; the format has six."""
 
@@ -153,7 +156,7 @@ class _Compact:
     """
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
+        self.data, self.at, self.values = data, 0, 0
 
     def byte(self) -> int:
         """Read one byte."""
@@ -211,7 +214,8 @@ class _Compact:
         depth
             Structures around it.
         """
-        if depth > _MAX_DEPTH:
+        self.values += 1
+        if depth > _MAX_DEPTH or self.values > _MAX_VALUES:
             raise ValueError
         match kind:
             case 1 | 2 | 3:

@@ -288,9 +288,9 @@ def _matched(
     if lost := len(read) - len(known):
         told = f"{nameless:,} without a {record}; {lost - nameless:,} of no known {candidate}"
         write_private_note(f"rows that were left out: {told}")
-    return np.unique(records.astype(str), return_inverse=True)[1].astype(np.int64).reshape(
-        -1
-    ), covering
+    # Not as an array of text, in which each cell takes as much as the longest one.
+    numbered = np.unique(records.astype(object), return_inverse=True)[1]
+    return numbered.astype(np.int64).reshape(-1), covering
 
 
 class _Reached(GrowingChoice):
