@@ -103,7 +103,77 @@ def test_of_two_releases_with_equal_bytes_each_needs_a_file_of_its_own(tmp_path:
     # Equal bytes do not make a foreign file one of this ledger.
     write(tmp_path / "foreign.csv", "charged to no ledger")
     found = reconcile(tmp_path, outputs)
-    assert found.uncharged == {str(tmp_path / "foreign.csv"): "charged to no ledger"}
+    tables = {path: why for path, why in found.uncharged.items() if path.endswith(".csv")}
+    assert tables == {str(tmp_path / "foreign.csv"): "charged to no ledger"}
+
+
+A, B = "a" * 20, "b" * 20
+
+
+def record(release: str) -> bytes:
+    """Return a record that states the charge of a release."""
+    return json.dumps({"charge": f"release {release}"}).encode()
+
+
+@pytest.mark.parametrize(
+    ("files", "charged", "listed"),
+    [
+        # An output that is gone does not take the altered file of its namesake.
+        (
+            {"x/t.csv": b"ALT", "x/t.csv.discreet.json": record(A)},
+            {A: {"x/t.csv": b"1", "x/t.csv.discreet.json": record(A), "y/t.csv": b"2"}},
+            {"altered": ["x/t.csv"], "missing": ["y/t.csv"]},
+        ),
+        # Of two releases with one path one is altered and the other is gone.
+        (
+            {"t.csv": b"ALT"},
+            {A: {"t.csv": b"1"}, B: {"t.csv": b"2"}},
+            {"altered": ["t.csv"], "missing": ["t.csv"]},
+        ),
+        # A forged record beside a table is listed, wherever its true record went.
+        (
+            {
+                "t.csv": b"1",
+                "t.csv.discreet.json": json.dumps(
+                    {"charge": f"release {A}", "epsilon": "0"}
+                ).encode(),
+                "old/t.csv.discreet.json": record(A),
+            },
+            {A: {"t.csv": b"1", "t.csv.discreet.json": record(A)}},
+            {"uncharged": ["t.csv.discreet.json"]},
+        ),
+        # A foreign table of another suffix is known by its record, though that is garbled.
+        (
+            {"f.tsv": b"rows", "f.tsv.discreet.json": b"{}"},
+            {},
+            {"uncharged": ["f.tsv"]},
+        ),
+    ],
+)
+def test_no_difference_hides_behind_another_file(
+    tmp_path: Path,
+    files: dict[str, bytes],
+    charged: dict[str, dict[str, bytes]],
+    listed: dict[str, list[str]],
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    outputs = {
+        release: {
+            str(tmp_path / name): hashlib.sha256(content).hexdigest()
+            for name, content in contents.items()
+        }
+        for release, contents in charged.items()
+    }
+    found = reconcile(tmp_path, outputs)
+    kinds = {"missing": found.missing, "altered": found.altered, "uncharged": found.uncharged}
+    names = {
+        kind: [path.removeprefix(f"{tmp_path}/") for path in paths]
+        for kind, paths in kinds.items()
+        if paths
+    }
+    assert names == listed
 
 
 def test_altered_removed_and_foreign_files_are_found(tmp_path: Path) -> None:

@@ -131,7 +131,8 @@ def design(
     method
         One method: an instance such as ``Direct()``, or a name of :data:`discreet.metricdp.methods.METHODS`. ``None``
         tries several, in order of cost, until the gap is reached; the design then never loses more than the
-        exponential mechanism, planar Laplace noise, each with its reports renamed, and exponential tails with a hub.
+        exponential mechanism and planar Laplace noise, each with its reports renamed; nor, where a tenth of the limit
+        is enough for them, than exponential tails with a hub.
     gap
         Relative gap ``(upper - lower) / upper`` to reach, in [0, 1). A difference below ``2^-40`` of the loss of the
         best constant report counts as reached.

@@ -283,11 +283,16 @@ class Search:
 
     def _compare(self) -> None:
         """Compare the channels that take no search; verify the best if the bound so far proves it good enough."""
+        seconds = self.limits.seconds
         for method in _CHEAP:
-            seconds = self.limits.seconds
-            share = None if seconds is None else _CHEAP_SHARE * seconds
-            limits = replace(self.limits, seconds=share)
-            notes = [state.compare(method, limits) for state in self.states]
+            # All components share the time of a method.
+            stop = None if seconds is None else clock() + _CHEAP_SHARE * seconds
+            notes = []
+            for state in self.states:
+                left = None if stop is None else max(0.0, stop - clock())
+                if left == 0 and notes and method is not _CHEAP[0]:
+                    break
+                notes.append(state.compare(method, replace(self.limits, seconds=left)))
             name = type(method).__name__
             self.trace += [f"{name}: {note}" for note in notes[:1] if note]
             self._tell(name)
@@ -389,7 +394,7 @@ class Search:
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
         whole, problem, start = self.whole, self.whole.problem, clock()
-        self.judged.add(tuple(id(part) for part in parts))
+        judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
             matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
@@ -405,12 +410,18 @@ class Search:
         if whole.n_classes < problem.n_secrets:
             channel = channel.restrict(whole.labels)
         upper = _loss(channel, problem.cost)
-        if len(self.states) == 1 and parts[0] is self.states[0].best:
+        for state, part, members in zip(self.states, parts, whole.members, strict=True):
             # A program without its loosest constraints loses less than the repair leaves of it.
-            self.states[0].raw = max(self.states[0].raw, upper)
-        elif len(self.states) == 1 and not self.forced:
-            self.states[0].lost(parts[0], upper)
+            lost = upper
+            if len(self.states) > 1:
+                rows = repaired.channel.probabilities[members]
+                lost = float((whole.cost[members] * rows).sum())
+            if part is state.best:
+                state.raw = max(state.raw, lost)
+            elif not self.forced:
+                state.lost(part, lost)
         if self.verified is not None and upper >= self.verified.upper:
+            self.judged.add(judged)
             return self.verified
         certificate = self.claim.check(channel)
         certificate.raise_for_failure()
@@ -423,6 +434,8 @@ class Search:
             "limbs": repaired.limbs,
         }
         self.verified = _Verified(channel, certificate, upper, main.method, facts)
+        # Not before: what a signal interrupted here is verified by the fallback.
+        self.judged.add(judged)
         self.handling = _MORE * (clock() - start)
         return self.verified
 

@@ -247,7 +247,7 @@ def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
     [
         ({"workload": ""}, "workload", "at least one table"),
         ({"workload": "sex, sex"}, "workload", "each marginal once"),
-        ({"workload": "sex=0"}, "workload", "a weight above 0"),
+        ({"workload": "sex=0"}, "workload", "a weight from 1e-15"),
         ({"workload": "sex=inf"}, "workload", "finite"),
         ({"workload": "height"}, "workload", "'height'"),
         ({"workload": [[], ["sex"]]}, "workload", "one list for each of 3 levels"),

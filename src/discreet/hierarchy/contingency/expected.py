@@ -88,7 +88,7 @@ def expected_errors(
     pure = isinstance(guarantee, PureDP)
     noise: Noise = "laplace" if pure else "gaussian"
     scales = marginal_scales(frame, guarantee)
-    kinds = kinds_of(tree)
+    kinds = kinds_of(tree, frame.strata.tolist())
     first = np.unique(kinds.of, return_index=True)[1]
     strata = frame.strata[first].tolist()
     shape = (len(strata), len(frame.marginals))

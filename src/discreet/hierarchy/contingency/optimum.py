@@ -97,8 +97,8 @@ def best_frame(
     if fixed is None:
         # What nobody asks about gets no share.
         allowed[~program.weights.any(axis=1)] = 0.0
-    if free and () in measured:
-        allowed[0, measured.index(())] = 0.0
+    if free:
+        allowed[0, [domain.size_of(q) == 1 for q in measured]] = 0.0
     if not program.weights.any() or (
         fixed is not None and not (allowed.any(axis=1) | (fixed == 0)).all()
     ):
@@ -143,8 +143,8 @@ def _program(
     """A workload in numbers; nobody is asked for a root total that no neighbor moves."""
     targets = tuple(workload.tables)
     each = np.array([[float(one) for one in workload.tables[q]] for q in targets]).T
-    if free and () in targets:
-        each[0, targets.index(())] = 0.0
+    if free:
+        each[0, [domain.size_of(q) == 1 for q in targets]] = 0.0
     weights = each[kinds.levels]
     mask = weights > 0
     many = int((each > 0).sum())
@@ -247,7 +247,7 @@ def _record(
     tables = {}
     for q, each in workload.tables.items():
         texts = list(map(str, each))
-        if free and q == ():
+        if free and domain.size_of(q) == 1:
             texts[0] = "0"
         tables[domain.name(q)] = texts
     return {

@@ -154,7 +154,9 @@ class TablesPlan:
         proved = self.proved
         if proved is None or self.workload is None:
             return ()
-        return loss_in_words(LOSSES[self.workload.loss], proved, self.guarantee.neighbors)
+        return loss_in_words(
+            LOSSES[self.workload.loss], proved, self.guarantee.neighbors, self.frame.max_rows
+        )
 
     def expected_rows(self, count: int | None = None) -> list[dict[str, Any]]:
         """Standard errors of each asked table, beside those of independent noise with equal parts, in plain values.
@@ -172,7 +174,8 @@ class TablesPlan:
 
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
         """Plan the same release for another guarantee."""
-        return replace(self, guarantee=guarantee)
+        kept = self.record if isinstance(guarantee, ZeroConcentratedDP) else None
+        return replace(self, guarantee=guarantee, record=kept)
 
     def check(self, source: object) -> None:
         """Refuse a source by what may be looked at before the charge: names of columns, and division into cells.

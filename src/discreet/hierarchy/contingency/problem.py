@@ -557,6 +557,7 @@ def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:
         len(kinds) != n
         or kinds.count(0) != 1
         or kinds[0]
+        or not 0 <= min(kinds) <= max(kinds) < n
         or set(kinds) != set(range(max(kinds) + 1))
     ):
         expected = f"{n} numbers from 0 without a gap, 0 for the root alone"

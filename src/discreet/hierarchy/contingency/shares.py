@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from discreet.core.tree import Tree
@@ -97,8 +99,8 @@ class Kinds:
         return sums
 
 
-def kinds_of(tree: Tree) -> Kinds:
-    """Divide regions into kinds.
+def kinds_of(tree: Tree, marks: Sequence[int] | None = None) -> Kinds:
+    """Divide regions into kinds; regions with other marks differ.
 
     Examples
     --------
@@ -109,7 +111,10 @@ def kinds_of(tree: Tree) -> Kinds:
     shapes: dict[tuple[int, ...], int] = {}
     shape = [0] * tree.n
     for node in range(tree.n - 1, -1, -1):
-        below = tuple(sorted(shape[child] for child in tree.children(node)))
+        below = (
+            0 if marks is None else marks[node],
+            *sorted(shape[child] for child in tree.children(node)),
+        )
         shape[node] = shapes.setdefault(below, len(shapes))
     known: dict[tuple[int, int], int] = {}
     of, parents, levels = [0] * tree.n, [], []
@@ -346,7 +351,7 @@ def best_shares(
 
 
 def whole_shares(kinds: Kinds, shares: Floats) -> list[list[Fraction]]:
-    """Round shares down to fractions; the rest of a path goes to its lowest region that has a share.
+    """Round shares down to fractions; the rest of a path goes to its leaf, or to the highest level with a share.
 
     Returns
     -------

@@ -49,6 +49,9 @@ UNCHECKED = (
 )
 """What is not checked of a file of tables."""
 
+MOST_LOSS = 1e308
+"""Larger numbers are no floats."""
+
 _NEEDED = ("noise", "neighbors", "max_rows", "shares", "scales")
 
 
@@ -106,7 +109,8 @@ def _verify_workload(frame: TableFrame, guarantee: Guarantee, stated: Any) -> li
     fields = {"loss", "tables", "prices", "weights", "most", "linear", "any_noise"}
     if not isinstance(stated, Mapping) or set(stated) != fields:
         raise InvalidProblemError("workload", f"{', '.join(sorted(fields))}", "others")
-    if not all(isinstance(stated[one], int | float) for one in ("most", "linear", "any_noise")):
+    told = [stated[one] for one in ("most", "linear", "any_noise")]
+    if not all(type(one) in (int, float) and 0 <= one <= MOST_LOSS for one in told):
         raise InvalidProblemError("workload", "numbers for its loss and bounds", "others")
     most, linear, any_noise = proved_loss(frame, guarantee, stated)
     return [

@@ -6,7 +6,6 @@ the information :math:`G = B^T \Sigma^{-1} B`. Numbers are for :math:`2 \rho = \
 :math:`\omega \ge 0` of variances, :math:`D = \operatorname{diag}(\mu)`, :math:`\psi_{rS} = \sum_{q \supseteq S}
 \omega_{rq} c_q`, :math:`K_S = D^{1/2} (\sqrt{\psi_{rS}}\, h_r)_r`, and any :math:`Y_S` with :math:`\lVert Y_S \rVert_2
 \le 1`. The vectors :math:`u_r = D^{1/2} Y_r / \sqrt{\psi_{rS}}` satisfy
-:math:`\sum_r \psi_{rS} u_r u_r^T \preceq D`, and :math:`t_{rq} = \sum_{S \subseteq q} \frac{c_q p_S}{N_q} h_r^T u_r
 :math:`\sum_r \psi_{rS} u_r u_r^T \preceq D`, and :math:`t_{rq} = \sum_{S \subseteq q} \frac{c_q p_S}{N_q} h_r^T u_r`
 follows from the diagonal of :math:`Y_S^T K_S`.
 
@@ -54,6 +53,9 @@ if TYPE_CHECKING:
 __all__ = ["ProvedLoss", "loss_in_words", "proved_loss"]
 
 KINDS_OF_LOSS = ("deviations", "variance", "worst", "against-naive")
+
+SPAN = 1e40
+"""Weights of tables lie within this factor of 1, and prices and weights of variances of the largest: no overflow."""
 
 FLOAT_ERROR = 1e-10
 """Bound of the relative errors of sums of positive terms here: at most 2^16 of them, each operation right to 2^-53."""
@@ -137,13 +139,21 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
             loss = float((scaled * most).max())
             # The largest of numbers is at least their mean with any weights.
             low /= float((pushes[mask] / scaled[mask]).sum())
+    if kind == "against-naive":
+        # A quotient of variances: the budget cancels.
+        unit = 1.0
     outwards = 1 + FLOAT_ERROR
+    # The plan is a linear mechanism itself.
+    if not low * unit <= loss * unit * outwards < math.inf:
+        raise InvalidProblemError("workload", "a loss that floats can bound", "another")
     return ProvedLoss(
         loss * unit * outwards, low * unit / outwards, low * unit * hardly / outwards**2
     )
 
 
-def loss_in_words(what: str, proved: ProvedLoss, neighbors: str) -> tuple[str, ...]:
+def loss_in_words(
+    what: str, proved: ProvedLoss, neighbors: str, max_rows: int = 1
+) -> tuple[str, ...]:
     """State the loss and the bounds.
 
     Examples
@@ -153,11 +163,13 @@ def loss_in_words(what: str, proved: ProvedLoss, neighbors: str) -> tuple[str, .
     """
     datasets = "all datasets"
     if neighbors == "replace-person":
-        datasets = "datasets with a record in each cell of each lowest region"
+        records = "a record" if max_rows == 1 else f"a person with {max_rows} records"
+        datasets = f"datasets with {records} in each cell of each lowest region"
+    ratio = proved.most / proved.linear * (1 + FLOAT_ERROR) if proved.linear else math.inf
     numbers = {
         "loss": at_most(proved.most, 6),
         "least": at_least(proved.linear, 6),
-        "ratio": at_most(proved.most / proved.linear * (1 + FLOAT_ERROR), 4),
+        "ratio": at_most(ratio, 4),
         "any": at_least(proved.any_noise, 6),
     }
     return (
@@ -208,7 +220,10 @@ def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats
     lengths = {len(row) if isinstance(row, list | tuple) else 0 for row in tables.values()}
     if lengths != {frame.tree.depth + 1}:
         raise InvalidProblemError("workload", "a weight for each level", "others")
-    numbers_of = [[float(to_fraction(one, "workload")) for one in row] for row in tables.values()]
+    rows = [[to_fraction(one, "workload") for one in row] for row in tables.values()]
+    if any(one and not 1 / SPAN <= one <= SPAN for row in rows for one in row):
+        raise InvalidProblemError("workload", "weights that are 0 or from 1e-40 to 1e40", "others")
+    numbers_of = [[float(one) for one in row] for row in rows]
     weights = np.array(numbers_of).T
     if weights.min() < 0 or not weights.any():
         raise InvalidProblemError("workload", "weights for each level, none negative", "others")
@@ -230,11 +245,16 @@ def _read_prices(tree: _Kinds, stated: Mapping[str, Any], weights: Floats) -> tu
         or not min(prices.min(), pushes.min()) >= 0
         or not max(prices.max(), pushes.max()) < math.inf
         or not prices[tree.ends].any()
-        or not pushes[weights > 0].all()
+        or not pushes[weights > 0].any()
     ):
         raise InvalidProblemError("workload", expected, "others")
+    # Any numbers prove a bound, and common factors don't matter: extreme ones are replaced, so that nothing overflows.
     prices = np.where(tree.ends, prices, 0.0)
-    return prices / float((prices * tree.count).sum()), np.where(weights > 0, pushes, 0.0)
+    prices /= prices.max()
+    prices[prices < 1 / SPAN] = 0.0
+    pushes = np.where(weights > 0, pushes, 0.0)
+    pushes = np.where(weights > 0, np.maximum(pushes / pushes.max(), 1 / SPAN), 0.0)
+    return prices / float((prices * tree.count).sum()), pushes
 
 
 def _parts(targets: list[Marginal]) -> list[Marginal]:
@@ -307,11 +327,13 @@ def _least(
                 continue
             regions = below[top]
             matrix = np.sqrt(prices[leaves])[:, None] * marks * np.sqrt(psi[regions])
+            # Before anything cancels.
+            norms = np.linalg.norm(matrix, axis=0)
             if replaced and top == 0:
                 side = np.sqrt(prices[leaves] * tree.count[leaves])
                 factor = math.sqrt(max(0.0, 1 - (-1) ** len(subset) / size)) - 1
                 matrix = matrix + factor * np.outer(side, side @ matrix)
-            sums[regions] += many * _diagonal(matrix)
+            sums[regions] += many * _diagonal(matrix, norms)
         each = np.where(psi > 0, sums / np.where(psi > 0, psi, 1.0) / tree.count, 0.0)
         for at, q in enumerate(targets):
             if set(subset) <= set(q):
@@ -339,7 +361,7 @@ def _block(tree: _Kinds, top: int, regions: list[int]) -> tuple[float, list[int]
     return many, leaves, marks
 
 
-def _diagonal(matrix: Floats) -> Floats:
+def _diagonal(matrix: Floats, norms: Floats) -> Floats:
     """Diagonal of ``Y^T K`` for a matrix Y near the polar factor of K, divided by its norm; rounded down."""
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
     mask = values > FLOAT_ERROR * values[0]
@@ -350,7 +372,7 @@ def _diagonal(matrix: Floats) -> Floats:
     product = left.T @ matrix
     sums = np.einsum("ij,ij->j", right, product)
     # Each number is a sum of at most 2^12 products of numbers at most 1 and of a column of the matrix.
-    return np.asarray((sums - FLOAT_ERROR * np.linalg.norm(matrix, axis=0)) / norm)
+    return np.asarray((sums - 2 * FLOAT_ERROR * norms) / norm)
 
 
 def _norm(columns: Floats) -> float:

@@ -25,6 +25,9 @@ LOSSES: dict[str, str] = {
 }
 """What can be small, in words."""
 
+MOST_WEIGHT = Fraction(10) ** 15
+"""Largest weight; its inverse is the least one above 0."""
+
 
 @final
 @dataclass(frozen=True)
@@ -82,8 +85,9 @@ def read_workload(
     levels
         Weight of each level, the root first; 1 where it is ``None``.
     loss
-        A name of :data:`LOSSES`. Default: ``"deviations"``, where no entry of an asked table may be less precise than
-        with independent noise of equal parts.
+        A name of :data:`LOSSES`. Default: ``"deviations"``, where no entry of an asked table is less precise than with
+        independent noise of equal parts, but for a thousandth of the budget of cells and for rounding. Not with stated
+        parts of levels.
 
     Raises
     ------
@@ -111,8 +115,8 @@ def read_workload(
                 raise InvalidProblemError("workload", "each marginal once", f"{name!r} twice")
             seen.add(marginal)
             weight = to_fraction(weight_text, "workload")
-            if weight <= 0:
-                expected = f"a weight above 0 for {name}, or no such marginal"
+            if not 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT:
+                expected = f"a weight from 1e-15 to 1e15 for {name}, or no such marginal"
                 raise InvalidProblemError("workload", expected, str(weight_text))
             weights_of.setdefault(marginal, [Fraction(0)] * n_levels)[level] = weight * each[level]
     if not any(weight for weights in weights_of.values() for weight in weights):
@@ -125,13 +129,14 @@ def read_workload(
 def _level_weights(levels: Any, n_levels: int) -> list[Fraction]:  # noqa: ANN401 - as for read_workload
     if levels is None:
         return [Fraction(1)] * n_levels
-    expected = f"{n_levels} weights, the root first, none negative, not all 0"
+    expected = f"{n_levels} weights, the root first, each 0 or from 1e-15 to 1e15, not all 0"
     listing = levels.split(",") if isinstance(levels, str) else levels
     each = [
         to_fraction(one, "workload_levels")
         for one in items_of(listing, "workload_levels", expected)
     ]
-    if len(each) != n_levels or min(each) < 0 or not any(each):
+    odd = any(one and not 1 / MOST_WEIGHT <= one <= MOST_WEIGHT for one in each)
+    if len(each) != n_levels or odd or not any(each):
         raise InvalidProblemError("workload_levels", expected, [str(one) for one in each])
     return each
 

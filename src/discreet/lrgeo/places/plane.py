@@ -105,8 +105,13 @@ def on_the_ground(guarantee: MetricDP, stretch: Fraction) -> str:
     """
     is_longer = stretch > 1
     times = f"{at_most(stretch)} times " if is_longer else ""
-    epsilon = decimal_up(guarantee.epsilon * stretch if is_longer else guarantee.epsilon)
-    return f"{guarantee}{state('geodesics', times=times, epsilon=epsilon, unit=guarantee.unit)}"
+    factor = stretch if is_longer else 1
+    epsilon, unit = decimal_up(guarantee.epsilon * factor), guarantee.unit
+    whole = getattr(guarantee.scope, "all_pairs_epsilon", None)
+    if guarantee.radius is not None and whole is not None:
+        # "This" follows a clause about all pairs.
+        epsilon = f"{decimal_up(whole * factor)} per {unit} for all pairs, and within the radius {epsilon}"
+    return f"{guarantee}{state('geodesics', times=times, epsilon=epsilon, unit=unit)}"
 
 
 def sphere_to_plane(

@@ -300,13 +300,13 @@ def _cell_masses(
     center = everything.mean(axis=0)
     extent = float(np.linalg.norm(everything - center, axis=1).max())
     # Guards so far away that no noise gets near them close the outer cells.
-    far = 10 * (extent + 800 / epsilon)
+    far = 4 * extent + 100 / epsilon
     turns = np.arange(8) * (math.pi / 4) + 0.1
     guards = center + far * np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    diagram = Voronoi(np.concatenate([sites, guards]))
+    diagram = Voronoi(np.concatenate([sites, guards]) - center)
     real = (diagram.ridge_points < len(sites)).all(axis=1)
     left, right = np.sort(diagram.ridge_points[real], axis=1).T
-    corners = diagram.vertices[np.array(diagram.ridge_vertices)[real].reshape(-1, 2)]
+    corners = center + diagram.vertices[np.array(diagram.ridge_vertices)[real].reshape(-1, 2)]
     normals = sites[right] - sites[left]
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     turned = np.stack([-normals[:, 1], normals[:, 0]], axis=1)
