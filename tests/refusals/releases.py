@@ -150,6 +150,12 @@ RELEASES: list[ReleaseCase] = [
     ),
     sizes("days", "types of regions", people(DAYS), regions=b"r\n2020-01-01\n2020-01-02\n"),
     sizes(
+        "a day of no calendar",
+        "types of regions",
+        people(pl.Series([2**31 - 1, 0, 1, 1], dtype=pl.Int32).cast(pl.Date)),
+        regions=b"r\n1970-01-01\n1970-01-02\n",
+    ),
+    sizes(
         "infinite regions",
         "types of regions",
         people([1.0, float("inf"), 2.0, 2.0]),

@@ -22,7 +22,7 @@ from discreet.studio.reading import read_upload
 from studio.asking import Browser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 NAMES = "home,state,county\n"
@@ -57,7 +57,7 @@ ODD = {
 }
 
 
-def lines(rows: list[tuple[str, ...]]) -> str:
+def lines(rows: Sequence[tuple[str, ...]]) -> str:
     return "".join(",".join(row) + "\n" for row in rows)
 
 
