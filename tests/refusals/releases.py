@@ -150,6 +150,12 @@ RELEASES: list[ReleaseCase] = [
     ),
     sizes("days", "types of regions", people(DAYS), regions=b"r\n2020-01-01\n2020-01-02\n"),
     sizes(
+        "a day of no calendar",
+        "types of regions",
+        people(pl.Series([2**31 - 1, 0, 1, 1], dtype=pl.Int32).cast(pl.Date)),
+        regions=b"r\n1970-01-01\n1970-01-02\n",
+    ),
+    sizes(
         "infinite regions",
         "types of regions",
         people([1.0, float("inf"), 2.0, 2.0]),
@@ -172,14 +178,17 @@ RELEASES: list[ReleaseCase] = [
         skip=("studio",),
     ),
     sizes("no home", "columns of counts", PLAIN.drop("home"), "home", skip=("studio",)),
-    sizes("ragged people", "columns of counts", CSV + b"1\n", "people", source=f"{PANDAS}/36069"),
+    # Odd rows are read by the rule, one by one; a quote out of place makes a file no table.
+    sizes("ragged people", "columns of counts", CSV + b"1\n", source=f"{PANDAS}/36069"),
     sizes(
         "people of zero bytes",
         "columns of counts",
         CSV + b"1,h\x009,F\n",
-        "people",
         source=f"{PANDAS}/2741",
     ),
+    sizes("people of other bytes", "columns of counts", CSV + b"\xff,h\xfc9,F\n"),
+    sizes("a quote out of place", "columns of counts", CSV + b'1,h"9,F\n', "people"),
+    sizes("names of other bytes", "columns of counts", CSV.replace(b"sex", b"s\xe9x"), "people"),
     # The number of rows is private: a table without rows is counted.
     sizes("people without rows", "columns of counts", b"r,home,sex\n"),
     # The public list.

@@ -148,7 +148,7 @@ def _load(
     columns = publication.columns(query)
     with workspace.changing():
         workspace.clear()
-        upload = _read(file, query, publication)
+        upload = _read(file, query, publication, private=True)
         store(upload.table, workspace.folder / PRIVATE)
     return render(
         f"{publication.name}_columns.html",
@@ -176,11 +176,17 @@ def _load_public(
     return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
 
 
-def _read(file: Path, query: Mapping[str, str], publication: Publication) -> Upload:
+def _read(
+    file: Path, query: Mapping[str, str], publication: Publication, *, private: bool = False
+) -> Upload:
     delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
     try:
         return read_upload(
-            file, query.get("name", ""), delimiter=delimiter, encoding=encoding, nested=True
+            *(file, query.get("name", "")),
+            delimiter=delimiter,
+            encoding=encoding,
+            nested=True,
+            row_by_row=private,
         )
     except InvalidProblemError as error:
         # A table that is too large here is for another command than the page of anonymous tables names.

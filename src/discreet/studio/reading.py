@@ -6,6 +6,7 @@ No message holds a value of the table.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 from discreet.artefact.rooms import make_private
@@ -15,7 +16,7 @@ from discreet.tables.columns import holds_numbers, is_prose
 from discreet.tables.decoding import ENCODINGS, copy_as_utf8
 from discreet.tables.dialect import foreign, look
 from discreet.tables.looks import Look
-from discreet.tables.reading import read_rows
+from discreet.tables.reading import read_row_by_row, read_rows
 from discreet.tables.refusals import refused
 from discreet.tables.roles import look_of
 from discreet.tables.sizes import in_words, parquet_size, refuse_many
@@ -109,7 +110,13 @@ class ColumnSummary:
 
 
 def read_upload(
-    path: Path, name: str, *, delimiter: str = "", encoding: str = "", nested: bool = False
+    path: Path,
+    name: str,
+    *,
+    delimiter: str = "",
+    encoding: str = "",
+    nested: bool = False,
+    row_by_row: bool = False,
 ) -> Upload:
     r"""Read a CSV or Parquet file.
 
@@ -123,6 +130,9 @@ def read_upload(
         Keys of :data:`DELIMITERS` and :data:`ENCODINGS`; empty to recognize them.
     nested
         Whether columns of lists and records are read; see :func:`~discreet.tables.reading.read_rows`.
+    row_by_row
+        Whether the rows are those of a mechanism that spends budget: then none is refused for what it holds, nor
+        changes how others are read; see :func:`~discreet.tables.reading.read_row_by_row`.
 
     Raises
     ------
@@ -156,24 +166,23 @@ def read_upload(
             _refuse_many_rows(place)
         else:
             with make_private(place).open("r+b") as copy:
-                used = copy_as_utf8(path, copy, _FILE, encoding, most=MOST_ROWS, advice=_LARGE)
+                used = copy_as_utf8(
+                    *(path, copy, _FILE, encoding),
+                    most=MOST_ROWS,
+                    advice=_LARGE,
+                    row_by_row=row_by_row,
+                )
+        read = read_row_by_row if row_by_row else partial(read_rows, unknown=True, nested=nested)
         try:
-            table = read_rows(
-                str(place),
-                _FILE,
-                mark=delimiter,
-                unknown=True,
-                nested=nested,
-                most=MOST_MEMORY,
-                fits=_FITS,
-            )
+            table = read(str(place), _FILE, mark=delimiter, most=MOST_MEMORY, fits=_FITS)
         except InvalidProblemError as error:
             got = str(error.got).replace(str(place), name)
             raise error.renamed(error.field, got=got) from None
         _check_shape(table)
         if parquet:
             return Upload(table, f"{_shape(table)}, Parquet.", ())
-        return _text(table, used, look(str(place), _FILE, mark=delimiter), chosen=bool(encoding))
+        mark = look(str(place), _FILE, mark=delimiter, whole=False)
+        return _text(table, used, mark, chosen=bool(encoding))
     finally:
         place.unlink(missing_ok=True)
 

@@ -29,7 +29,14 @@ _PIECE = 1 << 20
 
 
 def copy_as_utf8(
-    path: Path, copy: BinaryIO, argument: str, encoding: str, *, most: int, advice: str
+    path: Path,
+    copy: BinaryIO,
+    argument: str,
+    encoding: str,
+    *,
+    most: int,
+    advice: str,
+    row_by_row: bool = False,
 ) -> str:
     r"""Copy a file of text as UTF-8, and return its encoding.
 
@@ -48,6 +55,9 @@ def copy_as_utf8(
         Largest number of lines.
     advice
         What to do with more lines.
+    row_by_row
+        Whether rows are those of a mechanism that spends budget. Then the encoding is the named one, else UTF-16 by the
+        mark, else UTF-8, whatever bytes the rows have; those that don't decode become U+FFFD, here or in the reader.
 
     Raises
     ------
@@ -69,8 +79,11 @@ def copy_as_utf8(
     with path.open("rb") as file:
         marked = file.read(2) in UTF16
     tried = [encoding] if encoding else ["utf-16"] if marked else ["utf-8-sig", "cp1252"]
+    # What is no UTF-8 passes as it is, so that the first line is refused as that of any file, and a row is read.
+    lenient = "replace" if "utf-16" in tried else "surrogateescape"
     for one in tried:
-        decoder, lines = codecs.getincrementaldecoder(one)(), 0
+        decoder = codecs.getincrementaldecoder(one)(lenient if row_by_row else "strict")
+        lines = 0
         copy.seek(0)
         copy.truncate()
         try:
@@ -80,8 +93,8 @@ def copy_as_utf8(
                     lines += text.count("\n")
                     if lines > most + 1:
                         raise refused("table-too-large", argument, "a larger one", expected=advice)
-                    copy.write(text.encode())
-            copy.write(decoder.decode(b"", final=True).encode())
+                    copy.write(text.encode(errors="surrogateescape"))
+            copy.write(decoder.decode(b"", final=True).encode(errors="surrogateescape"))
         except UnicodeError:
             continue
         return one

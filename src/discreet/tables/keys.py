@@ -4,10 +4,11 @@ A mechanism that spends budget refuses nothing because of a value. What options,
 (Parquet, Arrow, Polars) show is refused before the charge, by :func:`check_types`. All else is read row by row:
 
 1. A cell is a key, its text by :func:`key_of`. The key depends on the value in the cell alone: 1, 1.0 and the text
-   "1.0" are one key; a missing value is the empty key. Our own readers take the cells of a CSV file as text, bytes that
-   are not UTF-8 as U+FFFD, cells that a row lacks as empty, and ignore cells beyond the last name. A CSV file with a
-   quote out of place (RFC 4180: a cell with a quote stands between quotes, its own are doubled) is the file of no
-   table, and is refused before the charge as a damaged Parquet file is. The file of any table passes.
+   "1.0" are one key; a missing value, or a day outside of the years 1 to 9999, is the empty key. Our own readers take
+   the cells of a CSV file as text, bytes that are not UTF-8 as U+FFFD, cells that a row lacks as empty, and ignore
+   cells beyond the last name. A CSV file with a quote out of place (RFC 4180: a cell with a quote stands between
+   quotes, its own are doubled) is the file of no table, and is refused before the charge as a damaged Parquet file
+   is. The file of any table passes.
 2. A row counts if its keys are in the public lists and its number is whole and not negative. Other rows are left out.
    Rows of one unit in two regions are two units, one in each region.
 3. Of a person, of whom at most m rows may count, the first m in the order of region and cell count (:func:`nth_rows`).
@@ -131,7 +132,7 @@ def key_text(cell: object) -> str:
 
 def key_of(table: Table, column: str) -> nw.Expr:
     """Read a column as keys: text that depends on each cell alone, empty where nothing stands."""
-    dtype, cells = table.collect_schema()[column], nw.col(column)
+    dtype, cells = _cells_of(table, column)
     if dtype.is_float():
         whole = (cells.abs() < _MAX_WHOLE).fill_null(value=False)
         near = nw.when(whole).then(cells).otherwise(nw.lit(0.5))
@@ -150,6 +151,28 @@ def key_of(table: Table, column: str) -> nw.Expr:
     return nw.when(text.str.contains(_WHOLE)).then(cut).otherwise(plain)
 
 
+def _cells_of(table: Table, column: str) -> tuple[nw.dtypes.DType, nw.Expr]:
+    """Give the type and the cells of a column, without days that no calendar has: writing one of them ends Polars."""
+    dtype, cells = table.collect_schema()[column], nw.col(column)
+    if not table.implementation.is_polars() or dtype not in (nw.Date, nw.Datetime):
+        return dtype, cells
+    least: dt.date = dt.date.min
+    most: dt.date = dt.date.max
+    moments = cells
+    if isinstance(dtype, nw.Datetime):
+        least = dt.datetime.combine(least, dt.time.min)
+        most = dt.datetime.combine(most, dt.time.max)
+        if dtype.time_zone is not None:
+            # A zone may move the first and the last day out of the calendar.
+            day = dt.timedelta(days=1)
+            least, most = (
+                (least + day).replace(tzinfo=dt.UTC),
+                (most - day).replace(tzinfo=dt.UTC),
+            )
+            moments = cells.dt.convert_time_zone("UTC")
+    return dtype, nw.when((moments >= least) & (moments <= most)).then(cells)
+
+
 def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
     """Read a column of whole numbers, 0 or more.
 
@@ -160,7 +183,7 @@ def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
     fine : Expr
         Whether there is one.
     """
-    dtype, values = table.collect_schema()[column], nw.col(column)
+    dtype, values = _cells_of(table, column)
     if dtype.is_integer() or dtype.is_float():
         # In this order: what is infinite has no remainder, and what has one is no integer.
         fine = (values.abs() < _MAX_WHOLE).fill_null(value=False)

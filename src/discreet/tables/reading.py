@@ -20,7 +20,13 @@ from discreet.tables.validate import refuse_nested, refuse_times
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PUBLIC_SUFFIXES", "read_rows", "read_table", "refuse_unreadable"]
+__all__ = [
+    "PUBLIC_SUFFIXES",
+    "read_row_by_row",
+    "read_rows",
+    "read_table",
+    "refuse_unreadable",
+]
 
 PUBLIC_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 """How the names of files of public lists, and of the tables of private releases, may end."""
@@ -82,6 +88,31 @@ def read_rows(
     return table
 
 
+def read_row_by_row(path: str, argument: str, *, mark: str, most: int, fits: str) -> pl.DataFrame:
+    """Read a private table of unknown origin by the rule of :mod:`discreet.tables.keys`, for a mechanism with a budget.
+
+    Parameters
+    ----------
+    path, argument, mark, most, fits
+        As for :func:`read_rows`.
+
+    Raises
+    ------
+    InvalidProblemError
+        As for :func:`refuse_unreadable`, and for a table that takes too much memory. No value of a row is a reason.
+    """
+    import polars as pl
+
+    mark = look(path, argument, mark=mark, whole=False)
+    refuse_large(Path(path), mark, most, argument, fits)
+    refuse_killers(path, mark, argument, unknown=True)
+    if mark:
+        refuse_rows(path, mark, argument, row_by_row=True)
+    table = _scanned(path, mark, argument, pl.all(), row_by_row=True)
+    refuse_long_text(table, most, argument, fits)
+    return table
+
+
 def read_table(path: str, argument: str) -> pl.DataFrame:
     """Read a public CSV or Parquet file with a line of names, each column of CSV with the type that all its cells show.
 
@@ -135,10 +166,17 @@ def refuse_unreadable(path: str, mark: str, argument: str, *, row_by_row: bool =
     refuse_killers(path, mark, argument, whole=False)
     if mark:
         refuse_rows(path, mark, argument, row_by_row=row_by_row)
+    _scanned(path, mark, argument, pl.all().null_count(), row_by_row=row_by_row)
+
+
+def _scanned(
+    path: str, mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
+) -> pl.DataFrame:
+    import polars as pl
+
     try:
-        scan(path, mark, row_by_row=row_by_row).select(pl.all().null_count()).collect(
-            engine="streaming"
-        )
+        lazy = scan(path, mark, row_by_row=row_by_row)
+        return lazy.select(wanted).collect(engine="streaming")
     except pl.exceptions.NoDataError:
         raise refused("rows-none", argument, f"{path} without any") from None
     except reader_errors(OSError):
