@@ -182,7 +182,8 @@ def _read(
     delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
     try:
         return read_upload(
-            *(file, query.get("name", "")),
+            file,
+            query.get("name", ""),
             delimiter=delimiter,
             encoding=encoding,
             nested=True,

@@ -167,7 +167,10 @@ def read_upload(
         else:
             with make_private(place).open("r+b") as copy:
                 used = copy_as_utf8(
-                    *(path, copy, _FILE, encoding),
+                    path,
+                    copy,
+                    _FILE,
+                    encoding,
                     most=MOST_ROWS,
                     advice=_LARGE,
                     row_by_row=row_by_row,
