@@ -152,7 +152,7 @@ def key_of(table: Table, column: str) -> nw.Expr:
 
 
 def _cells_of(table: Table, column: str) -> tuple[nw.dtypes.DType, nw.Expr]:
-    """Give the type and the cells of a column, without days that no calendar has: writing one of them ends Polars."""
+    """Return the type and the cells of a column, without days that no calendar has: writing one of them ends Polars."""
     dtype, cells = table.collect_schema()[column], nw.col(column)
     if not table.implementation.is_polars() or dtype not in (nw.Date, nw.Datetime):
         return dtype, cells

@@ -109,8 +109,8 @@ def _verify_workload(frame: TableFrame, guarantee: Guarantee, stated: Any) -> li
     fields = {"loss", "tables", "prices", "weights", "most", "linear", "any_noise"}
     if not isinstance(stated, Mapping) or set(stated) != fields:
         raise InvalidProblemError("workload", f"{', '.join(sorted(fields))}", "others")
-    told = [stated[one] for one in ("most", "linear", "any_noise")]
-    if not all(type(one) in (int, float) and 0 <= one <= MOST_LOSS for one in told):
+    numbers = [stated[one] for one in ("most", "linear", "any_noise")]
+    if not all(type(one) in (int, float) and 0 <= one <= MOST_LOSS for one in numbers):
         raise InvalidProblemError("workload", "numbers for its loss and bounds", "others")
     most, linear, any_noise = proved_loss(frame, guarantee, stated)
     return [

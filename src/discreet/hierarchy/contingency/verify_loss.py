@@ -54,7 +54,7 @@ __all__ = ["ProvedLoss", "loss_in_words", "proved_loss"]
 
 KINDS_OF_LOSS = ("deviations", "variance", "worst", "against-naive")
 
-SPAN = 1e40
+WEIGHT_SPAN = 1e40
 """Weights of tables lie within this factor of 1, and prices and weights of variances of the largest: no overflow."""
 
 FLOAT_ERROR = 1e-10
@@ -221,7 +221,7 @@ def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats
     if lengths != {frame.tree.depth + 1}:
         raise InvalidProblemError("workload", "a weight for each level", "others")
     rows = [[to_fraction(one, "workload") for one in row] for row in tables.values()]
-    if any(one and not 1 / SPAN <= one <= SPAN for row in rows for one in row):
+    if any(one and not 1 / WEIGHT_SPAN <= one <= WEIGHT_SPAN for row in rows for one in row):
         raise InvalidProblemError("workload", "weights that are 0 or from 1e-40 to 1e40", "others")
     numbers_of = [[float(one) for one in row] for row in rows]
     weights = np.array(numbers_of).T
@@ -251,9 +251,9 @@ def _read_prices(tree: _Kinds, stated: Mapping[str, Any], weights: Floats) -> tu
     # Any numbers prove a bound, and common factors don't matter: extreme ones are replaced, so that nothing overflows.
     prices = np.where(tree.ends, prices, 0.0)
     prices /= prices.max()
-    prices[prices < 1 / SPAN] = 0.0
+    prices[prices < 1 / WEIGHT_SPAN] = 0.0
     pushes = np.where(weights > 0, pushes, 0.0)
-    pushes = np.where(weights > 0, np.maximum(pushes / pushes.max(), 1 / SPAN), 0.0)
+    pushes = np.where(weights > 0, np.maximum(pushes / pushes.max(), 1 / WEIGHT_SPAN), 0.0)
     return prices / float((prices * tree.count).sum()), pushes
 
 
