@@ -32,6 +32,7 @@ LONG = [
     ["kanonymity_exact.py"],
     ["kanonymity_search.py"],
     ["kanonymity_numbers.py"],
+    ["kanonymity_ablation.py", "bound"],
     ["time_limits.py"],
     ["hierarchy_engine.py", "--scaling", "--losses", "--tables", "--taxi"],
     ["hierarchy_release.py", "--scaling", "--units", "2000000"],

@@ -59,7 +59,7 @@ def test_the_versions_are_one() -> None:
         for folder in (ROOT, ROOT / "reproduction")
     )
     assert mine["version"] == library["version"]
-    assert mine["dependencies"] == [f"discreet[cli]=={library['version']}"]
+    assert mine["dependencies"] == [f"discreet[cli,plot]=={library['version']}"]
     extras = mine["optional-dependencies"]
     assert extras == {"service": [f"discreet[service]=={library['version']}"]}
 

@@ -74,6 +74,15 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 FEW = ("empty.csv", "more-cells.csv", "latin-1.csv", "zero.csv", "parquet.csv", "folder.csv")
 
+ROW_BY_ROW = {
+    *("more-cells.csv", "fewer-cells.csv", "blank-line.csv", "last-lines-blank.csv"),
+    *("latin-1.csv", "zero.csv", "long-cell.csv"),
+}
+"""Files whose rows a command that spends budget reads by the rule of `discreet.tables.keys`, and does not refuse."""
+
+OUT_OF_PLACE = {"open-quote.csv", "last-quote.csv", "bare-quote.csv"}
+"""Files with a quote out of place, of which it says that alone."""
+
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "anonymize": lambda file: [
         "anonymize",
@@ -157,7 +166,10 @@ def test_a_bad_file_is_one_sentence(
 ) -> None:
     # All share one reader, which is tried whole on two.
     for name in BAD if command in ("risk", "counts") else FEW:
-        words = BAD[name][1]
+        if command == "counts" and name in ROW_BY_ROW:
+            continue
+        quotes = command == "counts" and name in OUT_OF_PLACE
+        words = "a quote out of place in line 32" if quotes else BAD[name][1]
         put(name)
         before = held()
         said = say(capsys, *COMMANDS[command](name))
@@ -207,7 +219,7 @@ def test_nothing_is_charged_for_a_file_that_cannot_be_read(
     granted = ("budget", "create", "l.db", "--dataset", "d", "--epsilon", 1, *neighbors)
     assert say(capsys, *granted).status == 0
     Path("people.csv").write_text("home,sex\n1,F\n2,M\n", encoding="utf-8")
-    for name in ("bare-quote.csv", "last-quote.csv", "latin-1.csv", "fewer-cells.csv"):
+    for name in ("bare-quote.csv", "last-quote.csv", "latin-1-names.csv", "utf-16.csv"):
         put(name)
         said = say(capsys, *_counts(name, "regions.csv"), "--ledger", "l.db", "--dataset", "d")
         assert said.status == 2

@@ -61,6 +61,9 @@ COUNTS_ELSEWHERE = {
     # Counts without a guarantee, and what the curator alone sees, have calls of their own.
     "accept_no_guarantee": "hierarchy.reproduce",
     "diagnostics": "hierarchy.Plan.diagnose",
+    # What a plan costs and gives, before anything is charged.
+    "plan": "hierarchy.Plan.check",
+    "plan_count": "hierarchy.Plan.check",
     # All checks are in the certificate.
     "verbose": "Release.certificate",
 }

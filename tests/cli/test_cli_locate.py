@@ -269,7 +269,7 @@ def test_a_budget_that_is_gone_before_anything_was_reported_ends_with_its_status
         "any rate": ([*GRID, "--rate", "inf"], "--rate: expected .* is finite, got inf"),
         "an odd rate": ([*GRID, "--rate", "nan"], "--rate: expected .* is finite, got nan"),
         "no folder": ([*GRID, "-o", "no/such/folder/x"], "--output: expected"),
-        "no guarantee": ([*GRID, "--published"], "--published: expected --accept-no-guarantee"),
+        "no guarantee": ([*GRID, "--published"], "--published: expected no such option any more"),
         "no file": (["--mechanism", "no.mechanism"], "--mechanism: expected"),
         "two sources": ([*GRID, "--mechanism", "x"], "expected none beside --mechanism"),
     }.values(),
@@ -377,8 +377,6 @@ def test_a_design_is_announced_kept_and_ended(
         "--port",
         0,
         "--places-only",
-        "--published",
-        "--accept-no-guarantee",
     )
     assert said.status == 0
     assert "publishes a mechanism for 9 places" in said.out

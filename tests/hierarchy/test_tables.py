@@ -328,7 +328,7 @@ def test_of_a_person_with_several_rows_the_first_by_region_and_unit_counts(
         ([], "paths: expected at least one"),
         ([("GA",), ("GA",)], "each leaf once"),
         ([("GA",), ("GA", "Fulton")], "leaves"),
-        ("state,county\n", "regions: expected at least one"),
+        ("state,county\n", "regions: expected a table with rows"),
         ("state,county\nGA,\nGA,Fulton\n", "regions: expected leaves"),
         (
             "state,county\nGA,Fulton\n,Fulton\n",

@@ -88,8 +88,8 @@ MUTANTS = (
     Mutant(
         "a dictionary is not expanded",
         "tables/sizes.py",
-        find="return int(cells * _CELL + column.total_uncompressed_size)",
-        replace="return int(column.total_uncompressed_size)",
+        find="return chunk.cells * _CELL + chunk.uncompressed",
+        replace="return chunk.uncompressed",
         breaks="three megabytes take gigabytes once they are read",
         tests=("tests/tables/test_sizes.py::test_the_studio_refuses_a_dictionary_that_expands",),
     ),

@@ -16,16 +16,6 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "programs of columns know no limit",
-        "metricdp/methods/columns.py",
-        find="tolerance=1e-9, time_limit=left",
-        replace="tolerance=1e-9",
-        breaks="a time limit that is overrun by as long as a linear program takes",
-        tests=(
-            "tests/metricdp/test_design_time_limits.py::test_columns_hand_their_limit_to_every_program",
-        ),
-    ),
-    Mutant(
         "pairs at the radius go unchecked",
         "metricdp/verify.py",
         find="mask &= lengths <= min(math.floor(radius * 2**space.scale_bits), 2**62)",

@@ -417,8 +417,8 @@ MUTANTS = (
     Mutant(
         "columns of the private edges are named",
         "submodular/objectives/coverage.py",
-        find="f\"{len(schema)} column{'' if len(schema) == 1 else 's'}, {name} not among them\"",
-        replace="f\"{', '.join(schema)} column, {name} not among them\"",
+        find='where = f"{source} with {known} there" if of_file else known',
+        replace='where = ", ".join(schema)',
         breaks="without a line of names the first client is printed",
         tests=("tests/cli/test_cli_canary.py::test_a_table_without_names_is_not_read_out",),
     ),

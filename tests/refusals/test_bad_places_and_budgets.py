@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from cli.commands import say
-from core.test_features import SITE, Converting
+from crs_frames import SITE, Converting
 from discreet import ApproxDP, MetricSpace, PureDP, ZeroConcentratedDP
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import Region

@@ -385,7 +385,7 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], match: 
     [
         ([1.0], "shape"),
         ([0.0, 0.0, 1.0], "a feasible point, got one that is 1 off"),
-        ([1.0, math.nan, 1.0], "a feasible point, got one that is inf off"),
+        ([1.0, math.nan, 1.0], "a feasible point, got one that is infinite off"),
     ],
 )
 def test_an_anchor_that_is_none_is_refused(anchor: list[float], match: str) -> None:

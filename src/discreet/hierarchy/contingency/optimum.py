@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import ZeroConcentratedDP
     from discreet.hierarchy.contingency.problem import Domain, Marginal
-    from discreet.hierarchy.contingency.shares import Floats, Kinds
+    from discreet.hierarchy.contingency.shares import Floats, RegionKinds
     from discreet.hierarchy.contingency.workload import Workload
 
-__all__ = ["Planned", "best_frame", "pruned"]
+__all__ = ["BestFrame", "best_frame", "pruned"]
 
 MOST_MEASURED = 128
 """Marginals that may be measured, at most, where all parts of the asked ones are tried."""
@@ -41,7 +41,7 @@ LEAST_SHARE = 1e-3
 """Smaller parts of the budget are left out, and those below a twentieth of the mean where there are many."""
 
 
-class Planned(NamedTuple):
+class BestFrame(NamedTuple):
     """What :func:`best_frame` gives: the public facts, and the record of the proof, if any."""
 
     frame: TableFrame
@@ -69,7 +69,7 @@ def best_frame(
     levels: Sequence[Fraction] | None = None,
     max_rows: int = 1,
     total: int | None = None,
-) -> Planned:
+) -> BestFrame:
     """Choose the shares for a workload.
 
     Parameters
@@ -134,11 +134,11 @@ def best_frame(
     record = None
     if bounded and not program.squared and domain.possible.all() and levels is None:
         record = _record(workload, domain, program, prices, pushes, free=free)
-    return Planned(frame, record)
+    return BestFrame(frame, record)
 
 
 def _program(
-    kinds: Kinds, domain: Domain, workload: Workload, *, squared: bool, free: bool
+    kinds: RegionKinds, domain: Domain, workload: Workload, *, squared: bool, free: bool
 ) -> Program:
     """A workload in numbers; nobody is asked for a root total that no neighbor moves."""
     targets = tuple(workload.tables)
@@ -175,7 +175,7 @@ def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
     return tuple(parts)
 
 
-def _fixed(kinds: Kinds, levels: Sequence[Fraction] | None) -> Floats | None:
+def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | None:
     """Budget of a region of each kind, where levels have parts: a leaf above the deepest level has the rest."""
     if levels is None:
         return None
@@ -185,7 +185,7 @@ def _fixed(kinds: Kinds, levels: Sequence[Fraction] | None) -> Floats | None:
     )
 
 
-def _without_small(kinds: Kinds, shares: Floats) -> Floats:
+def _without_small(kinds: RegionKinds, shares: Floats) -> Floats:
     """Shares without the small parts of the budget of a path."""
     above = kinds.down(shares.sum(axis=1)).max()
     least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
@@ -219,7 +219,7 @@ def _within_caps(
 
 
 def _with_cells(
-    kinds: Kinds, domain: Domain, shares: Floats, measured: tuple[Marginal, ...]
+    kinds: RegionKinds, domain: Domain, shares: Floats, measured: tuple[Marginal, ...]
 ) -> tuple[Floats, tuple[Marginal, ...]]:
     """Shares where the cells of all leaves have some."""
     if domain.full not in measured:

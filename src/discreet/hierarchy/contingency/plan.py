@@ -24,7 +24,7 @@ from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.expected import expected_errors, expected_lines, expected_rows
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
-from discreet.hierarchy.contingency.optimum import Planned, best_frame, pruned
+from discreet.hierarchy.contingency.optimum import BestFrame, best_frame, pruned
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
@@ -475,7 +475,7 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
     levels: Sequence[Exact] | None,
     max_rows: int,
     total: int | None,
-) -> tuple[Workload, Planned]:
+) -> tuple[Workload, BestFrame]:
     """Read the workload, and choose the shares for it."""
     workload, weights, loss = wanted
     if workload is not None and marginals is not None:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from discreet.hierarchy.contingency.shares import Floats, Kinds, Program
+    from discreet.hierarchy.contingency.shares import Floats, Program, RegionKinds
 
 __all__ = ["MOST_KINDS", "find_prices"]
 
 MOST_KINDS = 700
-"""Kinds of leaves of a bound, at most: each step takes a time that grows with their cube."""
+"""RegionKinds of leaves of a bound, at most: each step takes a time that grows with their cube."""
 
 
 def find_prices(
@@ -79,7 +79,7 @@ def _bound(program: Program, variances: Floats, weights: Floats) -> float:
     return float((weights * variances).sum()) ** 2 / cells
 
 
-def _blocks(kinds: Kinds) -> list[tuple[float, list[int], list[int], Floats]]:
+def _blocks(kinds: RegionKinds) -> list[tuple[float, list[int], list[int], Floats]]:
     """Divide leaves by symmetry: for each kind that has equal siblings, and the root, what is below one region of it.
 
     Returns

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Kinds", "Program", "best_shares", "kinds_of", "whole_shares"]
+__all__ = ["Program", "RegionKinds", "best_shares", "kinds_of", "whole_shares"]
 
 SHARE_GRAIN = 10**5
 """Shares are multiples of one in this many."""
@@ -45,7 +45,7 @@ LEAST_PRECISION = 1e-12
 
 @final
 @dataclass(frozen=True, eq=False)
-class Kinds:
+class RegionKinds:
     """Regions that no renaming of equal subtrees tells apart; parents come before children.
 
     Parameters
@@ -99,7 +99,7 @@ class Kinds:
         return sums
 
 
-def kinds_of(tree: Tree, marks: Sequence[int] | None = None) -> Kinds:
+def kinds_of(tree: Tree, marks: Sequence[int] | None = None) -> RegionKinds:
     """Divide regions into kinds; regions with other marks differ.
 
     Examples
@@ -127,7 +127,7 @@ def kinds_of(tree: Tree, marks: Sequence[int] | None = None) -> Kinds:
         of[node] = known[key]
     count = np.bincount(of).astype(np.float64)
     each = count / np.concatenate([[1.0], count[parents[1:]]])
-    return Kinds(np.array(of), np.array(parents), each, count, np.array(levels))
+    return RegionKinds(np.array(of), np.array(parents), each, count, np.array(levels))
 
 
 @final
@@ -154,7 +154,7 @@ class Program:
         Whether precision grows with the square of a share, as for Laplace noise.
     """
 
-    kinds: Kinds
+    kinds: RegionKinds
     domain: Domain
     targets: tuple[Marginal, ...]
     weights: Floats
@@ -350,7 +350,7 @@ def best_shares(
     return best, low
 
 
-def whole_shares(kinds: Kinds, shares: Floats) -> list[list[Fraction]]:
+def whole_shares(kinds: RegionKinds, shares: Floats) -> list[list[Fraction]]:
     """Round shares down to fractions; the rest of a path goes to its leaf, or to the highest level with a share.
 
     Returns

@@ -99,7 +99,7 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
     """
     if not isinstance(guarantee, ZeroConcentratedDP) or not frame.domain.possible.all():
         raise InvalidProblemError("workload", "Gaussian noise and no structural zeros", "others")
-    tree = _Kinds(frame)
+    tree = _RegionKinds(frame)
     targets, weights = _read_tables(frame, stated["tables"])
     weights = weights[tree.levels]
     many = tree.count[:, None] * np.array([[_size(frame, q) for q in targets]], dtype=np.float64)
@@ -178,7 +178,7 @@ def loss_in_words(
     )
 
 
-class _Kinds:
+class _RegionKinds:
     """Regions that symmetries of the tree exchange, found anew: for each kind what is below one region of it."""
 
     def __init__(self, frame: TableFrame) -> None:
@@ -230,7 +230,9 @@ def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats
     return [names[name] for name in tables], weights
 
 
-def _read_prices(tree: _Kinds, stated: Mapping[str, Any], weights: Floats) -> tuple[Floats, Floats]:
+def _read_prices(
+    tree: _RegionKinds, stated: Mapping[str, Any], weights: Floats
+) -> tuple[Floats, Floats]:
     """Prices of leaves with the sum 1, and weights of variances."""
     expected = "prices and weights for each kind of region, none negative"
     try:
@@ -264,7 +266,7 @@ def _parts(targets: list[Marginal]) -> list[Marginal]:
     )
 
 
-def _variances(frame: TableFrame, tree: _Kinds, targets: list[Marginal]) -> Floats:
+def _variances(frame: TableFrame, tree: _RegionKinds, targets: list[Marginal]) -> Floats:
     """Variances of the entries in regions of each kind, rounded up by less than the bound of rounding."""
     shape, cells = frame.domain.shape, frame.domain.size
     kinds = range(len(tree.above))
@@ -301,7 +303,7 @@ def _variances(frame: TableFrame, tree: _Kinds, targets: list[Marginal]) -> Floa
 
 def _least(
     frame: TableFrame,
-    tree: _Kinds,
+    tree: _RegionKinds,
     targets: list[Marginal],
     prices: Floats,
     weights: Floats,
@@ -341,7 +343,7 @@ def _least(
     return np.maximum(table, 0.0)
 
 
-def _block(tree: _Kinds, top: int, regions: list[int]) -> tuple[float, list[int], Floats]:
+def _block(tree: _RegionKinds, top: int, regions: list[int]) -> tuple[float, list[int], Floats]:
     """How often the block of a kind is there, its kinds of leaves, and how leaves lie in regions.
 
     With unit vectors for all leaves of one kind below a region of the kind `top`, the regions of one kind together have
