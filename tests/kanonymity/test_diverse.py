@@ -147,7 +147,7 @@ def test_a_class_of_exactly_the_least_entropy_holds_and_kernels_err_on_the_safe_
     assert not failing_classes([demand], np.zeros(4, dtype=np.int64)).any()
     found = Diverse((demand,)).solve(numeric(np.arange(4.0)[:, None]), 2, SearchLimits())
     # Both classes have exactly the least entropy, and hold.
-    assert not failing_classes([demand], found.labels).any()
+    assert not failing_classes([demand], found.labels.astype(np.int64)).any()
 
 
 def test_classes_are_larger_than_2k_minus_1_where_a_split_would_break_the_demand() -> None:

@@ -47,8 +47,9 @@ def test_whatever_the_rule_writes_passes_and_is_read_whole(
     always: bool,  # noqa: FBT001
 ) -> None:
     text = io.StringIO(newline="")
-    quoting = csv.QUOTE_ALL if always else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, lineterminator=end, quoting=quoting)
+    writer = csv.writer(
+        text, lineterminator=end, quoting=csv.QUOTE_ALL if always else csv.QUOTE_MINIMAL
+    )
     writer.writerows([("x", "y"), *rows])
     data = text.getvalue().encode()
     assert misquoted(data) == 0

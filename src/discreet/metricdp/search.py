@@ -287,7 +287,7 @@ class Search:
         for method in _CHEAP:
             # All components share the time of a method.
             stop = None if seconds is None else clock() + _CHEAP_SHARE * seconds
-            notes = []
+            notes: list[str | None] = []
             for state in self.states:
                 left = None if stop is None else max(0.0, stop - clock())
                 if left == 0 and notes and method is not _CHEAP[0]:
