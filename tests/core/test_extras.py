@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def test_an_extra_has_the_packages_of_those_that_it_names() -> None:
     assert {"polars", "pyarrow", "distributed"} <= set(extras.packages_of("dask"))
     assert "matplotlib" not in extras.packages_of("cli")
     assert extras.packages_of("nothing of this name") == {}
+
+
+def test_without_metadata_nothing_is_known_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(_: str) -> list[str]:
+        raise PackageNotFoundError
+
+    monkeypatch.setattr(extras, "requires", absent)
+    extras.packages_of.cache_clear()
+    assert extras.missing_packages("cli") == []
+    extras.packages_of.cache_clear()
 
 
 def test_the_command_names_what_is_missing_alone(monkeypatch: pytest.MonkeyPatch) -> None:

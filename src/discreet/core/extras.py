@@ -15,7 +15,7 @@ from discreet.core.errors import InvalidProblemError
 
 __all__ = ["install_command", "missing_packages", "packages_of", "require"]
 
-_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^]]*)\])?(?P<version>[^;]*)")
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?P<version>[^;]*)")
 _EXTRA = re.compile(r"""extra == ['"](?P<extra>[^'"]+)['"]""")
 
 
@@ -48,11 +48,8 @@ def packages_of(extra: str) -> dict[str, str]:
         wanted, requirement = _EXTRA.search(line), _REQUIREMENT.match(line)
         if wanted is None or requirement is None or wanted["extra"] != extra:
             continue
-        if requirement["name"] == "discreet":
-            for other in requirement["extras"].split(","):
-                packages |= packages_of(other.strip())
-        else:
-            packages[requirement["name"]] = requirement["version"].strip()
+        # Extras within extras were resolved when the metadata were written.
+        packages[requirement["name"]] = requirement["version"].strip()
     return packages
 
 
