@@ -460,10 +460,10 @@ class KAnonymity:
 DPGuarantee = PureDP | ApproxDP | ZeroConcentratedDP
 Guarantee = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP | KAnonymity
 
-_NATS_OF_NOBODY = Fraction("6.907")
+_EPSILON_WITHOUT_PROTECTION = Fraction("6.907")
 """Epsilon above ln 999, where a guess may be right more than 999 times in 1,000."""
 
-_RHO_OF_NOBODY = 20
+_RHO_WITHOUT_PROTECTION = 20
 """The same for rho: two Gaussian laws sqrt(2 rho) standard deviations apart are told apart 9,992 times in 10,000."""
 
 
@@ -488,10 +488,10 @@ def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
     if isinstance(guarantee, KAnonymity):
         return said
     if isinstance(guarantee, ZeroConcentratedDP):
-        name, amount, weak = "rho", guarantee.rho, guarantee.rho >= _RHO_OF_NOBODY
+        name, amount, weak = "rho", guarantee.rho, guarantee.rho >= _RHO_WITHOUT_PROTECTION
     else:
         name, amount = "epsilon", guarantee.epsilon
-        weak = guarantee.epsilon * length > _NATS_OF_NOBODY
+        weak = guarantee.epsilon * length > _EPSILON_WITHOUT_PROTECTION
     if weak:
         unit = getattr(guarantee, "unit", "")
         parameter = f"{name.capitalize()} {decimal_up(amount)}{unit and f' per {unit}'}"

@@ -37,8 +37,11 @@ if TYPE_CHECKING:
 __all__ = ["audit_places", "audit_rows", "claimed_epsilon"]
 
 DEFAULT = "design"
-_SIDE = 4
+_GRID_SIDE = 4
+"""Cells along a side of the region whose mechanism is audited: all pairs of its places can be judged exactly."""
+
 _SAMPLED_PAIRS = 4
+"""Pairs of places that a sampled audit draws reports for, the most telling first; each takes samples of its own."""
 
 
 def claimed_epsilon(request: AuditRequest) -> Fraction:
@@ -83,7 +86,7 @@ def audit_places(request: AuditRequest) -> Audit:
         raise InvalidProblemError("method", DEFAULT, repr(request.method))
     claim = MetricDP(claimed_epsilon(request), unit="km")
     strength = request.choose("certified", "exact", "sampled")
-    region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
+    region = Region.from_grid(_GRID_SIDE, _GRID_SIDE, cell=1, unit="km")
     made = design(region, claim, scope="places")
     if strength == "certified":
         checks = verify(made.channel, made.guarantee, totals_share=made.totals_share)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ExpectedError", "expected_errors", "expected_lines", "expected_rows"]
 
 ROUNDED_UP = 1 + 1e-9
-"""Errors are sums of positive numbers in floats, and are rounded up by this factor."""
+"""Factor by which errors and losses are rounded up: sums of positive floats, whose order differs between machines."""
 
 
 @final

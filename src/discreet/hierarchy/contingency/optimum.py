@@ -35,7 +35,7 @@ MOST_MEASURED = 128
 """Marginals that may be measured, at most, where all parts of the asked ones are tried."""
 
 CELL_FLOOR = 1e-3
-"""Part of a lowest region's budget for cells that nobody asked for: whole tables are made of cells."""
+"""Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget are left out, and those below a twentieth of the mean where there are many."""
@@ -95,7 +95,7 @@ def best_frame(
     fixed = _fixed(kinds, levels)
     allowed = np.ones((len(kinds.parents), len(measured)))
     if fixed is None:
-        # What nobody asks about gets no share.
+        # A table without a weight gets no share.
         allowed[~program.weights.any(axis=1)] = 0.0
     if free:
         allowed[0, [domain.size_of(q) == 1 for q in measured]] = 0.0
@@ -243,7 +243,6 @@ def _record(
     free: bool,
 ) -> dict[str, Any]:
     """State what ``verify_loss.proved_loss`` needs, in short numbers: any prices and weights prove a bound."""
-    short = [float(f"{one:.6g}") for one in prices.tolist()]
     tables = {}
     for q, each in workload.tables.items():
         texts = list(map(str, each))
@@ -253,9 +252,11 @@ def _record(
     return {
         "loss": workload.loss,
         "tables": tables,
-        "prices": short,
-        "weights": {
-            domain.name(q): [float(f"{one:.6g}") for one in pushes[:, at].tolist()]
-            for at, q in enumerate(program.targets)
-        },
+        "prices": _short(prices),
+        "weights": {domain.name(q): _short(pushes[:, at]) for at, q in enumerate(program.targets)},
     }
+
+
+def _short(values: Floats) -> list[float]:
+    """Round to six digits, for a short record."""
+    return [float(f"{value:.6g}") for value in values.tolist()]

@@ -21,7 +21,12 @@ from discreet.core.randomness import as_bits
 from discreet.core.release import run_release
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.cell_counts import CellCounts
-from discreet.hierarchy.contingency.expected import expected_errors, expected_lines, expected_rows
+from discreet.hierarchy.contingency.expected import (
+    ROUNDED_UP,
+    expected_errors,
+    expected_lines,
+    expected_rows,
+)
 from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
 from discreet.hierarchy.contingency.optimum import BestFrame, best_frame, pruned
@@ -54,10 +59,6 @@ if TYPE_CHECKING:
     Shares = Mapping[str, Exact] | Sequence[Exact]
 
 __all__ = ["TablesPlan", "plan"]
-
-
-OTHER_ORDER = 1 + 1e-9
-"""Sums of floats in another order differ by less than this factor."""
 
 
 @final
@@ -309,9 +310,9 @@ class TablesPlan:
             most, least, any_noise = proved
             parameters["workload"] = {
                 **self.record,
-                "most": most * OTHER_ORDER,
-                "linear": least / OTHER_ORDER,
-                "any_noise": any_noise / OTHER_ORDER,
+                "most": most * ROUNDED_UP,
+                "linear": least / ROUNDED_UP,
+                "any_noise": any_noise / ROUNDED_UP,
             }
         return Provenance(
             method_name(self.method), parameters, self.assumed_public, seeded=measured.seeded

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_KINDS", "find_prices"]
 
 MOST_KINDS = 700
-"""RegionKinds of leaves of a bound, at most: each step takes a time that grows with their cube."""
+"""Kinds of leaves of a bound, at most: each step takes a time that grows with their cube."""
 
 
 def find_prices(

@@ -206,7 +206,7 @@ def _lay_net(
     expected = f"a torus of at most {_MOST_NODES:,} nodes; use a larger spacing, a smaller epsilon, or places only"
     nodes = shape[0] * shape[1]
     words = f"{nodes:,}" if nodes < _MAX_PRINTED_NODES else "far more"
-    got = f"{words} for a region of {wide:.3g} x {tall:.3g} over epsilon"
+    got = f"{words} for a region of {estimate(wide, 3)} x {estimate(tall, 3)} over epsilon"
     raise InvalidProblemError("region", expected, got)
 
 
