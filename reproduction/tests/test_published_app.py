@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.messages import PROTOCOL, read_message
 from discreet.service.wire import JSON, MSGPACK
 from discreet.web import Limits
+from discreet_reproduction.lrgeo.service.jobs import Jobs
 from discreet_reproduction.lrgeo.service.published import (
     AcceptedMessage,
     CostTableMessage,
@@ -79,10 +81,18 @@ def test_an_upload_that_makes_no_sense_is_refused_by_its_field(
     assert f"{field}: expected" in said or f"expected {field} as" in said
 
 
-def test_as_many_jobs_wait_as_may() -> None:
+def test_as_many_jobs_wait_as_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, solve = threading.Event(), Jobs._solve_batch
+
+    def later(jobs: Jobs) -> None:
+        assert asked.wait(60)
+        solve(jobs)
+
+    monkeypatch.setattr(Jobs, "_solve_batch", later)
     with closed(paper_app(jobs=1, batch=1)) as app:
         assert ask(app, "POST", "/v1/jobs", json=no_upload()).status_code == 202
         refused(ask(app, "POST", "/v1/jobs", json=no_upload()), 429, "too-many")
+        asked.set()
 
 
 BODIES = bodies(

@@ -179,16 +179,16 @@ RELEASES: list[ReleaseCase] = [
     ),
     sizes("no home", "columns of counts", PLAIN.drop("home"), "home", skip=("studio",)),
     # Odd rows are read by the rule, one by one; a quote out of place makes a file no table.
-    sizes("ragged people", "columns of counts", CSV + b"1\n", source=f"{PANDAS}/36069"),
+    sizes("ragged people", "odd rows of people", CSV + b"1\n", source=f"{PANDAS}/36069"),
     sizes(
         "people of zero bytes",
-        "columns of counts",
+        "odd rows of people",
         CSV + b"1,h\x009,F\n",
         source=f"{PANDAS}/2741",
     ),
-    sizes("people of other bytes", "columns of counts", CSV + b"\xff,h\xfc9,F\n"),
-    sizes("a quote out of place", "columns of counts", CSV + b'1,h"9,F\n', "people"),
-    sizes("names of other bytes", "columns of counts", CSV.replace(b"sex", b"s\xe9x"), "people"),
+    sizes("people of other bytes", "odd rows of people", CSV + b"\xff,h\xfc9,F\n"),
+    sizes("a quote out of place", "odd rows of people", CSV + b'1,h"9,F\n', "people"),
+    sizes("names of other bytes", "odd rows of people", CSV.replace(b"sex", b"s\xe9x"), "people"),
     # The number of rows is private: a table without rows is counted.
     sizes("people without rows", "columns of counts", b"r,home,sex\n"),
     # The public list.
