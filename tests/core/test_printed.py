@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core import printed
-from discreet.core.printed import LONGEST, one_line
+from discreet.core.printed import MAX_VALUE_CHARACTERS, one_line
 
 
 @given(st.text(max_size=50))
@@ -40,8 +40,11 @@ def test_what_a_terminal_would_obey_is_escaped(text: str, shown: str) -> None:
 
 
 def test_what_is_long_is_cut_and_says_so() -> None:
-    assert one_line("x" * LONGEST) == "x" * LONGEST
-    assert one_line("x" * (LONGEST + 1)) == "x" * LONGEST + f"... ({LONGEST + 1} characters)"
+    assert one_line("x" * MAX_VALUE_CHARACTERS) == "x" * MAX_VALUE_CHARACTERS
+    assert (
+        one_line("x" * (MAX_VALUE_CHARACTERS + 1))
+        == "x" * MAX_VALUE_CHARACTERS + f"... ({MAX_VALUE_CHARACTERS + 1} characters)"
+    )
     assert one_line(12345, 3) == "123... (5 characters)"
 
 

@@ -95,10 +95,10 @@ MUTANTS = (
     Mutant(
         "a float decides a coin",
         "core/randomness/bernoulli.py",
-        find="return ones and _coin_exp_below_one(rest, denominator, bits)",
+        find="return ones and _coin_exp_below_one(remainder, denominator, bits)",
         replace=(
             "return ones and bits.randrange(1 << 53) < 2.0**53 * 2.718281828459045 "
-            "** (-rest / denominator)"
+            "** (-remainder / denominator)"
         ),
         breaks="a float comparison in a sampler: probabilities are rounded to 2^-53",
         tests=("tests/core/randomness/test_bernoulli.py::test_an_exponential_coin_is_exact",),
@@ -106,16 +106,16 @@ MUTANTS = (
     Mutant(
         "one unit of the exponent is forgotten",
         "core/randomness/bernoulli.py",
-        find="for _ in range(whole))",
-        replace="for _ in range(whole - 1))",
+        find="for _ in range(quotient))",
+        replace="for _ in range(quotient - 1))",
         breaks="off by one: exp(-gamma) is e times too large from gamma 1 on",
         tests=("tests/core/randomness/test_bernoulli.py::test_an_exponential_coin_is_exact",),
     ),
     Mutant(
         "one unit too many for many coins",
         "core/randomness/bernoulli.py",
-        find="active = active[whole[active] > unit]",
-        replace="active = active[whole[active] >= unit]",
+        find="active = active[quotients[active] > unit]",
+        replace="active = active[quotients[active] >= unit]",
         breaks="coins of whole exponents are tossed once too often",
         tests=(
             "tests/core/randomness/test_bernoulli.py::test_a_batch_of_exponential_coins_is_exact",
@@ -232,8 +232,8 @@ MUTANTS = (
     Mutant(
         "Gaussian noise without its rejection",
         "core/randomness/gaussian.py",
-        find="kept = _keep(proposed, exact, t, source)",
-        replace="kept = proposed == proposed",
+        find="accepted = _keep(proposed, exact, t, source)",
+        replace="accepted = proposed == proposed",
         breaks="noise has the proposal's law",
         tests=("tests/core/randomness/test_gaussian.py::test_a_batch_has_its_law",),
     ),
@@ -274,8 +274,8 @@ MUTANTS = (
     Mutant(
         "remainders of a block not thinned",
         "core/randomness/noise.py",
-        find="kept = bernoulli_exps(exponents, t, bits)",
-        replace="kept = np.ones(active.size, dtype=np.bool_)",
+        find="accepted = bernoulli_exps(exponents, t, bits)",
+        replace="accepted = np.ones(active.size, dtype=np.bool_)",
         breaks="noise inside a block is uniform",
         tests=("tests/audits/test_exact_samplers.py::test_noise_in_blocks_has_the_same_law",),
     ),
@@ -393,15 +393,15 @@ MUTANTS = (
     Mutant(
         "1-anonymity is taken",
         "core/guarantee.py",
-        find="or whole is None or whole < 2:",
-        replace="or whole is None or whole < 1:",
+        find="or number is None or number < 2:",
+        replace="or number is None or number < 1:",
         breaks="a guarantee that every table has",
         tests=("tests/core/test_guarantee.py::test_k_must_be_an_integer_of_two_or_more",),
     ),
     Mutant(
         "any relation is taken",
         "core/guarantee.py",
-        find="if not isinstance(given, str) or given not in _MEANING:",
+        find="if not isinstance(name, str) or name not in _MEANING:",
         replace="if not neighbors:",
         breaks="a neighbor relation that nobody stated",
         tests=("tests/core/test_guarantee.py::test_the_neighbors_are_a_closed_set",),
@@ -504,8 +504,8 @@ MUTANTS = (
     Mutant(
         "what is unprotected implies what is",
         "core/calculus.py",
-        find="if promised is not None and (kept is None or kept > promised):",
-        replace="if promised is not None and kept is not None and kept > promised:",
+        find="if claimed_epsilon is not None and (held_epsilon is None or held_epsilon > claimed_epsilon):",
+        replace="if claimed_epsilon is not None and held_epsilon and held_epsilon > claimed_epsilon:",
         breaks="a design with isolated secrets passes for one without",
         tests=("tests/core/test_calculus.py::test_what_does_not_follow",),
     ),
@@ -644,8 +644,8 @@ MUTANTS = (
     Mutant(
         "close calls the other way round",
         "core/channels/check_ratios.py",
-        find="wrong += q << _BITS > p * exp_floor(x, _BITS)",
-        replace="wrong += p << _BITS > q * exp_floor(x, _BITS)",
+        find="wrong += q << _EXACT_BITS > p * exp_floor(x, _EXACT_BITS)",
+        replace="wrong += p << _EXACT_BITS > q * exp_floor(x, _EXACT_BITS)",
         breaks="inequality reversed where integers decide",
         tests=("tests/core/channels/test_check_ratios.py::test_it_counts_what_integers_count",),
     ),
@@ -676,8 +676,8 @@ MUTANTS = (
     Mutant(
         "ratios below are not looked at",
         "core/channels/check_ratios.py",
-        find="~((most <= growth * (1 - _CLOSE)) & (least * growth * (1 - _CLOSE) >= 1))",
-        replace="~(most <= growth * (1 - _CLOSE))",
+        find="~((most <= growth * (1 - _FLOAT_ERROR)) & (least * growth * (1 - _FLOAT_ERROR) >= 1))",
+        replace="~(most <= growth * (1 - _FLOAT_ERROR))",
         breaks="one direction of every inequality is dropped",
         tests=("tests/core/channels/test_check_ratios.py::test_it_counts_what_integers_count",),
     ),
@@ -740,16 +740,16 @@ MUTANTS = (
     Mutant(
         "longer numbers are read than the standalone verifier reads",
         "core/exact.py",
-        find="_MOST_DIGITS = 1_000\n",
-        replace="_MOST_DIGITS = 1_001\n",
+        find="_MAX_DIGITS = 1_000\n",
+        replace="_MAX_DIGITS = 1_001\n",
         breaks="a file of one number has two meanings",
         tests=("tests/core/test_exact.py::test_a_number_that_would_fill_the_memory_is_refused",),
     ),
     Mutant(
         "a direction without a square",
         "core/spaces/check_distances.py",
-        find="bool((np.abs(points).max(axis=1) < _SHORTEST).any())",
-        replace="bool((np.abs(points).max(axis=1) == 0).any())",
+        find="(np.abs(points).max(axis=1) < _MIN_LARGEST_COORDINATE).any()",
+        replace="(np.abs(points).max(axis=1) == 0).any()",
         breaks="angles that are nan, above which no distance is",
         tests=(
             "tests/core/spaces/test_check_distances.py::test_a_direction_whose_square_is_no_float_is_none",
@@ -830,8 +830,8 @@ MUTANTS = (
     Mutant(
         "close calls of anchored channels the other way round",
         "core/channels/check_implicit.py",
-        find="wrong += more << _BITS > less * exp_floor",
-        replace="wrong += more << _BITS < less * exp_floor",
+        find="wrong += more << _EXACT_BITS > less * exp_floor",
+        replace="wrong += more << _EXACT_BITS < less * exp_floor",
         breaks="inequality reversed where integers decide",
         tests=(
             "tests/core/channels/test_check_anchored.py::test_explicit_weights_are_compared_in_both_directions_and_to_the_unit",
@@ -868,7 +868,7 @@ MUTANTS = (
     Mutant(
         "a product without its carry",
         "core/channels/decay.py",
-        find="middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> _HALF)",
+        find="middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> _HALF_BITS)",
         replace="middle = p1 * q0 + p0 * q1",
         breaks="the floor of a product is one too small at times, and proofs of equality fail",
         tests=("tests/core/channels/test_decay.py::test_products_are_those_of_integers",),
@@ -1017,8 +1017,8 @@ MUTANTS = (
     Mutant(
         "constraints pruned that others do not imply",
         "core/kernels/distances.py",
-        find="found += 1 if a[k] + b[k] <= limit else 0",
-        replace="found += 1 if a[k] + b[k] <= 2 * limit else 0",
+        find="n_between += 1 if a[k] + b[k] <= limit else 0",
+        replace="n_between += 1 if a[k] + b[k] <= 2 * limit else 0",
         breaks="constraints dropped from the program",
         tests=("tests/core/spaces/test_adjacency.py::test_pruning_is_exact",),
     ),
@@ -1043,8 +1043,8 @@ MUTANTS = (
     Mutant(
         "the lift left out by the kernel",
         "core/kernels/distances.py",
-        find="weights[i, k] = np.int64(whole) + np.int64(np.floor(rest)) + lift",
-        replace="weights[i, k] = np.int64(whole) + np.int64(np.floor(rest)) + 1",
+        find="weights[i, k] = np.int64(integer_part) + np.int64(np.floor(rest)) + lift",
+        replace="weights[i, k] = np.int64(integer_part) + np.int64(np.floor(rest)) + 1",
         breaks="small weights are rounded to almost nothing",
         tests=("tests/core/channels/test_rounding.py::test_rounding_keeps_every_inequality",),
     ),

@@ -118,7 +118,7 @@ class Account:
     def left(self) -> tuple[Fraction, ...]:
         """What may still be charged, in the order of the parameters of the limit."""
         limits = _amounts(self.limit, self.limit).values()
-        return tuple(whole - gone for whole, gone in zip(limits, self.spent, strict=True))
+        return tuple(limit - spent for limit, spent in zip(limits, self.spent, strict=True))
 
     def charge(self, guarantee: Guarantee) -> Account:
         """Add a charge.
@@ -140,16 +140,16 @@ class Account:
         InvalidProblemError
             When the guarantee has another notion of privacy, other neighbors, another unit, radius or space.
         """
-        asked = _amounts(self.limit, guarantee)
+        amounts = _amounts(self.limit, guarantee)
         together = self.together
         if isinstance(self.limit, MetricDP) and isinstance(guarantee, MetricDP):
             together = _together(self.limit, together, guarantee)
-        for (name, amount), left in zip(asked.items(), self.left, strict=True):
+        for (name, amount), left in zip(amounts.items(), self.left, strict=True):
             if amount > left:
                 raise BudgetError(f"{name}: {decimal(amount)} asked, {decimal(left)} left")
         if together is not None and isinstance(self.limit, MetricDP):
             _refuse_far_pairs(self.limit, together)
-        spent = tuple(a + b for a, b in zip(self.spent, asked.values(), strict=True))
+        spent = tuple(a + b for a, b in zip(self.spent, amounts.values(), strict=True))
         return replace(self, spent=spent, together=together)
 
 
@@ -296,13 +296,13 @@ def _together(limit: MetricDP, before: MetricDP | None, guarantee: MetricDP) -> 
 
 def _refuse_far_pairs(limit: MetricDP, together: MetricDP) -> None:
     """Refuse what keeps the epsilon of near pairs and gives away more about those beyond the radius."""
-    promised, given = limit.space_scope, together.space_scope
-    if promised is None or given is None or promised.all_pairs_epsilon is None:
+    limit_scope, scope = limit.space_scope, together.space_scope
+    if limit_scope is None or scope is None or limit_scope.all_pairs_epsilon is None:
         return
-    far, most = given.all_pairs_epsilon, promised.all_pairs_epsilon
+    far, most = scope.all_pairs_epsilon, limit_scope.all_pairs_epsilon
     if far is None or far > most:
-        asked = "no bound" if far is None else f"{decimal(far)} in all"
-        raise BudgetError(f"epsilon between all pairs: {asked}, {decimal(most)} allowed")
+        amount = "no bound" if far is None else f"{decimal(far)} in all"
+        raise BudgetError(f"epsilon between all pairs: {amount}, {decimal(most)} allowed")
 
 
 def _agree(what: str, ours: object, theirs: object) -> None:

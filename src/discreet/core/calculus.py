@@ -25,7 +25,7 @@ from discreet.core.guarantee import (
 
 __all__ = ["compose", "implies", "to_approx_dp"]
 
-_BITS = 80
+_LOG_BITS = 80
 """Bits after the point to which logarithms are bracketed; the result is rounded up to a multiple of 2^-40."""
 
 
@@ -118,19 +118,19 @@ def _compose_metric(parts: list[MetricDP], count: int) -> MetricDP:
             )
         if part.scope is None or _frame(part.scope) != _frame(one.scope):
             raise InvalidProblemError("compose", "guarantees on the same space", "different spaces")
-    whole = sum((part.epsilon for part in parts), Fraction(0))
+    epsilon = sum((part.epsilon for part in parts), Fraction(0))
     s = one.scope
     if isinstance(s, PointScope):
-        return MetricDP(whole, one.unit, scope=s)
+        return MetricDP(epsilon, one.unit, scope=s)
     scopes = [part.scope for part in parts if isinstance(part.scope, Scope)]
     all_pairs = [scope.all_pairs_epsilon for scope in scopes]
     total = None if None in all_pairs else sum((e for e in all_pairs if e is not None), Fraction(0))
     scope = Scope(s.space, s.n_secrets, total, s.components, s.isolated, s.joined)
-    return MetricDP(whole, one.unit, one.radius, scope=scope)
+    return MetricDP(epsilon, one.unit, one.radius, scope=scope)
 
 
 def _frame(scope: Scope | PointScope) -> tuple[object, ...]:
-    """Name what must agree for two scopes to bind the same pairs."""
+    """Return the fields on which two scopes must agree to bind the same pairs."""
     if isinstance(scope, PointScope):
         return ("points", scope.region)
     return scope.space, scope.components, scope.isolated, scope.joined
@@ -209,13 +209,13 @@ def _implies_metric(a: MetricDP, b: MetricDP) -> bool:
     wide = a.radius is None or (b.radius is not None and b.radius <= a.radius)
     # A claim about the space itself, unprotected secrets included, follows only from the same claim.
     if b.scope is not None and a.scope is not None:
-        promised, kept = b.scope.all_pairs_epsilon, a.scope.all_pairs_epsilon
-        if promised is not None and (kept is None or kept > promised):
+        claimed_epsilon, held_epsilon = b.scope.all_pairs_epsilon, a.scope.all_pairs_epsilon
+        if claimed_epsilon is not None and (held_epsilon is None or held_epsilon > claimed_epsilon):
             return False
     if wide and a.epsilon <= b.epsilon:
         return True
-    whole = None if a.scope is None else a.scope.all_pairs_epsilon
-    return whole is not None and whole <= b.epsilon
+    all_pairs_epsilon = None if a.scope is None else a.scope.all_pairs_epsilon
+    return all_pairs_epsilon is not None and all_pairs_epsilon <= b.epsilon
 
 
 def to_approx_dp(guarantee: ZeroConcentratedDP, *, delta: Exact) -> ApproxDP:
@@ -260,11 +260,11 @@ def to_approx_dp(guarantee: ZeroConcentratedDP, *, delta: Exact) -> ApproxDP:
     order = _best_order(
         float(guarantee.rho), math.log(small.numerator) - math.log(small.denominator)
     )
-    unit = 1 << _BITS
+    unit = 1 << _LOG_BITS
     a = order
     # -ln(delta) and -ln(a) enter divided by a - 1 > 0, ln(1 - 1/a) enters as it is: all three rounded up.
-    tail = Fraction(-log_floor(small, _BITS) - log_floor(a, _BITS), unit) / (a - 1)
-    epsilon = guarantee.rho * a + Fraction(log_ceil(1 - 1 / a, _BITS), unit) + tail
+    tail = Fraction(-log_floor(small, _LOG_BITS) - log_floor(a, _LOG_BITS), unit) / (a - 1)
+    epsilon = guarantee.rho * a + Fraction(log_ceil(1 - 1 / a, _LOG_BITS), unit) + tail
     grid = Fraction(1, 1 << 40)
     rounded = max(grid, math.ceil(epsilon / grid) * grid)
     return ApproxDP(rounded, small, guarantee.neighbors)

@@ -86,7 +86,7 @@ def explained_record(example: str) -> Callable[[type[T]], type[T]]:
 
 
 def _came_from_inside(error: TypeError) -> bool:
-    """Tell whether the function had begun: a call that does not fit raises in the frame of the caller."""
+    """Whether the function had begun to run: a call with wrong arguments raises in the frame of its caller."""
     return error.__traceback__ is None or error.__traceback__.tb_next is not None
 
 

@@ -22,8 +22,8 @@ __all__ = ["Certificate", "Check"]
 
 Number = int | float | Fraction
 
-_DIGITS = 40
-"""Digits that are printed of an integer."""
+_MAX_PRINTED_DIGITS = 40
+"""Digits of an integer that are printed."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +136,12 @@ class Certificate:
     checks: tuple[Check, ...]
 
     def __post_init__(self) -> None:
-        given: Any = self.checks
-        if not isinstance(given, tuple | list) or not all(isinstance(one, Check) for one in given):
-            raise InvalidProblemError("checks", "a tuple of Check", type(given).__name__)
-        object.__setattr__(self, "checks", tuple(given))
+        checks: Any = self.checks
+        if not isinstance(checks, tuple | list) or not all(
+            isinstance(one, Check) for one in checks
+        ):
+            raise InvalidProblemError("checks", "a tuple of Check", type(checks).__name__)
+        object.__setattr__(self, "checks", tuple(checks))
 
     @property
     def passed(self) -> bool:
@@ -148,7 +150,7 @@ class Certificate:
 
     @property
     def sentence(self) -> str:
-        """Say what holds: what was counted where the checks say how much it is, else how many checks passed.
+        """One sentence: the number of inequalities or classes checked where known, else of checks passed.
 
         Examples
         --------
@@ -218,7 +220,7 @@ def _row(check: Check) -> tuple[str, str, str, str, str, str]:
 
 
 def _short(value: Number) -> str:
-    return one_line(value, _DIGITS) if isinstance(value, int) else at_most(value)
+    return one_line(value, _MAX_PRINTED_DIGITS) if isinstance(value, int) else at_most(value)
 
 
 def _plain(value: Number) -> int | float | str:

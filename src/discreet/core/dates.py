@@ -1,7 +1,7 @@
 """Dates as text: the formats that are read, which of them a column has, and the spans of a calendar by their names.
 
 A column has one format. Day and month of ``03/04/1980`` cannot be told apart unless some cell has a day above 12, so
-that such a column is told of as ambiguous and never guessed. No message holds a cell.
+that such a column is refused as ambiguous and never guessed. No message holds a cell.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _UNUSUAL = {"MM.DD.YYYY": "DD.MM.YYYY"}
 
 
 def day_of(value: object, form: str) -> int | None:
-    """Give the day of a cell as a proleptic ordinal, or nothing where it has not this format.
+    """Return the day of a cell as a proleptic ordinal, or ``None`` for a cell in another format.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def day_of(value: object, form: str) -> int | None:
     """
     if isinstance(value, datetime | date):
         return value.toordinal()
-    found = FORMATS[form].fullmatch(str(value))
-    if found is None:
+    match = FORMATS[form].fullmatch(str(value))
+    if match is None:
         return None
-    parts = found.groupdict()
+    parts = match.groupdict()
     if "n" in parts:
         name = parts["n"].lower()
         if name not in (name[:3], _LONG.get(name[:3]), "sept") or name[:3] not in _MONTHS:
@@ -151,10 +151,10 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
                 name, f"dates as {form} in each cell", "another cell", code="dates-other"
             )
         return form
-    found = formats_of(values)
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    formats = formats_of(values)
+    if len(formats) == 1:
+        return formats[0]
+    if not formats:
         present = [one for one in FORMATS if any(day_of(v, one) is not None for v in values)]
         got = "no dates" if not present else f"several ({', '.join(present)}), or other cells"
         expected = (
@@ -165,8 +165,8 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
     if all(isinstance(value, datetime | date) for value in values):
         return "YYYY-MM-DD"
     expected = (
-        f"dates whose day and month can be told apart; say which with --date {name}={found[0]} or "
-        f"--date {name}={found[1]}"
+        f"dates whose day and month can be told apart; say which with --date {name}={formats[0]} or "
+        f"--date {name}={formats[1]}"
     )
     raise InvalidProblemError(name, expected, "days of 12 or less alone", code="dates-unclear")
 
@@ -190,10 +190,10 @@ def span_of(text: str) -> tuple[int, int] | None:
     (91, 1827, None)
     """
     for pattern, kind in _SPANS:
-        found = pattern.fullmatch(text)
-        if found is None:
+        match = pattern.fullmatch(text)
+        if match is None:
             continue
-        parts = [int(part) for part in found.groups()]
+        parts = [int(part) for part in match.groups()]
         try:
             return _ends(kind, parts)
         except ValueError:

@@ -53,10 +53,10 @@ __all__ = [
     "unknown_name",
 ]
 
-_SHOWN = 80
+_MAX_NAME_CHARACTERS = 80
 """Characters of an unknown name that a message repeats."""
 
-_NEAR = 0.5
+_MIN_SIMILARITY = 0.5
 """Similarity from which a name is suggested: one letter of two may be wrong."""
 
 
@@ -181,7 +181,7 @@ MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeEr
 def unknown_name(
     field: str, given: object, allowed: Iterable[str], *, expected: str = "one of"
 ) -> InvalidProblemError:
-    """Make the error for a public name that is not among those allowed: what came, and the nearest of them.
+    """Return the error for an unknown public name: the name and the most similar allowed one.
 
     Not for names that may be private, such as a table's columns: a message must not repeat those.
 
@@ -206,14 +206,16 @@ def unknown_name(
         return InvalidProblemError(field, f"{expected} {', '.join(names)}", type(given).__name__)
     from difflib import get_close_matches
 
-    near = get_close_matches(given[:_SHOWN].lower(), names, 1, _NEAR)
+    near = get_close_matches(given[:_MAX_NAME_CHARACTERS].lower(), names, 1, _MIN_SIMILARITY)
     hint = f"; the nearest is {near[0]!r}" if near else ""
-    came = repr(given if len(given) <= _SHOWN else f"{given[:_SHOWN]}...")
+    came = repr(
+        given if len(given) <= _MAX_NAME_CHARACTERS else f"{given[:_MAX_NAME_CHARACTERS]}..."
+    )
     return InvalidProblemError(field, f"{expected} {', '.join(names)}", came + hint)
 
 
 def first_unfit(values: NDArray[Any], fits: NDArray[np.bool_]) -> str:
-    """Say which entry of a *public* array is the first that does not fit, and where it stands.
+    """Describe the first invalid entry of a *public* array: its value and its index.
 
     Parameters
     ----------

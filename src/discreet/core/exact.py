@@ -32,18 +32,18 @@ __all__ = [
 Exact = int | float | str | Decimal | Fraction
 """What a caller may write for an exact parameter."""
 
-_MOST_DIGITS = 1_000
+_MAX_DIGITS = 1_000
 """The largest power of ten that a number may be written with, and the most characters of its text."""
 
 _LARGEST_MEASURE = 10**300
 """No budget and no radius is larger, nor smaller than its inverse: pages and filters know them as floats."""
 
-_SHOWN = 40
-"""Characters that an error shows of a text that is no number."""
+_MAX_TEXT_CHARACTERS = 40
+"""Characters of an invalid number that a message repeats."""
 
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
 
-_GUARD = 24
+_GUARD_BITS = 24
 """Bits kept beyond those asked for; each squaring and each series term loses less than one unit of them."""
 
 
@@ -96,7 +96,9 @@ def to_fraction(value: Exact, field: str) -> Fraction:
         TypeError,
     ):
         shown = anything if isinstance(anything, str | float | Decimal) else type(anything).__name__
-        raise InvalidProblemError(field, "a finite number", repr(shown)[: _SHOWN + 2]) from None
+        raise InvalidProblemError(
+            field, "a finite number", repr(shown)[: _MAX_TEXT_CHARACTERS + 2]
+        ) from None
 
 
 def to_positive(value: Exact, field: str) -> Fraction:
@@ -117,7 +119,7 @@ def to_measure(value: Exact, field: str) -> Fraction:
 
 def _from_text(text: str) -> Fraction:
     """Read text that may come from anybody: its length first, then its power of ten, then the number."""
-    if len(text) > _MOST_DIGITS or abs(int(text.lower().partition("e")[2] or 0)) > _MOST_DIGITS:
+    if len(text) > _MAX_DIGITS or abs(int(text.lower().partition("e")[2] or 0)) > _MAX_DIGITS:
         # 1e999999999 is short, and its integer would fill the memory.
         raise OverflowError
     return Fraction(text)
@@ -155,9 +157,9 @@ def exp_floor(x: Fraction, bits: int) -> int:
         # e^-bits < 2^-bits; and no integer of as many bits as -x has units is formed.
         return 0 if x < 0 else 1
     if x < 0:
-        work = bits + _GUARD + _magnitude(-x)
+        work = bits + _GUARD_BITS + _magnitude(-x)
         return (1 << (work + bits)) // _exp_positive(-x, work, up=True)
-    work = bits + _GUARD + x.numerator.bit_length()
+    work = bits + _GUARD_BITS + x.numerator.bit_length()
     return _exp_positive(x, work, up=False) >> (work - bits)
 
 
@@ -175,9 +177,9 @@ def exp_ceil(x: Fraction, bits: int) -> int:
     if -x >= bits:
         return 1
     if x < 0:
-        work = bits + _GUARD + _magnitude(-x)
+        work = bits + _GUARD_BITS + _magnitude(-x)
         return -(-(1 << (work + bits)) // _exp_positive(-x, work, up=False))
-    work = bits + _GUARD + x.numerator.bit_length()
+    work = bits + _GUARD_BITS + x.numerator.bit_length()
     return -(-_exp_positive(x, work, up=True) >> (work - bits))
 
 
@@ -268,7 +270,7 @@ def _log(x: Fraction, bits: int, *, up: bool) -> int:
         y, shift = y / 2, shift + 1
     elif y < Fraction(2, 3):
         y, shift = y * 2, shift - 1
-    work = bits + _GUARD + abs(shift).bit_length()
+    work = bits + _GUARD_BITS + abs(shift).bit_length()
     t = (y - 1) / (y + 1)
     mantissa = _twice_artanh(abs(t), work, up=up if t >= 0 else not up)
     mantissa = mantissa if t >= 0 else -mantissa

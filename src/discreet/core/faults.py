@@ -14,7 +14,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def place_of(error: BaseException) -> str:
-    """Name the kind of a failure and the lines where it came up, and nothing that it says.
+    """Return the class of an exception and the lines that raised it, without its message, which may hold data.
 
     Parameters
     ----------

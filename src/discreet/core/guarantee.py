@@ -246,8 +246,8 @@ class Scope:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
         """Read what :meth:`to_dict` wrote."""
-        whole = data["all_pairs_epsilon"]
-        epsilon = None if whole is None else to_measure(whole, "all_pairs_epsilon")
+        stated = data["all_pairs_epsilon"]
+        epsilon = None if stated is None else to_measure(stated, "all_pairs_epsilon")
         if {type(data[name]) for name in ("n_secrets", "components", "joined")} != {int}:
             raise InvalidProblemError("scope", "counts", "others")
         alone = tuple(data["isolated"])
@@ -430,13 +430,13 @@ class KAnonymity:
     quasi_identifiers: tuple[str, ...]
 
     def __init__(self, k: int, quasi_identifiers: tuple[str, ...] | list[str]) -> None:
-        whole: Any = k
+        number: Any = k
         try:
             # An integer of NumPy is one too.
-            whole = whole if isinstance(whole, bool) else index(whole)
+            number = number if isinstance(number, bool) else index(number)
         except TypeError:
-            whole = None
-        if isinstance(whole, bool) or whole is None or whole < 2:
+            number = None
+        if isinstance(number, bool) or number is None or number < 2:
             raise InvalidProblemError("k", "an integer of 2 or more", repr(k))
         names: object = quasi_identifiers
         listed = isinstance(names, tuple | list) and all(isinstance(name, str) for name in names)
@@ -447,7 +447,7 @@ class KAnonymity:
         ):
             expected = "a list of different column names, such as ('age', 'sex')"
             raise InvalidProblemError("quasi_identifiers", expected, repr(names))
-        _set(self, k=whole, quasi_identifiers=tuple(quasi_identifiers))
+        _set(self, k=number, quasi_identifiers=tuple(quasi_identifiers))
 
     def __str__(self) -> str:
         return state("k-anonymity", k=self.k, columns=", ".join(self.quasi_identifiers))
@@ -484,9 +484,9 @@ def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
     >>> cautions(ApproxDP(1, "0.01", "add-remove-one"))[0].partition(": ")[2]
     'with 100 people or more some may be published. Choose a delta far below 1 over the number of people.'
     """
-    said: list[str] = []
+    sentences: list[str] = []
     if isinstance(guarantee, KAnonymity):
-        return said
+        return sentences
     if isinstance(guarantee, ZeroConcentratedDP):
         name, amount, weak = "rho", guarantee.rho, guarantee.rho >= _RHO_WITHOUT_PROTECTION
     else:
@@ -495,12 +495,12 @@ def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:
     if weak:
         unit = getattr(guarantee, "unit", "")
         parameter = f"{name.capitalize()} {decimal_up(amount)}{unit and f' per {unit}'}"
-        said.append(state("protects nobody", parameter=parameter, name=name))
+        sentences.append(state("protects nobody", parameter=parameter, name=name))
     if isinstance(guarantee, ApproxDP):
         people = count(math.ceil(1 / guarantee.delta))
         delta = decimal_up(guarantee.delta)
-        said.append(state("delta and records", delta=delta, count=people))
-    return said
+        sentences.append(state("delta and records", delta=delta, count=people))
+    return sentences
 
 
 def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
@@ -579,7 +579,7 @@ def _set(record: object, **values: object) -> None:
 
 
 def _known(neighbors: str) -> str:
-    given: object = neighbors
-    if not isinstance(given, str) or given not in _MEANING:
+    name: object = neighbors
+    if not isinstance(name, str) or name not in _MEANING:
         raise unknown_name("neighbors", neighbors, _MEANING)
     return neighbors

@@ -50,7 +50,7 @@ __all__ = [
 F = TypeVar("F", bound="Callable[..., object]")
 
 _WITHIN = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-"""Options of what has no entry from Python."""
+"""Options for functions that only kernels call: no wrapper for Python or C."""
 
 PLAIN_MOST = 1 << 17
 """Numbers in the arrays of one call up to which a kernel runs as plain Python: a design
@@ -59,7 +59,7 @@ for 8 by 8 cells takes 33,000 and 5 seconds, one for 10 by 10 with a radius 71,0
 
 @cache
 def has_compiler() -> bool:
-    """Tell whether numba is installed, without loading it."""
+    """Whether numba is installed; it is not imported."""
     with suppress(ImportError):
         return importlib.util.find_spec("numba") is not None
     return False
@@ -140,19 +140,19 @@ def kernel(function: F) -> F:
     Where numba is missing it is plain Python too, and a call with more than :data:`PLAIN_MOST` numbers in its arrays
     raises a :class:`~discreet.core.errors.SolverError`.
     """
-    return _kept(function, no_cfunc_wrapper=True)
+    return _compile(function, no_cfunc_wrapper=True)
 
 
 def part(function: F) -> F:
     """Compile a function that only kernels call: it has no entry from Python, and a call from there is refused.
 
-    An entry takes every array of every argument apart, which is a fifth of what compiling takes where arguments are
+    An entry takes every array of every argument apart, a fifth of the time to compile where arguments are
     tuples of arrays (121 and 97 seconds for top-down splitting and local search on a busy machine, November 2026).
     """
-    return _without_entry(_kept(function, **_WITHIN))
+    return _without_entry(_compile(function, **_WITHIN))
 
 
-def _kept(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
+def _compile(function: F, **options: Any) -> F:  # noqa: ANN401 - options of numba
     """Compile what is kept on the disk."""
     if not has_compiler():
         return _plain(function)
@@ -188,7 +188,7 @@ def _without_entry(compiled: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Make a function part of every kernel that calls it, in the same file; its types are inferred once for them all.
+    """Inline a function into every kernel that calls it; all kernels share one inference of its types.
 
     A call passes each array in seven words and counts references to it, which takes longer than what small functions
     do: 10 against 4 microseconds for a node of ten rows (Adult, top-down splitting, 2026-11).
@@ -252,7 +252,7 @@ def compiling(say: Callable[[], None]) -> Iterator[None]:
 
 
 def _watch() -> None:
-    """Let numba say when it compiles, once."""
+    """Subscribe to the compile events of numba, once a process."""
     if _compilation.watched:
         return
     from numba.core import event
@@ -318,7 +318,7 @@ class Compiled:
 
 
 def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
-    """Give each combination of types files of their own; a version of numba without these parts is left as it is."""
+    """Use separate cache files for each combination of argument types, if this version of numba allows it."""
     cache = getattr(compiled, "_cache", None)
     impl = getattr(cache, "_impl", None)
     if cache is not None and impl is not None and hasattr(cache, "_cache_file"):
@@ -331,11 +331,11 @@ def _separate(compiled: Any) -> None:  # noqa: ANN401 - numba has no types
 
 @cache
 def _sources(folder: str) -> tuple[tuple[str, int, int], ...]:
-    """List the sources beside a kernel: it holds copies of what it calls, and is old once one of them is."""
-    found = []
+    """Return name, time and size of the sources in a folder: a compiled kernel is stale once one of them changes."""
+    sources = []
     with suppress(OSError):
         for file in os.scandir(folder):
             if file.name.endswith(".py"):
                 about = file.stat()
-                found.append((file.name, about.st_mtime_ns, about.st_size))
-    return tuple(sorted(found))
+                sources.append((file.name, about.st_mtime_ns, about.st_size))
+    return tuple(sorted(sources))

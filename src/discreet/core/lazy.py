@@ -18,7 +18,7 @@ __all__ = ["on_first_use", "registered"]
 
 
 def on_first_use(namespace: dict[str, Any], where: Mapping[str, str]) -> Callable[[str], object]:
-    """Make the ``__getattr__`` of a package whose names live in modules of its own.
+    """Return the ``__getattr__`` of a package that imports the modules of its public names on first use.
 
     A package assigns it under ``if not TYPE_CHECKING``: type checkers would take it to mean that every name exists.
 

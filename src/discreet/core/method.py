@@ -74,7 +74,7 @@ class MethodRecord:
         return load(self.where, "method", self.name)(**options)
 
     def is_of(self, method: object) -> bool:
-        """Tell whether an instance is of this record: of its class, or what its function makes."""
+        """Whether an instance belongs to this record: it has its class, or its function returns an equal one."""
         module, _, maker = self.where.partition(":")
         kind = type(method)
         if kind.__module__ != module:
@@ -133,13 +133,13 @@ class Methods(Mapping[str, MethodRecord]):
 
     @property
     def proven(self) -> Methods:
-        """Those that have a guarantee."""
-        kept = [record for record in self.values() if record.guarantee is not None]
-        return Methods(kept, self.protocol)
+        """The methods with a guarantee."""
+        records = [record for record in self.values() if record.guarantee is not None]
+        return Methods(records, self.protocol)
 
     @property
     def unproven(self) -> Methods:
-        """Those that have none."""
+        """The methods without a guarantee."""
         return Methods(
             [record for record in self.values() if record.guarantee is None], self.protocol
         )
@@ -200,12 +200,12 @@ class Methods(Mapping[str, MethodRecord]):
     def find(
         self, name: str, field: str = "method", allowed: Iterable[str] | None = None
     ) -> MethodRecord:
-        """Look up a record; a name may have underscores or spaces in place of hyphens.
+        """Return the record of a name; underscores and spaces count as hyphens.
 
         Raises
         ------
         InvalidProblemError
-            For a name that is not registered, with the nearest of those that are `allowed`.
+            For a name that is not registered, with the most similar name in `allowed`.
         """
         for spelled in (name, re.sub("[ _]", "-", name), name.replace("-", "_")):
             if spelled in self._records:
@@ -214,11 +214,11 @@ class Methods(Mapping[str, MethodRecord]):
 
     def records_of(self, method: object) -> list[MethodRecord]:
         """List the records of an instance, none for one that is not registered; the best fit comes first."""
-        found = [record for record in self.values() if record.is_of(method)]
-        return sorted(found, key=lambda record: method != record.make())
+        records = [record for record in self.values() if record.is_of(method)]
+        return sorted(records, key=lambda record: method != record.make())
 
     def name_of(self, method: object) -> str:
-        """Name an instance: its registered name, else that of its class.
+        """Return the registered name of an instance, else the name of its class.
 
         Examples
         --------
@@ -227,8 +227,8 @@ class Methods(Mapping[str, MethodRecord]):
         >>> METHODS.name_of(Direct())
         'direct'
         """
-        found = self.records_of(method)
-        return found[0].name if found else type(method).__name__
+        records = self.records_of(method)
+        return records[0].name if records else type(method).__name__
 
     def _refuse(self, record: MethodRecord, field: str, allowed: Methods) -> None:
         if record.name not in allowed:

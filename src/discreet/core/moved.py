@@ -35,7 +35,7 @@ MOVED: dict[str, str] = {
     "discreet.service.PaperServer": f"{_PROTOCOL}:PaperServer",
     "discreet.service.ParametersMessage": f"{_PROTOCOL}:ParametersMessage",
 }
-"""Public name or option of this library -> ``"module:name"`` of what replaces it."""
+"""Public name or option of this library -> ``"module:name"`` of its replacement."""
 
 
 def where_now(name: str) -> str:

@@ -62,8 +62,8 @@ def instance_of(
     """
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        told = expected or " or ".join(one.__name__ for one in kinds)
-        raise InvalidProblemError(field, told, type(value).__name__)
+        stated = expected or " or ".join(one.__name__ for one in kinds)
+        raise InvalidProblemError(field, stated, type(value).__name__)
 
 
 def _is_number(value: object) -> bool:
@@ -251,7 +251,7 @@ def array_of(
     expected: str = "an array of numbers",
     kind: Any = None,  # noqa: ANN401 - a type of NumPy
 ) -> NDArray[Any]:
-    """Make an array of what came; one that NumPy cannot make is refused, and no value of it is said.
+    """Convert values to an array, or raise; the message repeats no value.
 
     So is what NumPy would make by leaving something out: a mask, or the imaginary part of numbers.
 

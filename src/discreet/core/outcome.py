@@ -50,22 +50,22 @@ ProblemT = TypeVar("ProblemT")
 WitnessT = TypeVar("WitnessT")
 DiagnosticsT = TypeVar("DiagnosticsT")
 
-_SHOWN = 400
+_MAX_TEXT_CHARACTERS = 400
 """Characters of a result that has no view of its own."""
 
 
 def versions() -> dict[str, str]:
-    """Versions of this library, of Python and of what computes."""
+    """Versions of this library, of Python and of the numerical packages."""
     # Loads the package of mail messages, a fifth of what importing a mechanism takes.
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in ("discreet", "numpy", "scipy", "highspy", "numba"):
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            installed[package] = "not installed"
+    return installed
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Design(Generic[ProblemT, WitnessT]):
-    """A channel with its guarantee, its certificate, and proven bounds on what it loses.
+    """A channel with its guarantee, its certificate, and proven bounds on its utility loss.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class Release(Generic[ResultT]):
             + (("from a seeded source: not private",) * self.provenance.seeded),
             picture=str(shown())
             if callable(shown)
-            else f"<p>{escape(repr(self.result)[:_SHOWN])}</p>",
+            else f"<p>{escape(repr(self.result)[:_MAX_TEXT_CHARACTERS])}</p>",
             certificate=self.certificate,
             verified=was_verified(self),
             details=_assumed(self.provenance),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 __all__ = [
-    "LONGEST",
+    "MAX_VALUE_CHARACTERS",
     "at_least",
     "at_most",
     "bounds",
@@ -57,11 +57,11 @@ _MAX_WHOLE_DIGITS = 15
 _MAX_DECIMAL_CHARACTERS = 12
 """Characters up to which a budget is printed exactly."""
 
-LONGEST = 1_000
+MAX_VALUE_CHARACTERS = 1_000
 """Characters of a value that are printed, unless said otherwise."""
 
 
-def one_line(value: object, most: int = LONGEST) -> str:
+def one_line(value: object, most: int = MAX_VALUE_CHARACTERS) -> str:
     r"""Write a value on one line: what a terminal would obey is escaped, and what is longer is cut.
 
     Parameters
@@ -92,7 +92,7 @@ def one_line(value: object, most: int = LONGEST) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
-    """Lay out names and values in two columns; each takes one line, wherever it comes from.
+    """Format names and values in two aligned columns, one line a pair; line breaks in values are escaped.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
 
 
 def in_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
-    """Lay out rows of cells in columns, two spaces apart.
+    """Format rows of cells in aligned columns, two spaces apart.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def in_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> st
 
 
 def _is_plain(one: str) -> bool:
-    """Tell whether a character only shows itself; spaces of other widths do, and count as not printable."""
+    """Whether a terminal prints a character as itself; spaces of other widths count, too."""
     return one.isprintable() or unicodedata.category(one) == "Zs"
 
 
@@ -271,8 +271,8 @@ def missed_gap(target: float, lower: Number, upper: Number, scope: str = "") -> 
     >>> missed_gap(0.01, 0.75, 1.0), missed_gap(1e-6, 0.75, 1.0)
     ('asked for a gap of 1 %, reached 25 %', 'asked for a gap of 0.0001 %, reached 25 %')
     """
-    asked = f"{estimate(100 * Fraction(target))} %{scope and f' {scope}'}"
-    return f"asked for a gap of {asked}, reached {gap(lower, upper)}"
+    gap_text = f"{estimate(100 * Fraction(target))} %{scope and f' {scope}'}"
+    return f"asked for a gap of {gap_text}, reached {gap(lower, upper)}"
 
 
 def excess(
@@ -336,7 +336,7 @@ def decimal_up(value: Fraction) -> str:
 
 
 def decimal_down(value: Fraction) -> str:
-    """Format what is left of a budget: exactly where that is short, else rounded down."""
+    """Format the remaining budget: exactly if that is short, else rounded down."""
     exact = decimal(value)
     return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_least(value, 7)
 
@@ -347,8 +347,8 @@ def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> s
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "infinite", -math.inf: "-infinite"}.get(value, "not a number")
     number = Fraction(value)
-    whole = min(_size(number) + 1, _MAX_WHOLE_DIGITS)
-    context = Context(max(digits, whole, 1), rounding)
+    integer_digits = min(_size(number) + 1, _MAX_WHOLE_DIGITS)
+    context = Context(max(digits, integer_digits, 1), rounding)
     shown = context.normalize(_divided(number, context))
     fixed = not number or -5 < shown.adjusted() <= _MAX_WHOLE_DIGITS
     return f"{shown:,f} {unit}".rstrip() if fixed else f"{shown:e} {unit}".rstrip()

@@ -112,7 +112,7 @@ class Reporter:
         lower: float | None = None,
         upper: float | None = None,
     ) -> None:
-        """Say where the computation stands."""
+        """Report a stage, the share done and the bounds."""
         if self._on_progress is not None:
             elapsed = None if self._clock is None else self._clock() - self._start
             self._on_progress(Progress(elapsed, stage, done, total, lower, upper))

@@ -69,7 +69,7 @@ class ReleaseOutputs(Protocol):
 
     @property
     def command(self) -> str:
-        """Name of the entrance, for the ledger."""
+        """Command or call that made the release, for the ledger."""
         ...
 
     @property

@@ -25,7 +25,7 @@ POSIX = os.name == "posix"
 
 
 def is_foreign(status: os.stat_result) -> bool:
-    """Tell whether a file is another user's; never where files have no owners of this kind.
+    """Whether another user owns a file; false on systems without POSIX owners.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def is_foreign(status: os.stat_result) -> bool:
 
 
 def may_be_written_by_others(status: os.stat_result) -> bool:
-    """Tell whether others than the owner may write a file; never where the folder's own rights decide.
+    """Whether users besides the owner may write a file; false on systems without POSIX rights.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def may_be_written_by_others(status: os.stat_result) -> bool:
 
 
 def creation_rights() -> int:
-    """Give the rights that this process gives to new files.
+    """Return the rights of files that this process creates.
 
     Notes
     -----
@@ -113,7 +113,7 @@ def try_lock(handle: int) -> bool:
 
 
 def sync_folder(folder: str) -> None:
-    """Make renamings in a folder last; where folders can't be opened the system does it in its own time.
+    """Write a folder's renamings to disk; systems that cannot open folders do so in their own time.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ class Tree:
 
     @classmethod
     def from_paths(cls, paths: Iterable[Sequence[Hashable]], *, root: Hashable = "all") -> Tree:
-        """Make the tree whose leaves are at the ends of the given paths.
+        """Tree with a leaf at the end of each path.
 
         Parameters
         ----------
@@ -105,8 +105,8 @@ class Tree:
         children: dict[tuple[Hashable, ...], dict[Hashable, None]] = {}
         ends: set[tuple[Hashable, ...]] = set()
         name_of(root, "root")
-        for row, given in enumerate(items_of(paths, "paths", "tuples of labels")):
-            path = _path(given, row)
+        for row, labels_down in enumerate(items_of(paths, "paths", "tuples of labels")):
+            path = _path(labels_down, row)
             if path in ends:
                 raise InvalidProblemError("paths", "each leaf once", f"row {row} again")
             ends.add(path)
@@ -128,7 +128,7 @@ class Tree:
 
     @classmethod
     def from_parents(cls, labels: Sequence[Hashable], parents: Sequence[Hashable | None]) -> Tree:
-        """Make a tree of a table of labels and the labels of their parents.
+        """Tree of labels and the labels of their parents.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Tree:
         return _frozen(np.concatenate([[1], 1 + np.cumsum(counts)]))
 
     def children(self, node: int) -> range:
-        """Give the children of a node, in order."""
+        """Children of a node, in order."""
         return range(int(self.child_start[node]), int(self.child_start[node + 1]))
 
     @cached_property
@@ -279,11 +279,13 @@ class Tree:
         >>> Tree.from_paths([("a", "b"), ("a", "c"), ("d",)]).totals([1, 10, 100]).tolist()
         [111, 110, 1, 10, 100]
         """
-        given = np.asarray(values)
-        if given.shape[:1] != (len(self.leaves),):
-            raise InvalidProblemError("values", f"{len(self.leaves)} rows, one a leaf", given.shape)
-        totals = np.zeros((self.n, *given.shape[1:]), dtype=given.dtype)
-        totals[self.leaves] = given
+        leaf_values = np.asarray(values)
+        if leaf_values.shape[:1] != (len(self.leaves),):
+            raise InvalidProblemError(
+                "values", f"{len(self.leaves)} rows, one a leaf", leaf_values.shape
+            )
+        totals = np.zeros((self.n, *leaf_values.shape[1:]), dtype=leaf_values.dtype)
+        totals[self.leaves] = leaf_values
         for level in range(self.depth, 0, -1):
             nodes = slice(int(self.level_start[level]), int(self.level_start[level + 1]))
             np.add.at(totals, self.parents[nodes], totals[nodes])
@@ -329,14 +331,14 @@ class Tree:
         return np.array(x)
 
     def ancestors(self, node: int) -> NDArray[np.int64]:
-        """Give the nodes from the root down to a node, both included."""
+        """Nodes from the root to a node, both included."""
         upward = [node]
         while upward[-1]:
             upward.append(int(self.parents[upward[-1]]))
         return np.array(upward[::-1])
 
     def path(self, node: int) -> tuple[Hashable, ...]:
-        """Give the labels from below the root down to a node: what :meth:`from_paths` takes and :meth:`find` finds."""
+        """Labels on the path from the root, excluded, to a node: an argument of :meth:`from_paths` and :meth:`find`."""
         return tuple(self.labels[at] for at in self.ancestors(node)[1:].tolist())
 
     def find(self, path: Sequence[Hashable]) -> int:
@@ -363,7 +365,7 @@ class Tree:
     def select(
         self, *, level: int | None = None, paths: Sequence[Sequence[Hashable]] | None = None
     ) -> NDArray[np.int64]:
-        """Give the nodes of a level, or those at the ends of paths.
+        """Return the nodes of a level, or the nodes at the ends of paths.
 
         Parameters
         ----------
@@ -393,10 +395,10 @@ class Tree:
             raise InvalidProblemError("level, regions", "one of the two", "both or neither")
         if paths is not None:
             expected = "paths of labels, a list each"
-            given = [
+            label_paths = [
                 items_of(path, "regions", expected) for path in items_of(paths, "regions", expected)
             ]
-            return np.array([self.find(path) for path in given], dtype=np.int64)
+            return np.array([self.find(path) for path in label_paths], dtype=np.int64)
         expected = f"a level from 1 to {self.depth + 1}"
         whole_number(level, "level", expected)
         if level is None or level > self.depth + 1:
@@ -412,8 +414,8 @@ class Tree:
 
 def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
     path: Any = given
-    whole = isinstance(path, Sequence | np.ndarray) and not isinstance(path, str | bytes)
-    if not whole or not len(path) or not all(isinstance(one, Hashable) for one in path):
+    is_path = isinstance(path, Sequence | np.ndarray) and not isinstance(path, str | bytes)
+    if not is_path or not len(path) or not all(isinstance(one, Hashable) for one in path):
         raise InvalidProblemError("paths", "tuples of labels", f"{given!r} in row {row}"[:400])
     return tuple(given)
 

@@ -65,7 +65,7 @@ def mark_refused(outcome: object) -> None:
 
 
 def was_verified(outcome: object) -> bool:
-    """Tell whether this very object, as it stands, was verified by this process."""
+    """Whether this process verified this very object in its present state."""
     try:
         known = _VERIFIED.get(outcome)
     except TypeError:
@@ -78,7 +78,7 @@ def was_verified(outcome: object) -> bool:
 
 
 def verdict_of(outcome: _Certified) -> str:
-    """Say in a few words whether what an outcome claims was verified.
+    """Return "verified" or the reason why an outcome does not count as verified.
 
     Examples
     --------

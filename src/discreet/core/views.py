@@ -32,14 +32,14 @@ __all__ = [
     "view",
 ]
 
-_SIDE = 220.0
+_PICTURE_PIXELS = 220.0
 """Side of a picture in pixels."""
 
-_MOST_DOTS = 800
-"""Points that are drawn: with more a page would grow by megabytes."""
+_MAX_DRAWN_POINTS = 800
+"""Points drawn in a picture; more would add megabytes to a page."""
 
-_MOST_CELLS = 40
-"""Rows and columns of a channel that are drawn; larger ones are averaged."""
+_MAX_DRAWN_CELLS = 40
+"""Rows and columns of a channel that are drawn; larger channels are averaged."""
 
 _INK = "#2f6db5"
 """A blue with a contrast of 3 or more on white and on the usual dark pages."""
@@ -54,7 +54,7 @@ def view(
     verified: bool = True,
     details: str = "",
 ) -> str:
-    """Put a view together.
+    """Return the HTML of an outcome's view.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ def _verdict(certificate: Certificate, verified: bool) -> str:  # noqa: FBT001 -
 
 
 def most_central(points: NDArray[np.float64]) -> int:
-    """Give the point nearest to the middle of all."""
+    """Index of the point nearest to the mean."""
     return int(np.square(points - points.mean(axis=0)).sum(axis=1).argmin())
 
 
 def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
-    """Lay points out on the picture: x to the right, y upwards, one scale for both."""
+    """Return pixel coordinates of points: x to the right, y upwards, one scale for both."""
     plane = points
     if metric == "haversine":
         shrink = np.cos(np.radians(points[:, 0].mean()))
@@ -118,7 +118,7 @@ def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
         east = (points[:, 1] - points[0, 1] + 180) % 360 - 180
         plane = np.stack([east * shrink, points[:, 0]], axis=1)
     low, extent = plane.min(axis=0), float(np.ptp(plane, axis=0).max()) or 1.0
-    placed: NDArray[np.float64] = (plane - low) / extent * (_SIDE - 24) + 12
+    placed: NDArray[np.float64] = (plane - low) / extent * (_PICTURE_PIXELS - 24) + 12
     placed[:, 1] = placed[:, 1].max() + 12 - placed[:, 1]
     return placed
 
@@ -159,8 +159,8 @@ def row_on_map(
     if points is None or not _drawable(points) or len(row) != len(points):
         return ""
     placed = _on_page(points, metric)
-    shown = np.argsort(-row, kind="stable")[:_MOST_DOTS]
-    near = _SIDE / (2 * np.sqrt(len(points))) * 0.95
+    shown = np.argsort(-row, kind="stable")[:_MAX_DRAWN_POINTS]
+    near = _PICTURE_PIXELS / (2 * np.sqrt(len(points))) * 0.95
     radii = near * np.sqrt(row / row.max())
     grey = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1" fill="currentColor" opacity=".45"/>'
@@ -176,7 +176,7 @@ def row_on_map(
     ring = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{near + 2:.1f}" {outline}/>'
     label = f"Where secret {secret} is reported, the likeliest with {share(float(row.max()))}; areas are chances"
     caption = f"<p><small>{escape(label)}. The ring marks the secret.</small></p>"
-    return _svg(grey + discs + ring, label, _SIDE, placed[:, 1].max() + 12) + caption
+    return _svg(grey + discs + ring, label, _PICTURE_PIXELS, placed[:, 1].max() + 12) + caption
 
 
 def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
@@ -184,21 +184,21 @@ def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
     if points is None or not _drawable(points):
         return ""
     placed = _on_page(points, metric)
-    chosen = placed[:: -(-len(placed) // _MOST_DOTS)]
+    chosen = placed[:: -(-len(placed) // _MAX_DRAWN_POINTS)]
     body = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="{_INK}"/>' for x, y in chosen)
-    return _svg(body, label, _SIDE, placed[:, 1].max() + 12)
+    return _svg(body, label, _PICTURE_PIXELS, placed[:, 1].max() + 12)
 
 
 def heat(chances: NDArray[np.float64], label: str) -> str:
     """Draw a table of chances as cells: the darker the likelier; large ones averaged over blocks."""
     table = chances
     for axis in (0, 1):
-        cuts = np.linspace(0, table.shape[axis], min(table.shape[axis], _MOST_CELLS) + 1).astype(
-            int
-        )
+        cuts = np.linspace(
+            0, table.shape[axis], min(table.shape[axis], _MAX_DRAWN_CELLS) + 1
+        ).astype(int)
         sums = np.add.reduceat(table, cuts[:-1], axis=axis)
         table = sums / np.diff(cuts).reshape((-1, 1) if axis == 0 else (1, -1))
-    cell = min(18.0, _SIDE / max(table.shape))
+    cell = min(18.0, _PICTURE_PIXELS / max(table.shape))
     shade = table / (table.max() or 1.0)
     body = "".join(
         f'<rect x="{c * cell:.1f}" y="{r * cell:.1f}" width="{cell:.1f}" height="{cell:.1f}" fill="{_INK}" '
@@ -216,7 +216,7 @@ def frame_head(table: Any, rows: int = 5) -> str:  # noqa: ANN401 - a frame of a
 
 
 def rows_of(lines: Sequence[tuple[str, object]]) -> str:
-    """Make a small table of names and values."""
+    """Return an HTML table of names and values."""
     body = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(str(value))}</td></tr>" for name, value in lines
     )

@@ -35,8 +35,8 @@ __all__ = ["LIMB_BITS", "Channel", "PrivacyLoss", "split_limbs"]
 LIMB_BITS = 62
 """Bits of a limb. A row sum of 2^62 fits a signed and an unsigned 64-bit integer, sums of rows included."""
 
-_MOST_LIMBS = 16
-"""Beyond it a row total fits no float, which sorts out what is clear."""
+_MAX_LIMBS = 16
+"""Limbs up to which a row total is below the largest float; floats decide the clear comparisons."""
 
 _SLICE = 1 << 22
 """Entries looked at in one go, which bounds the memory."""
@@ -100,8 +100,8 @@ class Channel:
             raise InvalidProblemError("limbs", "a (limbs, secrets, reports) uint64 array", got)
         if 0 in limbs.shape:
             raise InvalidProblemError("limbs", "one secret and one report or more", limbs.shape)
-        if len(limbs) > _MOST_LIMBS:
-            raise InvalidProblemError("limbs", f"at most {_MOST_LIMBS} limbs", len(limbs))
+        if len(limbs) > _MAX_LIMBS:
+            raise InvalidProblemError("limbs", f"at most {_MAX_LIMBS} limbs", len(limbs))
         frozen = np.array(limbs, dtype=np.uint64, order="C")
         frozen.setflags(write=False)
         object.__setattr__(self, "limbs", frozen)
@@ -143,7 +143,7 @@ class Channel:
             raise InvalidProblemError(
                 "weights", "a (secrets, reports) table", f"shape {table.shape}"
             )
-        rows = [[_whole(weight) for weight in row] for row in table.tolist()]
+        rows = [[_weight(weight) for weight in row] for row in table.tolist()]
         bits = sum(rows[0]).bit_length() - 1
         if bits <= 0 or bits % LIMB_BITS:
             raise InvalidProblemError(
@@ -280,24 +280,24 @@ class Channel:
         ---------
         That of the channel for each report; reports of one secret compose.
         """
-        asked = np.asarray(secrets)
-        if asked.ndim != 1 or (asked.size and not np.issubdtype(asked.dtype, np.integer)):
+        indices = np.asarray(secrets)
+        if indices.ndim != 1 or (indices.size and not np.issubdtype(indices.dtype, np.integer)):
             raise InvalidProblemError(
-                "secrets", "a sequence of indices", f"shape {asked.shape} {asked.dtype}"
+                "secrets", "a sequence of indices", f"shape {indices.shape} {indices.dtype}"
             )
-        if asked.size and not (asked.min() >= 0 and asked.max() < self.n_secrets):
+        if indices.size and not (indices.min() >= 0 and indices.max() < self.n_secrets):
             raise InvalidProblemError(
                 "secrets", f"indices from 0 to {self.n_secrets - 1}", "one outside"
             )
         source = bits or SystemBits()
-        drawn = np.empty(asked.size, dtype=np.int64)
+        drawn = np.empty(indices.size, dtype=np.int64)
         if len(self.limbs) > 1:
-            for place, secret in enumerate(asked.tolist()):
+            for place, secret in enumerate(indices.tolist()):
                 drawn[place] = self.report(secret, source)
             return drawn
-        targets = source.randranges(self.total, asked.size)
-        for secret in np.unique(asked):
-            chosen = asked == secret
+        targets = source.randranges(self.total, indices.size)
+        for secret in np.unique(indices):
+            chosen = indices == secret
             steps = np.cumsum(self.limbs[0, secret], dtype=np.uint64)
             drawn[chosen] = np.searchsorted(steps, targets[chosen], side="right")
         return drawn
@@ -352,12 +352,17 @@ class Channel:
 
     def restrict(self, secrets: Sequence[int] | NDArray[np.integer[Any]]) -> Channel:
         """Keep some secrets, in the order given; reports stay as they are."""
-        kept = np.asarray(secrets, dtype=np.int64)
-        if kept.ndim != 1 or not kept.size or kept.min() < 0 or kept.max() >= self.n_secrets:
+        indices = np.asarray(secrets, dtype=np.int64)
+        if (
+            indices.ndim != 1
+            or not indices.size
+            or indices.min() < 0
+            or indices.max() >= self.n_secrets
+        ):
             raise InvalidProblemError(
-                "secrets", f"indices from 0 to {self.n_secrets - 1}", f"shape {kept.shape}"
+                "secrets", f"indices from 0 to {self.n_secrets - 1}", f"shape {indices.shape}"
             )
-        return Channel(self.limbs[:, kept, :])
+        return Channel(self.limbs[:, indices, :])
 
     def expected_loss(self, cost: ArrayLike) -> float:
         """Expected loss, rounded up: ``sum_ik cost_ik W_ik / total``.
@@ -411,14 +416,14 @@ class Channel:
         return _privacy_loss(self, space, radius)
 
 
-def _whole(weight: object) -> int:
+def _weight(weight: object) -> int:
     if isinstance(weight, bool) or not isinstance(weight, int | np.integer) or weight < 0:
         raise InvalidProblemError("weights", "non-negative integers", repr(weight))
     return int(weight)
 
 
 def split_limbs(rows: list[list[int]], n_limbs: int) -> NDArray[np.uint64]:
-    """Cut integers into limbs, most significant first."""
+    """Return the limbs of non-negative integers, shape ``(n_limbs, rows, columns)``, most significant first."""
     table = np.asarray(rows, dtype=object)
     limbs = np.empty((n_limbs, *table.shape), dtype=np.uint64)
     mask = (1 << LIMB_BITS) - 1

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.channels.decay import DECAY_BITS, DIGITS
+from discreet.core.channels.decay import DECAY_BITS, DECAY_DIGITS
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor, to_fraction
 from discreet.core.printed import at_least
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 __all__ = ["least_lift", "triangle_defect", "verify_anchored"]
 
-_BITS = 128
-"""Fractional bits of the integers that settle close calls."""
+_EXACT_BITS = 128
+"""Fractional bits of the exact comparison that decides where floats do not."""
 
-_CLOSE = 2.0**-44
-"""What floats below may err by, relative to a product: fewer than 64 roundings."""
+_FLOAT_ERROR = 2.0**-44
+"""Upper bound on the relative error of a product of floats here: fewer than 64 roundings."""
 
 _SLICE = 1 << 20
 """Comparisons made at once, to bound memory."""
@@ -59,11 +59,11 @@ def verify_anchored(
     Parameters
     ----------
     channel
-        The channel. Its space says what the secrets are and how far apart.
+        The channel. Its space defines the secrets and their distances.
     guarantee
         Epsilon, unit and radius. Beyond 5120 secrets balls need a radius.
     totals_share
-        :math:`\delta`, the part of epsilon that is for the totals, strictly between 0 and 1.
+        :math:`\delta`, the share of epsilon spent on the totals, strictly between 0 and 1.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def least_lift(slack: Fraction) -> int:
 def _table_check(channel: AnchoredChannel) -> Check:
     """Count factors that are above what they stand for, or more than two units below it."""
     decay, wrong = channel.decay, 0
-    for place in range(DIGITS):
+    for place in range(DECAY_DIGITS):
         for digit in range(256):
             x = -channel.rate / 2**channel.space.scale_bits * (digit << 8 * place)
             factor = int(decay.tables[place, digit])
@@ -261,9 +261,9 @@ def _ball_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) -> C
         before = np.repeat(np.cumsum(counts) - counts, counts)
         at = start[secrets][entry] + np.arange(len(entry)) - before
         weights = ball.weights[first : first + step][entry]
-        others = channel.weights_at(ends[at], ball.reports[first : first + step][entry])
+        end_weights = channel.weights_at(ends[at], ball.reports[first : first + step][entry])
         looked += 2 * len(entry)
-        wrong += _violations(weights, others, lengths[at], rate)
+        wrong += _violations(weights, end_weights, lengths[at], rate)
     return Check(
         "column inequalities violated",
         wrong,
@@ -274,7 +274,7 @@ def _ball_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) -> C
 
 
 def _totals_follow() -> Check:
-    """Say why there is nothing to compare: totals are sums of weights, which change by less."""
+    """Return the check of totals that follow from the columns: a total is a sum of weights, each in proportion."""
     detail = "follow from the columns, which have no larger share"
     return Check("total inequalities violated", 0, 0, exact=True, detail=detail)
 
@@ -294,11 +294,11 @@ def _violations(
     """Count pairs of positive integers with ``max > e^(rate length) min``."""
     high = np.maximum(p, q).astype(np.float64)
     low = np.minimum(p, q).astype(np.float64) * _growth(lengths, rate)
-    certain = high > low * (1 + _CLOSE)
+    certain = high > low * (1 + _FLOAT_ERROR)
     wrong = int(certain.sum())
-    for at in np.flatnonzero(~certain & (high > low * (1 - _CLOSE))).tolist():
+    for at in np.flatnonzero(~certain & (high > low * (1 - _FLOAT_ERROR))).tolist():
         more, less = sorted((int(p[at]), int(q[at])), reverse=True)
-        wrong += more << _BITS > less * exp_floor(rate * int(lengths[at]), _BITS)
+        wrong += more << _EXACT_BITS > less * exp_floor(rate * int(lengths[at]), _EXACT_BITS)
     return wrong
 
 

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundPairs", "implied_pairs", "ratio_checks", "row_sum_check"]
 
-_BITS = 128
-"""Fractional bits of the integers that settle close calls."""
+_EXACT_BITS = 128
+"""Fractional bits of the exact comparison that decides where floats do not."""
 
-_CLOSE = 2.0**-46
-"""Products of floats below err by less: 128 roundings."""
+_FLOAT_ERROR = 2.0**-46
+"""Upper bound on the relative error of a product of floats here: 128 roundings."""
 
 _SLICE = 1 << 18
 """Entries compared at once, so that they stay in the cache."""
 
-_RELAYS = 16
-"""Nearest secrets over which longer pairs may follow from shorter ones."""
+_MAX_RELAYS = 16
+"""Nearest secrets of each secret that are tried as the relay of a pair."""
 
 
 @final
@@ -120,14 +120,14 @@ def ratio_checks(channel: Channel, bound: BoundPairs, epsilon: Fraction) -> list
     """
     limbs, scale = channel.limbs, bound.scale_bits
     compared = np.argwhere(np.triu(bound.mask))
-    whole = len(compared)
-    if whole * limbs.shape[2] > _SLICE:
+    n_pairs = len(compared)
+    if n_pairs * limbs.shape[2] > _SLICE:
         compared = np.argwhere(np.triu(bound.mask & ~implied_pairs(bound)))
     lengths = bound.lengths[compared[:, 0], compared[:, 1]]
     growth = _growth(lengths, epsilon / 2**scale, len(limbs))
     least, most = _extremes(limbs, compared)
     unsure = np.flatnonzero(
-        ~((most <= growth * (1 - _CLOSE)) & (least * growth * (1 - _CLOSE) >= 1))
+        ~((most <= growth * (1 - _FLOAT_ERROR)) & (least * growth * (1 - _FLOAT_ERROR) >= 1))
     )
     zeros = violated = settled = 0
     for pair in unsure.tolist():
@@ -137,14 +137,16 @@ def ratio_checks(channel: Channel, bound: BoundPairs, epsilon: Fraction) -> list
         zeros, violated, settled = zeros + alone, violated + wrong, settled + close
     inequalities = 2 * len(compared) * limbs.shape[2]
     detail = f"{inequalities} looked at, {settled} close ones in integers"
-    if whole > len(compared):
-        detail += f"; {whole - len(compared)} pairs follow from others"
+    if n_pairs > len(compared):
+        detail += f"; {n_pairs - len(compared)} pairs follow from others"
     apart = np.log(np.maximum(most, 1 / least))
     achieved, where = _achieved(limbs, compared, lengths, apart, scale)
     # Inequalities that hold say more than a logarithm rounded up.
     achieved = min(achieved, epsilon) if not violated else achieved
     return [
-        Check("zeros beside positives", zeros, 0, exact=True, detail=f"{whole} constrained pairs"),
+        Check(
+            "zeros beside positives", zeros, 0, exact=True, detail=f"{n_pairs} constrained pairs"
+        ),
         Check("inequalities violated", violated, 0, exact=True, detail=detail),
         Check("achieved epsilon", achieved, epsilon, exact=True, detail=where),
     ]
@@ -183,19 +185,19 @@ def _settle(limbs: NDArray[np.uint64], growth: float, x: Fraction) -> tuple[int,
     """Count zeros beside positives, violations, and what was settled in integers, for two rows."""
     weights = _weights(limbs)
     high, low = weights.max(axis=0), weights.min(axis=0)
-    certain = high > low * (growth * (1 + _CLOSE))
-    close = np.flatnonzero(~certain & (high > low * (growth * (1 - _CLOSE))))
+    certain = high > low * (growth * (1 + _FLOAT_ERROR))
+    close = np.flatnonzero(~certain & (high > low * (growth * (1 - _FLOAT_ERROR))))
     wrong = int(certain.sum())
     for report in close.tolist():
         p, q = sorted((_weight(limbs, 0, report), _weight(limbs, 1, report)))
-        wrong += q << _BITS > p * exp_floor(x, _BITS)
+        wrong += q << _EXACT_BITS > p * exp_floor(x, _EXACT_BITS)
     return int(((low == 0) & (high > 0)).sum()), wrong, len(close)
 
 
 def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
     """Mark bound pairs that follow from two other bound pairs over a near secret, all lengths positive.
 
-    The pairs that are not marked imply those that are, by induction on the length: both parts are shorter than the
+    The unmarked pairs imply the marked ones, by induction on the length: both parts are shorter than the
     whole, and each of them is unmarked or follows in turn.
 
     Examples
@@ -209,7 +211,7 @@ def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
     # Not above it either, so that no sum of two wraps.
     lengths = np.where(bound.mask & (bound.lengths > 0), np.minimum(bound.lengths, far), far)
     implied = np.zeros(lengths.shape, dtype=bool)
-    relays = min(_RELAYS, len(lengths))
+    relays = min(_MAX_RELAYS, len(lengths))
     nearest = np.argpartition(lengths, relays - 1, axis=1)[:, :relays]
     rows = np.arange(len(lengths))
     i, j = np.nonzero(lengths < far)
@@ -267,6 +269,6 @@ def _achieved(
     if not all(q for _, q in ratios):
         return math.inf, f"at secrets {i} and {j}"
     # Logarithms take long: that of the largest ratio bounds all.
-    nats = log_ceil(max(Fraction(p, q) for p, q in ratios), _BITS)
-    exact, digits = Fraction(nats << scale_bits, int(lengths[worst]) << _BITS), 10**15
+    nats = log_ceil(max(Fraction(p, q) for p, q in ratios), _EXACT_BITS)
+    exact, digits = Fraction(nats << scale_bits, int(lengths[worst]) << _EXACT_BITS), 10**15
     return Fraction(math.ceil(exact * digits), digits), f"at secrets {i} and {j}"

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DECAY_BITS", "DECAY_ERROR", "DIGITS", "Decay", "scaled_product"]
+__all__ = ["DECAY_BITS", "DECAY_DIGITS", "DECAY_ERROR", "Decay", "scaled_product"]
 
 DECAY_BITS = 62
 """Fractional bits of the result."""
 
 DECAY_ERROR = 20
-"""The result is less than so many units too small, and never too large."""
+"""Upper bound on the error in units: the result is never too large and less than this many units too small."""
 
-DIGITS = 7
+DECAY_DIGITS = 7
 """Digits to base 256: lengths are below 2^52."""
 
-_HALF = 31
-_MASK = (1 << _HALF) - 1
+_HALF_BITS = 31
+_MASK = (1 << _HALF_BITS) - 1
 
 
 def scaled_product(p: NDArray[np.int64], q: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -62,9 +62,9 @@ def scaled_product(p: NDArray[np.int64], q: NDArray[np.int64]) -> NDArray[np.int
     >>> scaled_product(np.array([2**62, 2**61 + 1]), np.array([5, 2**61])).tolist()
     [5, 1152921504606846976]
     """
-    p1, p0, q1, q0 = p >> _HALF, p & _MASK, q >> _HALF, q & _MASK
-    middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> _HALF)
-    result: NDArray[np.int64] = p1 * q1 + (middle >> _HALF)
+    p1, p0, q1, q0 = p >> _HALF_BITS, p & _MASK, q >> _HALF_BITS, q & _MASK
+    middle = p1 * q0 + p0 * q1 + ((p0 * q0) >> _HALF_BITS)
+    result: NDArray[np.int64] = p1 * q1 + (middle >> _HALF_BITS)
     return result
 
 
@@ -102,7 +102,7 @@ class Decay:
         """The factors ``t_j(g)``, shape ``(7, 256)``."""
         rows = [
             [exp_floor(-self.rate * (digit << 8 * place), DECAY_BITS) for digit in range(256)]
-            for place in range(DIGITS)
+            for place in range(DECAY_DIGITS)
         ]
         tables = np.array(rows, dtype=np.int64)
         tables.setflags(write=False)

@@ -80,7 +80,9 @@ class Ball:
     weights: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        arrays = [_whole(getattr(self, name), name) for name in ("secrets", "reports", "weights")]
+        arrays = [
+            _integers(getattr(self, name), name) for name in ("secrets", "reports", "weights")
+        ]
         secrets, reports, weights = arrays
         if not len(secrets) == len(reports) == len(weights):
             raise InvalidProblemError(
@@ -109,8 +111,8 @@ class Ball:
         return len(self.secrets)
 
     @classmethod
-    def none(cls) -> Ball:
-        """Make the ball without entries: tails alone."""
+    def empty(cls) -> Ball:
+        """Return the ball without entries."""
         empty = np.zeros(0, dtype=np.int64)
         return cls(empty, empty, empty)
 
@@ -181,8 +183,8 @@ class AnchoredChannel:
         values: dict[str, Any] = {"space": space, "rate": to_fraction(rate, "rate")}
         if values["rate"] <= 0:
             raise InvalidProblemError("rate", "a positive number", rate)
-        places, weights = _whole(centers, "centers"), _whole(anchors, "anchors")
-        shown = places if names is None else _whole(names, "names")
+        places, weights = _integers(centers, "centers"), _integers(anchors, "anchors")
+        shown = places if names is None else _integers(names, "names")
         if not len(places) or not len(places) == len(weights) == len(shown):
             sizes = f"{len(places)}, {len(weights)} and {len(shown)}"
             raise InvalidProblemError("centers, anchors and names", "one for each report", sizes)
@@ -203,7 +205,7 @@ class AnchoredChannel:
         known: Any = lift
         if isinstance(known, bool) or not isinstance(known, int) or not 1 <= known < LARGEST_ANCHOR:
             raise InvalidProblemError("lift", "an integer from 1 to 2^56", "something else")
-        explicit = ball or Ball.none()
+        explicit = ball or Ball.empty()
         values |= {"centers": places, "anchors": weights, "lift": known, "ball": explicit}
         for name, value in (values | {"names": shown}).items():
             object.__setattr__(self, name, value)
@@ -262,8 +264,8 @@ class AnchoredChannel:
         """Where lengths come from: the source of the space, or the closed table where that is something else."""
         source = self.space.source
         as_it_is = isinstance(source, PlaneLengths | LatticeLengths) and source.is_closed
-        whole = self.space.has_matrix and not as_it_is
-        return TableLengths(self.space.distances) if whole else source
+        uses_table = self.space.has_matrix and not as_it_is
+        return TableLengths(self.space.distances) if uses_table else source
 
     @cached_property
     def _offsets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
@@ -292,10 +294,10 @@ class AnchoredChannel:
         """Compute or look up the weights of pairs of a secret and a report."""
         weights = self.tails(secrets, reports)
         keys = self.ball.secrets * self.n_reports + self.ball.reports
-        asked = np.asarray(secrets, dtype=np.int64) * self.n_reports + reports
-        at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+        pair_keys = np.asarray(secrets, dtype=np.int64) * self.n_reports + reports
+        at = np.minimum(np.searchsorted(keys, pair_keys), len(keys) - 1)
         if len(keys):
-            weights = np.where(keys[at] == asked, self.ball.weights[at], weights)
+            weights = np.where(keys[at] == pair_keys, self.ball.weights[at], weights)
         return weights
 
     def row(self, secret: int) -> NDArray[np.int64]:
@@ -403,10 +405,10 @@ class AnchoredChannel:
         return np.array([self.report(int(secret), source) for secret in secrets], dtype=np.int64)
 
 
-def _whole(values: ArrayLike, field: str) -> NDArray[np.int64]:
+def _integers(values: ArrayLike, field: str) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.signedinteger)):
         raise InvalidProblemError(field, "a list of integers", f"{array.dtype} {array.shape}")
-    whole = array.astype(np.int64)
-    whole.setflags(write=False)
-    return whole
+    integers = array.astype(np.int64)
+    integers.setflags(write=False)
+    return integers

@@ -154,11 +154,11 @@ def _round_row(row: NDArray[np.float64], lift: int, total: int) -> list[int]:
     mass = sum(numbers)
     free = total - lift * len(numbers)
     shares = [divmod(free * number, mass) for number in numbers]
-    left = free - sum(whole for whole, _ in shares)
+    left = free - sum(quotient for quotient, _ in shares)
     order = sorted(range(len(numbers)), key=lambda k: shares[k][1], reverse=True)
     weights = [0] * len(row)
-    for place, (whole, _) in zip(support.tolist(), shares, strict=True):
-        weights[place] = whole + lift
+    for place, (quotient, _) in zip(support.tolist(), shares, strict=True):
+        weights[place] = quotient + lift
     for k in order[:left]:
         weights[int(support[k])] += 1
     return weights

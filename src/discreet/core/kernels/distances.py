@@ -85,7 +85,7 @@ def close(D: NDArray[np.float64], block: int, width: int) -> None:
 def implied_dense(
     D: NDArray[np.float64], pairs: NDArray[np.int32], lengths: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Tell for each pair whether some third node lies between: ``D_ik + D_kj <= length_ij``.
+    """Mark each pair (i, j) that a third node k shortens: ``D_ik + D_kj <= length_ij``.
 
     The diagonal of ``D`` must be infinite, so that neither end counts as a third node.
     """
@@ -94,11 +94,11 @@ def implied_dense(
     for e in range(len(pairs)):
         a, b, limit = D[pairs[e, 0]], D[pairs[e, 1]], lengths[e]
         for first in range(0, n, 64):
-            found = 0
+            n_between = 0
             # No exit inside the strip: a count is what the compiler can vectorize.
             for k in range(first, min(first + 64, n)):
-                found += 1 if a[k] + b[k] <= limit else 0
-            if found:
+                n_between += 1 if a[k] + b[k] <= limit else 0
+            if n_between:
                 implied[e] = True
                 break
     return implied
@@ -112,7 +112,7 @@ def implied_sparse(
     ids: NDArray[np.int64],
     n_edges: int,
 ) -> NDArray[np.bool_]:
-    """Tell for each edge of a sparse graph whether a path of two or more edges is no longer than it.
+    """Mark each edge of a sparse graph that some path of two or more edges replaces at no greater length.
 
     From each node, Dijkstra's search within the length of its longest edge; a node settled at ``d`` that has an edge of
     length ``l`` to an end of the source's own edge implies that edge when ``d + l`` is no more than its length.
@@ -187,12 +187,12 @@ def spanner(
     D = np.full((n, n), np.inf)
     for i in range(n):
         D[i, i] = 0.0
-    kept = np.zeros(len(pairs), dtype=np.bool_)
+    is_edge = np.zeros(len(pairs), dtype=np.bool_)
     for e in range(len(pairs)):
         i, j = pairs[e, 0], pairs[e, 1]
         if D[i, j] <= limits[e]:
             continue
-        kept[e] = True
+        is_edge[e] = True
         from_i = D[i].copy()
         from_j = D[j].copy()
         for u in range(n):
@@ -207,7 +207,7 @@ def spanner(
                 row[v] = min(row[v], through)
                 through = by_j + from_i[v]
                 row[v] = min(row[v], through)
-    return kept
+    return is_edge
 
 
 @part
@@ -268,9 +268,9 @@ def round_rows(table: NDArray[np.float64], lift: int) -> NDArray[np.int64]:
             z = table[i, k]
             if z > 0.0:
                 p, e = _product(z, q)
-                whole = np.floor(p)
-                rest = (p - whole) + (e + z * q_rest)
-                weights[i, k] = np.int64(whole) + np.int64(np.floor(rest)) + lift
+                integer_part = np.floor(p)
+                rest = (p - integer_part) + (e + z * q_rest)
+                weights[i, k] = np.int64(integer_part) + np.int64(np.floor(rest)) + lift
                 left -= weights[i, k]
         for k in range(width):
             if table[i, k] > 0.0 and left > 0:

@@ -90,16 +90,16 @@ class Block:
     def alone(self) -> tuple[LinearProgram, NDArray[np.int64]]:
         """Drop the rows in which the master's variables occur; also return where the others are."""
         own = np.flatnonzero(np.diff(self.linking.indptr) == 0)
-        whole = self.program
-        kept = LinearProgram(
-            whole.cost,
-            whole.matrix[own],
-            row_lower=whole.row_lower[own],
-            row_upper=whole.row_upper[own],
-            lower=whole.lower,
-            upper=whole.upper,
+        program = self.program
+        free_program = LinearProgram(
+            program.cost,
+            program.matrix[own],
+            row_lower=program.row_lower[own],
+            row_upper=program.row_upper[own],
+            lower=program.lower,
+            upper=program.upper,
         )
-        return kept, own
+        return free_program, own
 
     def extent(self) -> tuple[float, float]:
         """Bound the cost by the bounds of the variables alone, from below and from above."""
@@ -108,10 +108,10 @@ class Block:
         return float(ends.min(axis=0).sum()) - slack, float(ends.max(axis=0).sum()) + slack
 
     def cut(self, kind: Literal["optimality", "feasibility"], duals: NDArray[np.float64]) -> Cut:
-        r"""Turn multipliers of the rows, any multipliers, into a valid cut.
+        r"""Return the cut that multipliers of the rows imply; every vector of multipliers gives a valid cut.
 
         With :math:`L(y)` the bound of :func:`~discreet.core.lp.lagrangian_bound` at x = 0, it is
-        :math:`L(y) - (T^\top y)^\top x`, lowered by what rounding may do to it within the bounds of x.
+        :math:`L(y) - (T^\top y)^\top x`, lowered by the largest rounding error over the bounds of x.
         """
         program = self.program
         senseless = ((duals > 0) & np.isneginf(program.row_lower)) | (
@@ -168,19 +168,19 @@ class Angular:
     blocks: tuple[Block, ...]
 
     def master(self) -> LinearProgram:
-        """Make the program of the master's variables and, for each block, one that stands for its cost."""
+        """Return the master program: its own variables and one cost variable for each block."""
         from scipy.sparse import csr_array, hstack
 
-        whole, count = self.program, len(self.blocks)
-        matrix = whole.matrix[self.rows][:, self.columns]
+        program, count = self.program, len(self.blocks)
+        matrix = program.matrix[self.rows][:, self.columns]
         extents = np.array([block.extent() for block in self.blocks]).reshape(-1, 2)
         return LinearProgram(
-            np.concatenate([whole.cost[self.columns], np.ones(count)]),
+            np.concatenate([program.cost[self.columns], np.ones(count)]),
             hstack([matrix, csr_array((len(self.rows), count))], format="csr"),
-            row_lower=whole.row_lower[self.rows],
-            row_upper=whole.row_upper[self.rows],
-            lower=np.concatenate([whole.lower[self.columns], extents[:, 0]]),
-            upper=np.concatenate([whole.upper[self.columns], extents[:, 1]]),
+            row_lower=program.row_lower[self.rows],
+            row_upper=program.row_upper[self.rows],
+            lower=np.concatenate([program.lower[self.columns], extents[:, 0]]),
+            upper=np.concatenate([program.upper[self.columns], extents[:, 1]]),
         )
 
 
@@ -215,19 +215,21 @@ def split(program: LinearProgram, blocks: ArrayLike) -> Angular:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: blocks: expected rows that touch one block at most, got blocks 0 and 1 ...
     """
-    given = np.asarray(blocks)
+    block_labels = np.asarray(blocks)
     n = program.n_variables
-    if given.shape != (n,) or given.dtype.kind not in "iu" or given.min() < -1:
+    if block_labels.shape != (n,) or block_labels.dtype.kind not in "iu" or block_labels.min() < -1:
         raise InvalidProblemError(
-            "blocks", f"labels from -1 up, shape ({n},)", f"{given.dtype}, shape {given.shape}"
+            "blocks",
+            f"labels from -1 up, shape ({n},)",
+            f"{block_labels.dtype}, shape {block_labels.shape}",
         )
     if program.is_mixed_integer:
         raise InvalidProblemError("program", "a linear program", "a mixed-integer one")
     if not (np.isfinite(program.lower) & np.isfinite(program.upper)).all():
         raise InvalidProblemError("program", "finite bounds of all variables", "infinite ones")
-    labels, column_block = np.unique(given[given >= 0], return_inverse=True)
+    labels, column_block = np.unique(block_labels[block_labels >= 0], return_inverse=True)
     place = np.full(n, -1)
-    place[given >= 0] = column_block
+    place[block_labels >= 0] = column_block
     row_block = _blocks_of_rows(program, place)
     columns = np.flatnonzero(place < 0)
     parts = []

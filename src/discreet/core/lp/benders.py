@@ -54,14 +54,14 @@ __all__ = [
     "benders",
 ]
 
-_VIOLATED = 1e-9
-"""What a cut must be violated by to be added, in parts of its own size."""
+_MIN_CUT_VIOLATION = 1e-9
+"""Least violation of a cut that is added, relative to the size of the cut."""
 
-_FEASIBLE = 1e-6
-"""What a row or a bound may be off by at a point that counts as feasible."""
+_FEASIBILITY_TOLERANCE = 1e-6
+"""Largest violation of a row or a bound at a point that counts as feasible."""
 
-_LOOSE = 1e-7
-"""Tolerance for blocks that have no answer at a tighter one: feasible ones that only just are."""
+_LOOSE_TOLERANCE = 1e-7
+"""Tolerance for a second solve of blocks that the first reports infeasible by rounding."""
 
 _SHRINK, _GROW, _LEAST_STEP = 0.7, 1.3, 0.1
 """How the step from the inner point changes after a query that failed, and after one that did not."""
@@ -325,17 +325,17 @@ class _Master:
         return np.array(weights)
 
     def unfold(self, duals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Turn multipliers of the master's rows into those of the whole program's, and of the caller's rows."""
-        whole, added = np.zeros(self.parts.program.n_rows), np.zeros(len(self.tags))
+        """Map multipliers of the master's rows to multipliers of the program's rows and of the added rows."""
+        row_duals, added = np.zeros(self.parts.program.n_rows), np.zeros(len(self.tags))
         for (kind, index), scale, dual in zip(self.origin, self.scale, duals.tolist(), strict=True):
             if kind == "row":
-                whole[index] = dual
+                row_duals[index] = dual
             elif kind == "added":
                 added[index] = dual
             elif dual > 0:
                 cut = self.cuts[index]
-                whole[self.parts.blocks[cut.block].rows] += dual * scale * cut.duals
-        return whole, added
+                row_duals[self.parts.blocks[cut.block].rows] += dual * scale * cut.duals
+        return row_duals, added
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +378,7 @@ class _Loop:
             raise InvalidProblemError("anchor", expected, f"shape {point.shape}")
         cost = float(program.cost @ point)
         off = LPSolution(program, point, None, None, cost, -math.inf).primal_residual()
-        if not off <= _FEASIBLE:
+        if not off <= _FEASIBILITY_TOLERANCE:
             raise InvalidProblemError(
                 "anchor", "a feasible point", f"one that is {at_least(off, 3)} off"
             )
@@ -402,21 +402,21 @@ class _Loop:
         options, step = self.options, 0.5 if self.inner is not None else 1.0
         for count in range(1, options.iterations + 1):
             try:
-                found = self._solve_master()
+                solution = self._solve_master()
             except SolverError:
                 if self.x is None:
                     raise
                 return "master failed"
-            if found.row_duals is not None:
-                self._prove(found.row_duals)
+            if solution.row_duals is not None:
+                self._prove(solution.row_duals)
             if self._is_closed():
                 self._tell(count, step)
                 return "gap reached"
             n = len(self.parts.columns)
             inner = self.inner
-            query = found.x[:n] if inner is None else step * found.x[:n] + (1 - step) * inner
+            query = solution.x[:n] if inner is None else step * solution.x[:n] + (1 - step) * inner
             answers = self._ask(query)
-            added = self._take(query, answers, found.x)
+            added = self._take(query, answers, solution.x)
             self._tell(count, step)
             if self._is_closed():
                 return "gap reached"
@@ -448,12 +448,12 @@ class _Loop:
         return {"time_limit": left, "threads": options.threads, "tolerance": options.tolerance}
 
     def _start(self, block: Block) -> None:
-        """Bound the cost of a block by what it costs when the master's variables don't bind it."""
+        """Add the cut from the block's optimum without the rows that hold the master's variables."""
         alone, rows = block.alone()
         duals = np.zeros(len(block.rows))
-        found = solve(alone, **self._how()).row_duals
-        if found is not None:
-            duals[rows] = found
+        row_duals = solve(alone, **self._how()).row_duals
+        if row_duals is not None:
+            duals[rows] = row_duals
         self.master.cut(block, block.cut("optimality", duals))
 
     def _ask(self, x: NDArray[np.float64]) -> list[_Answer]:
@@ -471,9 +471,9 @@ class _Loop:
         program = block.program
         model.set_row_bounds(program.row_lower - shift, program.row_upper - shift)
         how = self._how()
-        for tolerance in (how["tolerance"], max(_LOOSE, how["tolerance"])):
+        for tolerance in (how["tolerance"], max(_LOOSE_TOLERANCE, how["tolerance"])):
             try:
-                found = model.solve(method="simplex", **{**self._how(), "tolerance": tolerance})
+                solution = model.solve(method="simplex", **{**self._how(), "tolerance": tolerance})
                 break
             except InfeasibleError:
                 try:
@@ -489,8 +489,8 @@ class _Loop:
         else:
             # Neither a value nor a proof: the point is not used, and nothing is learnt.
             return _Answer()
-        duals = np.zeros(len(block.rows)) if found.row_duals is None else found.row_duals
-        return _Answer(found.objective, found.x, block.cut("optimality", duals))
+        duals = np.zeros(len(block.rows)) if solution.row_duals is None else solution.row_duals
+        return _Answer(solution.objective, solution.x, block.cut("optimality", duals))
 
     def _take(
         self,
@@ -508,7 +508,7 @@ class _Loop:
             cut = answer.cut if self.amend is None else self.amend(answer.cut)
             if guess is not None:
                 w = float(guess[n + block.number]) if cut.kind == "optimality" else 0.0
-                if cut.at(guess[:n]) <= w + _VIOLATED * max(1.0, abs(cut.constant)):
+                if cut.at(guess[:n]) <= w + _MIN_CUT_VIOLATION * max(1.0, abs(cut.constant)):
                     continue
             self.master.cut(block, cut)
         cost = self.parts.program.cost[self.parts.columns]

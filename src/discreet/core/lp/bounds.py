@@ -119,7 +119,7 @@ def dual_objective(
 ) -> float:
     """Value of the dual at a solver's own multipliers; those of an infinite side count as zero.
 
-    A bound only as far as ``cost - matrix.T @ row_duals == reduced_costs`` and the signs are right, which
+    A bound only if ``cost - matrix.T @ row_duals == reduced_costs`` and the signs are right, which
     ``LPSolution.dual_residual`` measures.
     """
     terms = np.concatenate(

@@ -48,7 +48,7 @@ Solver = Any
 """A ``highspy.Highs``; its type stubs lack half of its methods."""
 
 _SOLVERS = {"auto": "choose", "simplex": "simplex", "ipm": "ipm"}
-_TOLERANCE = 1e-7
+_DEFAULT_TOLERANCE = 1e-7
 _ITERATION_LIMITS = ("simplex_iteration_limit", "ipm_iteration_limit")
 _LIMITS = {
     "kTimeLimit": "time limit",
@@ -98,7 +98,7 @@ class Options:
 
 
 def check(status: HighsStatus, action: str) -> None:
-    """Refuse a warning as much as an error: a warning is how HiGHS says that it changed the program."""
+    """Raise on a warning or an error: HiGHS warns when it changes the program."""
     if status.name != "kOk":
         raise SolverError(BACKEND, status.name.removeprefix("k"), f"while it was asked to {action}")
 
@@ -169,17 +169,17 @@ def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
     if status == "kInfeasible":
         raise InfeasibleError(f"{BACKEND} finds no feasible point of {program!r}")
     if status in _LIMITS:
-        best = _incumbent(highs, program, seconds, options.tolerance or _TOLERANCE)
+        best = _incumbent(highs, program, seconds, options.tolerance or _DEFAULT_TOLERANCE)
         # No objective here: it may have been computed from private data, and a message may be printed.
-        found = "no feasible point" if best is None else "the best feasible point is kept"
-        raise LimitReachedError(f"{BACKEND}: {_LIMITS[status]} reached, {found}", best)
+        best_text = "no feasible point" if best is None else "the best feasible point is kept"
+        raise LimitReachedError(f"{BACKEND}: {_LIMITS[status]} reached, {best_text}", best)
     raise SolverError(
         BACKEND, highs.modelStatusToString(highs.getModelStatus()), _ADVICE.get(status, "")
     )
 
 
 def _is_feasible(program: LinearProgram, options: Options) -> bool:
-    """Ask again without a cost: HiGHS 1.15 calls some unbounded programs infeasible."""
+    """Whether the program without its cost is feasible: HiGHS 1.15 reports some unbounded programs as infeasible."""
     if not program.cost.any():
         return False
     bare = load(program)
@@ -204,7 +204,7 @@ def read_basis(highs: Solver) -> Basis | None:
 
 
 def write_basis(highs: Solver, basis: Basis) -> None:
-    """Let the next solve start from a basis."""
+    """Set the basis from which the next solve starts."""
     import highspy
 
     codes = [highspy.HighsBasisStatus(code) for code in range(5)]
@@ -220,7 +220,7 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
     # A limit on iterations would also cut the small programs inside a mixed-integer search short.
     limits = {"mip_max_nodes": limit} if mixed_integer else dict.fromkeys(_ITERATION_LIMITS, limit)
     seconds = math.inf if options.time_limit is None else highs.getRunTime() + options.time_limit
-    tolerance = _TOLERANCE if options.tolerance is None else options.tolerance
+    tolerance = _DEFAULT_TOLERANCE if options.tolerance is None else options.tolerance
     for name, value in {
         "solver": _SOLVERS[options.method],
         "threads": options.threads,
@@ -233,9 +233,9 @@ def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> Non
         "ipm_optimality_tolerance": 1e-8 if options.tolerance is None else options.tolerance,
         "mip_feasibility_tolerance": tolerance,
         # These judge the answer once more; a looser wish must loosen them too, or the answer is "Unknown".
-        "optimality_tolerance": max(tolerance, _TOLERANCE),
-        "primal_residual_tolerance": max(tolerance, _TOLERANCE),
-        "dual_residual_tolerance": max(tolerance, _TOLERANCE),
+        "optimality_tolerance": max(tolerance, _DEFAULT_TOLERANCE),
+        "primal_residual_tolerance": max(tolerance, _DEFAULT_TOLERANCE),
+        "dual_residual_tolerance": max(tolerance, _DEFAULT_TOLERANCE),
         "mip_rel_gap": options.gap or 0.0,
         "mip_abs_gap": 0.0,
         "output_flag": options.log is not None,
@@ -335,5 +335,5 @@ def _incumbent(
     """Point at which a limit ended the search, where it was measured to be feasible."""
     if not highs.getSolution().value_valid:
         return None
-    found = _read(highs, program, seconds, finished=False)
-    return found if found.is_feasible(10 * tolerance) else None
+    solution = _read(highs, program, seconds, finished=False)
+    return solution if solution.is_feasible(10 * tolerance) else None

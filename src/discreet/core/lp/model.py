@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearModel"]
 
-_NOISE = 1e-9
-"""Relative size of what counts as zero in a ray whose largest entry is 1."""
+_ZERO_TOLERANCE = 1e-9
+"""Size up to which an entry of a ray counts as zero; the ray's largest entry is 1."""
 
 
 class LinearModel:
@@ -228,12 +228,14 @@ class LinearModel:
             raise InvalidProblemError("program", "a linear program", "a mixed-integer one")
         # HiGHS would solve the program to look for a ray that no solve has asked for.
         if self._highs.getModelStatus().name == "kInfeasible":
-            _, found, ray = self._highs.getDualRay()
-            proof = self._verified(np.array(ray, dtype=np.float64)) if found else None
+            _, has_ray, ray = self._highs.getDualRay()
+            proof = self._verified(np.array(ray, dtype=np.float64)) if has_ray else None
             if proof is not None:
                 return proof
         program = _elastic(self._program)
-        elastic = run(load(program), program, Options(tolerance=_NOISE, time_limit=time_limit))
+        elastic = run(
+            load(program), program, Options(tolerance=_ZERO_TOLERANCE, time_limit=time_limit)
+        )
         y = None if elastic.row_duals is None else self._verified(elastic.row_duals)
         if y is None:
             detail = (
@@ -253,7 +255,7 @@ class LinearModel:
         if not 0 < largest < np.inf:
             return None
         y /= largest
-        return y if infeasibility(program, y, tolerance=_NOISE) > _NOISE else None
+        return y if infeasibility(program, y, tolerance=_ZERO_TOLERANCE) > _ZERO_TOLERANCE else None
 
 
 def _elastic(program: LinearProgram) -> LinearProgram:

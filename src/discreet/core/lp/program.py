@@ -184,12 +184,12 @@ def read_matrix(matrix: object, columns: int, field: str) -> csr_array[np.float6
     """Copy a matrix into canonical compressed rows with 32-bit indices; refuse what HiGHS would change."""
     from scipy import sparse
 
-    given: Any = matrix if sparse.issparse(matrix) else _floats(matrix, field)
-    if given.dtype.kind not in "biuf":
-        raise InvalidProblemError(field, "real numbers", f"dtype {given.dtype}")
-    if given.ndim != 2 or given.shape[1] != columns:
-        raise InvalidProblemError(field, f"shape (rows, {columns})", f"shape {given.shape}")
-    rows = sparse.csr_array(given, dtype=np.float64, copy=True)
+    stored: Any = matrix if sparse.issparse(matrix) else _floats(matrix, field)
+    if stored.dtype.kind not in "biuf":
+        raise InvalidProblemError(field, "real numbers", f"dtype {stored.dtype}")
+    if stored.ndim != 2 or stored.shape[1] != columns:
+        raise InvalidProblemError(field, f"shape (rows, {columns})", f"shape {stored.shape}")
+    rows = sparse.csr_array(stored, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     if not np.isfinite(rows.data).all():
@@ -212,10 +212,10 @@ def read_matrix(matrix: object, columns: int, field: str) -> csr_array[np.float6
 
 
 def _bound(values: ArrayLike, size: int, field: str) -> NDArray[np.float64]:
-    given = _floats(values, field)
-    if given.shape not in {(), (size,)}:
-        raise InvalidProblemError(field, f"one number or shape ({size},)", f"shape {given.shape}")
-    vector = np.full(size, given) if given.ndim == 0 else given
+    number = _floats(values, field)
+    if number.shape not in {(), (size,)}:
+        raise InvalidProblemError(field, f"one number or shape ({size},)", f"shape {number.shape}")
+    vector = np.full(size, number) if number.ndim == 0 else number
     if np.isnan(vector).any():
         raise InvalidProblemError(field, "numbers or infinities", _first(np.isnan(vector), vector))
     huge = np.isfinite(vector) & (np.abs(vector) >= INFINITE_BOUND)
@@ -246,12 +246,12 @@ def _read_integrality(mask: ArrayLike, size: int) -> NDArray[np.bool_] | None:
 
 def _floats(values: object, field: str) -> NDArray[np.float64]:
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
         raise InvalidProblemError(field, "a rectangular array", "a ragged one") from None
-    if given.dtype.kind not in "biuf":
-        raise InvalidProblemError(field, "real numbers", f"dtype {given.dtype}")
-    return given.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise InvalidProblemError(field, "real numbers", f"dtype {array.dtype}")
+    return array.astype(np.float64)
 
 
 def _first(where: NDArray[np.bool_], values: NDArray[np.float64]) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Basis", "LPSolution"]
 
-_ROUNDING = 1e-15
+_MAX_ROUNDING_GAP = 1e-15
 """Gap, relative to the largest cost, that rounding leaves where the optimum is zero."""
 
 
@@ -117,10 +117,10 @@ class LPSolution:
     def __post_init__(self) -> None:
         n, m = self.program.n_variables, self.program.n_rows
         for name, size in (("x", n), ("row_duals", m), ("reduced_costs", n)):
-            given = getattr(self, name)
-            if given is None and name != "x":
+            values = getattr(self, name)
+            if values is None and name != "x":
                 continue
-            vector = np.array(given, dtype=np.float64)
+            vector = np.array(values, dtype=np.float64)
             if vector.shape != (size,):
                 raise InvalidProblemError(name, f"shape ({size},)", f"shape {vector.shape}")
             vector.setflags(write=False)
@@ -235,7 +235,7 @@ class LPSolution:
         price = float(np.abs(program.cost).max())
         spent = float(np.abs(program.cost * self.x).sum())
         proved = program.is_mixed_integer or self.dual_residual() <= tol * price
-        return proved and self.duality_gap() <= tol * spent + _ROUNDING * price
+        return proved and self.duality_gap() <= tol * spent + _MAX_ROUNDING_GAP * price
 
 
 def _worst(violations: list[NDArray[np.float64]]) -> float:

@@ -102,10 +102,10 @@ def bernoulli_exp(gamma: Exact, bits: UniformSource | None = None) -> bool:
 
 def coin_exp(numerator: int, denominator: int, bits: RandomBits) -> bool:
     """Toss the coin of :func:`bernoulli_exp` for integers that were checked before."""
-    whole, rest = divmod(numerator, denominator)
+    quotient, remainder = divmod(numerator, denominator)
     # One after another, and not beyond the first that fails: a large gamma costs no more than a small one.
-    ones = all(_coin_exp_below_one(1, 1, bits) for _ in range(whole))
-    return ones and _coin_exp_below_one(rest, denominator, bits)
+    ones = all(_coin_exp_below_one(1, 1, bits) for _ in range(quotient))
+    return ones and _coin_exp_below_one(remainder, denominator, bits)
 
 
 def _coin_exp_below_one(numerator: int, denominator: int, bits: RandomBits) -> bool:
@@ -193,18 +193,18 @@ def bernoulli_exps(
     source = as_bits(bits)
     if large:
         return np.array([coin_exp(n, denominator, source) for n in large], dtype=np.bool_)
-    whole, rest = np.divmod(words, np.uint64(denominator))
+    quotients, remainders = np.divmod(words, np.uint64(denominator))
     heads = np.ones(words.size, dtype=np.bool_)
-    active = np.flatnonzero(whole)
+    active = np.flatnonzero(quotients)
     unit = 0
     while active.size:
         unit += 1
         success = _small_exps(np.ones(active.size, dtype=np.uint64), 1, source)
         heads[active[~success]] = False
         active = active[success]
-        active = active[whole[active] > unit]
+        active = active[quotients[active] > unit]
     active = np.flatnonzero(heads)
-    success = _small_exps(rest[active], denominator, source)
+    success = _small_exps(remainders[active], denominator, source)
     heads[active[~success]] = False
     return heads
 
@@ -213,17 +213,17 @@ def _read(
     numerators: NDArray[np.integer] | Sequence[int], denominator: int
 ) -> tuple[NDArray[np.uint64], list[int], int]:
     """Return the numerators as machine words, or, where they or the denominator do not fit, as a list."""
-    whole = isinstance(numerators, np.ndarray) and numerators.dtype.kind in "iu"
+    is_integer_array = isinstance(numerators, np.ndarray) and numerators.dtype.kind in "iu"
     try:
         denominator = operator.index(denominator)
-        listed = [] if whole else [operator.index(n) for n in numerators]
+        listed = [] if is_integer_array else [operator.index(n) for n in numerators]
     except TypeError:
         raise InvalidProblemError(
             "numerators and denominator", "integers", "something else"
         ) from None
     if denominator < 1:
         raise InvalidProblemError("denominator", "a positive integer", denominator)
-    array = np.asarray(numerators) if whole else np.array(listed, dtype=object)
+    array = np.asarray(numerators) if is_integer_array else np.array(listed, dtype=object)
     if array.ndim != 1:
         raise InvalidProblemError("numerators", "a vector", f"shape {array.shape}")
     if not array.size:

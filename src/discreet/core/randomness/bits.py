@@ -68,7 +68,7 @@ def _check_range(stop: int, size: int) -> tuple[int, int]:
 
 
 def _uniform(stop: int, size: int, take: Callable[[int], bytes]) -> NDArray[np.uint64]:
-    """Turn uniform bytes into uniform integers below ``stop``, exactly.
+    """Return exactly uniform integers below ``stop`` from uniform bytes.
 
     A word of ``w`` bits is accepted when it lies below the largest multiple of ``stop``; its remainder is then
     uniform. Words are as short as keeps at least three quarters of them (at least half for 64 bits).
@@ -180,17 +180,17 @@ class _OneByOne:
         self.source = source
 
     def randrange(self, stop: int, /) -> int:
-        """Ask the source."""
+        """Return one integer below ``stop`` from the source."""
         return self.source.randrange(stop)
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:
-        """Ask the source ``size`` times."""
+        """Return ``size`` integers below ``stop``, one call of the source each."""
         stop, size = _check_range(stop, size)
         return np.array([self.source.randrange(stop) for _ in range(size)], dtype=np.uint64)
 
 
 def as_bits(source: UniformSource | None) -> RandomBits:
-    """Give a source of uniform integers the batch method, if it lacks it.
+    """Wrap a source of uniform integers that lacks the batch method ``randranges``.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def as_bits(source: UniformSource | None) -> RandomBits:
 
 
 def is_private(bits: UniformSource | None) -> bool:
-    """Say whether draws from this source are unpredictable to everybody else.
+    """Whether the source is the operating system's, so that nobody can predict its draws.
 
     True for the operating system's source alone, by exact type: a subclass may have replaced the draw.
 

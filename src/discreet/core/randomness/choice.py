@@ -33,11 +33,11 @@ __all__ = ["categorical", "categoricals", "choose_between", "exponential_mechani
 
 _LARGEST_TOTAL = 1 << 63
 _LARGEST_DEFICIT = (1 << 63) - 1
-_HALF = 31
-_WORD = 2 * _HALF
+_HALF_BITS = 31
+_WORD = 2 * _HALF_BITS
 """Fractional bits of a weight in one machine word; the sum of two products of halves still fits."""
-_RADIX = 6
-"""Bits of an exponent that are looked up at once."""
+_RADIX_BITS = 6
+"""Bits of an exponent in one table lookup."""
 
 
 def categorical(
@@ -308,8 +308,8 @@ def _exp_words(
     one = np.uint64(1 << _WORD)
     lower = np.full(near.size, one)
     upper = lower
-    for position in range(0, far.bit_length(), _RADIX):
-        digits = (near >> position) & ((1 << _RADIX) - 1)
+    for position in range(0, far.bit_length(), _RADIX_BITS):
+        digits = (near >> position) & ((1 << _RADIX_BITS) - 1)
         table_low, table_high = _exp_table(rate, position)
         lower = _product(lower, table_low[digits])
         upper = np.minimum(_product(upper, table_high[digits]) + np.uint64(1), one)
@@ -318,7 +318,7 @@ def _exp_words(
 
 @lru_cache(maxsize=256)
 def _exp_table(rate: Fraction, position: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    pairs = [exp_bracket(-rate * (digit << position), _WORD) for digit in range(1 << _RADIX)]
+    pairs = [exp_bracket(-rate * (digit << position), _WORD) for digit in range(1 << _RADIX_BITS)]
     lower = np.array([low for low, _ in pairs], dtype=np.uint64)
     upper = np.array([high for _, high in pairs], dtype=np.uint64)
     return lower, upper
@@ -326,7 +326,7 @@ def _exp_table(rate: Fraction, position: int) -> tuple[NDArray[np.uint64], NDArr
 
 def _product(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """``floor(a b / 2^62)`` for ``a, b <= 2^62``, from products of halves that fit a word."""
-    half, mask = np.uint64(_HALF), np.uint64((1 << _HALF) - 1)
+    half, mask = np.uint64(_HALF_BITS), np.uint64((1 << _HALF_BITS) - 1)
     a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
     crossed = a_high * b_low + a_low * b_high + (a_low * b_low >> half)
     return np.asarray(a_high * b_high + (crossed >> half))

@@ -144,9 +144,9 @@ def discrete_gaussians(
         active = np.arange(start, min(start + _CHUNK, count))
         while active.size:
             proposed = discrete_laplaces(t, active.size, source)
-            kept = _keep(proposed, exact, t, source)
-            noise[active[kept]] = proposed[kept]
-            active = active[~kept]
+            accepted = _keep(proposed, exact, t, source)
+            noise[active[accepted]] = proposed[accepted]
+            active = active[~accepted]
     return noise
 
 

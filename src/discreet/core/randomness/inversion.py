@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Inversion", "exp_bracket"]
 
-_GUARD = 40
-"""Bits kept beyond the depth, so that brackets seldom disagree and are seldom made anew."""
+_GUARD_BITS = 40
+"""Bits beyond the depth, so that brackets seldom disagree and are seldom recomputed."""
 
 
 @final
@@ -116,7 +116,7 @@ class Inversion:
 
     def _floors(self, depth: int) -> list[int]:
         """The cells of this depth that hold a threshold, ascending, one entry for each threshold."""
-        precision = -(-(depth + _GUARD) // 64) * 64
+        precision = -(-(depth + _GUARD_BITS) // 64) * 64
         while True:
             shift = precision - depth
             lower, upper = self._bracket(precision)

@@ -33,8 +33,8 @@ _LARGEST_SCALE = 1 << 50
 """Beyond it, noise would leave 64 bits with a chance above e^-4096."""
 _CHUNK = 1 << 15
 """Draws made together; what they need stays in a processor's cache."""
-_BLOCKS = 32
-"""The largest scale, in blocks, for which a table is made."""
+_MAX_TABLE_BLOCKS = 32
+"""Largest scale, in blocks, whose law is tabulated."""
 
 
 def discrete_laplace(scale: Exact, bits: UniformSource | None = None) -> int:
@@ -152,7 +152,7 @@ def discrete_laplaces(
     if exact > _LARGEST_SCALE:
         raise InvalidProblemError("scale", "at most 2^50 for 64-bit noise", exact)
     count = read_size(size)
-    ratio = exact.numerator // (exact.denominator * _BLOCKS // 2)
+    ratio = exact.numerator // (exact.denominator * _MAX_TABLE_BLOCKS // 2)
     block = 1 << max(0, ratio.bit_length() - 1)
     source = as_bits(bits)
     noise = np.empty(count, dtype=np.int64)
@@ -216,9 +216,9 @@ def _draw_remainders(scale: Fraction, block: int, size: int, bits: RandomBits) -
         proposed = bits.randranges(block, active.size)
         # block * s <= t / 16, so that the product fits whenever t does; else Python's integers take over.
         exponents = proposed * np.uint64(s) if t < 1 << 63 else proposed.astype(object) * s
-        kept = bernoulli_exps(exponents, t, bits)
-        remainders[active[kept]] = proposed[kept]
-        active = active[~kept]
+        accepted = bernoulli_exps(exponents, t, bits)
+        remainders[active[accepted]] = proposed[accepted]
+        active = active[~accepted]
     return remainders
 
 

@@ -38,7 +38,7 @@ _PATIENCE = 1 << 10
 @final
 @dataclass(frozen=True)
 class Law:
-    """The law of a sampler, as far as it was explored.
+    """The explored part of a sampler's law.
 
     Parameters
     ----------

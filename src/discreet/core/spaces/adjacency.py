@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Adjacency", "Distances"]
 
-_EXACT = 2**53
-"""Below this, sums of integers in float64 are exact."""
+_MAX_EXACT_LENGTH = 2**53
+"""Sums of integers in float64 are exact below it."""
 
 
 class Distances(Protocol):
@@ -280,7 +280,7 @@ class Adjacency:
             far = dijkstra(self._graph(), directed=False)
             far[np.isinf(far)] = -1
             paths = far.astype(np.int64)
-        if paths.max() >= _EXACT:
+        if paths.max() >= _MAX_EXACT_LENGTH:
             raise InvalidProblemError("lengths", "paths below 2^53 units", "longer ones")
         paths.setflags(write=False)
         return paths
@@ -325,7 +325,7 @@ class Adjacency:
         return max((Fraction(path, distance) for path, distance in best), default=Fraction(1))
 
     def covers(self, stated: Distances | Adjacency) -> bool:
-        """Tell whether keeping these edges keeps every stated pair at its stated length.
+        """Whether every stated pair is joined by a path of these edges of at most its stated length.
 
         Parameters
         ----------
@@ -410,7 +410,7 @@ def _components(n: int, pairs: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _implied(graph: Adjacency) -> NDArray[np.bool_]:
-    """Tell for each edge, all lengths positive, whether another path is no longer."""
+    """Mark each edge that another path replaces at no greater length; all lengths are positive."""
     from discreet.core.kernels.distances import implied_dense, implied_sparse
 
     if graph.is_dense:

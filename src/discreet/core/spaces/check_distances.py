@@ -24,10 +24,10 @@ __all__ = ["distance_checks"]
 _LARGEST = 1 << 52
 """No length of a space reaches it; with longer ones sums of int64 could wrap."""
 
-_MOST_BITS = 1000
+_MAX_SCALE_BITS = 1000
 """Beyond any scale that a space has: 2^-s is then still a float."""
 
-_SHORTEST = 2.0**-100
+_MIN_LARGEST_COORDINATE = 2.0**-100
 """Least largest coordinate of a vector that has a direction."""
 
 _NEAREST_TO_SPHERE = Fraction(1, 1 << 500)
@@ -63,7 +63,7 @@ def distance_checks(space: MetricSpace) -> list[Check]:
     stored = space.distances
     wrong = int((stored != stored.T).sum() + (stored.diagonal() != 0).sum())
     wrong += int((stored < 0).sum() + (stored >= _LARGEST).sum())
-    wrong += not 0 <= space.scale_bits <= _MOST_BITS
+    wrong += not 0 <= space.scale_bits <= _MAX_SCALE_BITS
     checks = [
         Check(
             "malformed distances",
@@ -101,7 +101,7 @@ def distance_checks(space: MetricSpace) -> list[Check]:
 
 
 def _strange(space: MetricSpace) -> str:
-    """Say why the points of a space have no distances of its metric in its unit; nothing where they have."""
+    """Return the reason why a space's points have no distances of its metric and unit, or an empty text."""
     metric, lattice = space.metric, isinstance(space.source, LatticeLengths)
     if metric not in {"grid", "euclidean", "manhattan", "haversine", "angular", "hyperbolic"}:
         return "a metric that is not known"
@@ -119,7 +119,9 @@ def _strange(space: MetricSpace) -> str:
         outside = min(_depths(points)) <= _NEAREST_TO_SPHERE
     else:
         # A length whose square is no float would make every angle nan.
-        outside = metric == "angular" and bool((np.abs(points).max(axis=1) < _SHORTEST).any())
+        outside = metric == "angular" and bool(
+            (np.abs(points).max(axis=1) < _MIN_LARGEST_COORDINATE).any()
+        )
     return f"points outside of what {metric} distances are about" if outside else ""
 
 
@@ -138,7 +140,7 @@ def _above_plane(space: MetricSpace) -> int:
     ratios = [[float(x).as_integer_ratio() for x in point] for point in points.tolist()]
     # A float is an integer over a power of two: all of them over the largest.
     below = max(bottom for point in ratios for _, bottom in point)
-    whole = [[top * (below // bottom) for top, bottom in point] for point in ratios]
+    numerators = [[top * (below // bottom) for top, bottom in point] for point in ratios]
     # A difference, a power and the terms of a sum, and the same again for the stored side.
     sure = 1 - (2 * points.shape[1] + 16) * 2.0**-53
     above = 0
@@ -148,7 +150,9 @@ def _above_plane(space: MetricSpace) -> int:
             stored[i, i + 1 :].astype(np.float64) ** power <= np.ldexp(true, power * bits) * sure
         )
         for j in (np.flatnonzero(~clear) + i + 1).tolist():
-            length = sum(abs(x - y) ** power for x, y in zip(whole[i], whole[j], strict=True))
+            length = sum(
+                abs(x - y) ** power for x, y in zip(numerators[i], numerators[j], strict=True)
+            )
             above += (int(stored[i, j]) * below) ** power > length << (power * bits)
     return above
 

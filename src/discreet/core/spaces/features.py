@@ -51,7 +51,7 @@ _TO_METERS = "frame.to_crs(frame.estimate_utm_crs())"
 
 
 def has_features(source: object) -> bool:
-    """Tell whether something speaks the interface, or is GeoJSON.
+    """Whether an object has ``__geo_interface__`` or is a GeoJSON mapping.
 
     Examples
     --------
@@ -208,12 +208,12 @@ def read_features(
     if unit not in _FACTORS:
         raise InvalidProblemError("unit", "'km' or 'm' for coordinates on a map", repr(unit))
     crs = _system(source, geo)
-    turned = _converted(source, crs) if hasattr(source, "to_crs") and crs is not None else source
-    if turned is source and in_degrees(crs) is not None:
+    converted = _converted(source, crs) if hasattr(source, "to_crs") and crs is not None else source
+    if converted is source and in_degrees(crs) is not None:
         expected = f"longitude and latitude, or a GeoDataFrame; type {_TO_DEGREES}"
         raise InvalidProblemError("crs", expected, _name_of(crs))
-    degrees = stored if turned is source else _array(getattr(turned, "__geo_interface__"))  # noqa: B009 - a frame of GeoPandas
-    if turned is not source and not np.isfinite(degrees).all():
+    degrees = stored if converted is source else _array(getattr(converted, "__geo_interface__"))  # noqa: B009 - a frame of GeoPandas
+    if converted is not source and not np.isfinite(degrees).all():
         row = int(np.argmin(np.isfinite(degrees).all(axis=1)))
         expected = f"points within the area of the coordinate system {_name_of(crs)}"
         raise InvalidProblemError("points", expected, f"one outside in row {row}")
@@ -228,7 +228,7 @@ def read_features(
     if factor is None:
         raise InvalidProblemError("plane", f"projected coordinates; type {_TO_METERS}", "degrees")
     meters = stored * factor
-    stretch = _largest_stretch(meters, degrees, turned)
+    stretch = _largest_stretch(meters, degrees, converted)
     if stretch > _LARGEST_STRETCH:
         expected = (
             f"distances of at most {_LARGEST_STRETCH} times those on the ground; type {_TO_METERS}, "
@@ -270,8 +270,8 @@ def _largest_stretch(
         raise InvalidProblemError("plane", expected, len(meters))
     geodesic, largest = frame.crs.get_geod(), 0.0
     for i in range(len(meters) - 1):
-        here = np.broadcast_to(degrees[i], degrees[i + 1 :].shape)
-        ground = geodesic.inv(*here.T.copy(), *degrees[i + 1 :].T.copy())[2]
+        start = np.broadcast_to(degrees[i], degrees[i + 1 :].shape)
+        ground = geodesic.inv(*start.T.copy(), *degrees[i + 1 :].T.copy())[2]
         apart = np.hypot(*(meters[i + 1 :] - meters[i]).T)
         # Conversions and geodesics err by nanometers, coordinates below 1e8 meters as floats by 15 of them.
         least = np.maximum(np.asarray(ground) - 2e-6, 1e-300)
@@ -296,10 +296,10 @@ def _points(geo: Mapping[str, Any], row: int = 0) -> Iterable[tuple[float, float
     kind = geo.get("type")
     if kind == "FeatureCollection":
         for number, feature in enumerate(geo.get("features") or ()):
-            found = list(_points(feature, number))
-            if len(found) != 1:
-                raise _no_point(number, f"{len(found)} points")
-            yield from found
+            points = list(_points(feature, number))
+            if len(points) != 1:
+                raise _no_point(number, f"{len(points)} points")
+            yield from points
     elif kind == "Feature":
         inner = geo.get("geometry")
         if not isinstance(inner, Mapping):

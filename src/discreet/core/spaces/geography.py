@@ -35,7 +35,7 @@ EARTH_RADIUS_KM = 6371.0088
 _EQUATOR_KM = 6378.137
 """Equatorial radius of WGS 84 in kilometers."""
 
-_ECCENTRICITY = (2 - 1 / 298.257223563) / 298.257223563
+_SQUARED_ECCENTRICITY = (2 - 1 / 298.257223563) / 298.257223563
 """Square of the eccentricity of WGS 84, by its flattening f = 1 / 298.257223563: 1 - f is the root of the rest to 1."""
 
 
@@ -154,7 +154,9 @@ def ground_factor(latitudes: ArrayLike) -> float:
     """
     low, high = float(np.min(latitudes)), float(np.max(latitudes))
     nearest = math.sin(math.radians(max(low, -high, 0.0)))
-    meridian: float = _EQUATOR_KM * (1 - _ECCENTRICITY) / (1 - _ECCENTRICITY * nearest**2) ** 1.5
+    meridian: float = (
+        _EQUATOR_KM * (1 - _SQUARED_ECCENTRICITY) / (1 - _SQUARED_ECCENTRICITY * nearest**2) ** 1.5
+    )
     return min(1.0, meridian / EARTH_RADIUS_KM * (1 - 2.0**-40))
 
 
@@ -183,7 +185,7 @@ def longest_geodesics(places: ArrayLike) -> NDArray[np.float64]:
     """
     points = np.array(lat_lon(places))
     points[:, 0] = np.degrees(
-        np.arctan(math.sqrt(1 - _ECCENTRICITY) * np.tan(np.radians(points[:, 0])))
+        np.arctan(math.sqrt(1 - _SQUARED_ECCENTRICITY) * np.tan(np.radians(points[:, 0])))
     )
     tallest = math.tan(math.radians(float(np.abs(points[:, 0]).max())))
     narrow = math.cos(math.radians(min(float(np.ptp(points[:, 1])), 179.9) / 2))
@@ -195,7 +197,7 @@ def longest_geodesics(places: ArrayLike) -> NDArray[np.float64]:
         # At the same place and at an antipode no azimuth is known; 0 stands for the longest.
         known = np.sin(arc) > 1e-12
         saved = np.where(known, lowest - (turn / np.where(known, np.sin(arc), 1)) ** 2, 0)
-        longest[i] = _EQUATOR_KM * arc * np.sqrt(1 - _ECCENTRICITY * np.maximum(saved, 0))
+        longest[i] = _EQUATOR_KM * arc * np.sqrt(1 - _SQUARED_ECCENTRICITY * np.maximum(saved, 0))
     return longest * (1 + 2.0**-30)
 
 
@@ -239,11 +241,13 @@ def great_circle(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     0.0
     """
     p, q = lat_lon(a, "a"), lat_lon(b, "b")
-    half, whole = np.pi / 360, np.pi / 180
+    half, radians = np.pi / 360, np.pi / 180
     latitude_p, latitude_q = p[..., 0], q[..., 0]
     sine_north = np.sin(np.abs(latitude_p - latitude_q) * half)
     sine_sum = np.sin(np.abs(latitude_p + latitude_q) * half)
-    cosines = np.sin((90 - np.abs(latitude_p)) * whole) * np.sin((90 - np.abs(latitude_q)) * whole)
+    cosines = np.sin((90 - np.abs(latitude_p)) * radians) * np.sin(
+        (90 - np.abs(latitude_q)) * radians
+    )
     turn, rest = _two_difference(p[..., 1], q[..., 1])
     rest = np.where(turn < 0, -rest, rest)
     turn = np.abs(turn)
@@ -354,7 +358,7 @@ def _origin(origin: ArrayLike) -> NDArray[np.float64]:
 
 
 def grid_centers(rows: int, columns: int, cell: float) -> NDArray[np.float64]:
-    """Give the centers of a grid of square cells, row by row, as ``(x, y)`` from the grid's corner.
+    """Return the centers of a grid's square cells, row by row, as ``(x, y)`` from the grid's corner.
 
     Parameters
     ----------

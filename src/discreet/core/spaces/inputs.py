@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["edge_table", "integer_table", "point_table", "positive_count", "unit_name"]
 
-_TOLERANCE = 1e-9
+_RELATIVE_TOLERANCE = 1e-9
 """Relative violation of symmetry or of the triangle inequality that counts as rounding."""
 
 _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
@@ -109,24 +109,24 @@ def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
             f"d({i}, {j}) = {array[i, j]}",
         )
     apart = np.abs(array - array.T)
-    i, j = np.unravel_index(np.argmax(apart - _TOLERANCE * array), array.shape)
-    if apart[i, j] > _TOLERANCE * array[i, j]:
+    i, j = np.unravel_index(np.argmax(apart - _RELATIVE_TOLERANCE * array), array.shape)
+    if apart[i, j] > _RELATIVE_TOLERANCE * array[i, j]:
         raise InvalidProblemError(
             "matrix", "symmetry", f"d({i}, {j}) = {array[i, j]} and d({j}, {i}) = {array[j, i]}"
         )
     scale = scale_for(float(array.max()), TOTAL_BITS)
     lengths = np.floor(np.ldexp(np.minimum(array, array.T), scale))
     table = closure(lengths.copy())
-    if (lengths - table > _TOLERANCE * lengths + len(table)).any():
+    if (lengths - table > _RELATIVE_TOLERANCE * lengths + len(table)).any():
         _refuse_triple(array)
     return table, scale
 
 
 def _refuse_triple(array: NDArray[np.float64]) -> None:
-    """Name the worst triangle of the first row that has a wrong one; small violations may add up without one."""
+    """Raise for the worst violated triangle of the first row with one; small violations may add up without one."""
     for i in range(len(array)):
         around = array[i, :, None] + array
-        excess = array[i] - around.min(axis=0) * (1 + _TOLERANCE)
+        excess = array[i] - around.min(axis=0) * (1 + _RELATIVE_TOLERANCE)
         j = int(np.argmax(excess))
         if excess[j] > 0:
             k = int(np.argmin(around[:, j]))

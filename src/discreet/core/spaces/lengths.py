@@ -168,15 +168,15 @@ def tree_links(
         apart, near = np.asarray(found_here[0]), np.asarray(found_here[1])
         first = np.argmax(labels[near] != labels[inside, None], axis=1)
         rows = np.arange(len(inside))
-        found = [np.stack([apart[rows, first], inside, near[rows, first]], axis=1)]
+        candidates = [np.stack([apart[rows, first], inside, near[rows, first]], axis=1)]
         for label in np.flatnonzero(sizes > 64):
             if label != largest:
                 inside, outside = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
                 found_there = cKDTree(coordinates[outside]).query(coordinates[inside], p=norm)
                 apart, near = np.asarray(found_there[0]), np.asarray(found_there[1])
                 at = int(np.argmin(apart))
-                found.append(np.array([[apart[at], inside[at], outside[near[at]]]]))
-        every = np.concatenate(found)
+                candidates.append(np.array([[apart[at], inside[at], outside[near[at]]]]))
+        every = np.concatenate(candidates)
         ends = every[:, 1:].astype(np.int32)
         order = np.lexsort((ends[:, 1], ends[:, 0], every[:, 0], labels[ends[:, 0]]))
         _, best = np.unique(labels[ends[order, 0]], return_index=True)

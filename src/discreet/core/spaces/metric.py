@@ -166,15 +166,15 @@ class MetricSpace:
             per_unit = per_unit * shortest if shortest < 1 else per_unit
         bits = TOTAL_BITS - array.shape[1].bit_length()
         source = PointLengths(array, metric, 0, per_unit)
-        others = np.arange(len(array))
+        indices = np.arange(len(array))
         # Twice the farthest from the first bounds every distance.
-        extent = 2 * float(source.measure(np.zeros_like(others), others).max())
+        extent = 2 * float(source.measure(np.zeros_like(indices), indices).max())
         scale = scale_for(extent, bits)
         return cls(unit, metric, scale, PointLengths(array, metric, scale, per_unit), array)
 
     @classmethod
     def grid(cls, rows: int, columns: int, *, cell: Exact, unit: str) -> MetricSpace:
-        """Make the space of the cells of a regular grid, with Euclidean distances of their centers.
+        """Space of the cells of a regular grid with Euclidean distances between centers.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class MetricSpace:
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike, *, unit: str) -> MetricSpace:
-        """Make the space of a distance matrix of at most 5120 rows, whose entries are the floats that they are.
+        """Space of a distance matrix of at most 5120 rows; its floats are taken exactly.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class MetricSpace:
         unit: str,
         points: ArrayLike | None = None,
     ) -> MetricSpace:
-        """Make the space of the nodes of an undirected weighted graph, with shortest path distances.
+        """Space of the nodes of an undirected weighted graph with shortest path distances.
 
         Parameters
         ----------
@@ -287,8 +287,8 @@ class MetricSpace:
         >>> MetricSpace.from_graph(3, [(0, 1), (1, 2)], [0.5, 0.25], unit="km").distance(0, 2)
         Fraction(3, 4)
         """
-        pairs, whole, scale = edge_table(n, edges, lengths)
-        paths = Adjacency(n, pairs, whole, scale).shortest_paths()
+        pairs, integer_lengths, scale = edge_table(n, edges, lengths)
+        paths = Adjacency(n, pairs, integer_lengths, scale).shortest_paths()
         coordinates = None if points is None else point_table(points, "graph")
         if coordinates is not None and len(coordinates) != n:
             raise InvalidProblemError("points", f"{n} rows", len(coordinates))
@@ -341,7 +341,7 @@ class MetricSpace:
         return distances
 
     def distance(self, i: int, j: int) -> Fraction:
-        """Give the stored distance of two secrets, exactly, in its unit; beyond 5120 secrets it is not closed."""
+        """Stored distance of two secrets, exact, in the space's unit; beyond 5120 secrets it is not closed."""
         if self.has_matrix:
             length = int(self.distances[i, j])
         else:
@@ -395,7 +395,7 @@ class MetricSpace:
         return pairs, self.source.between(pairs[:, 0], pairs[:, 1])
 
     def adjacency(self, radius: Exact | None = None) -> Adjacency:
-        """Make the graph of the pairs within a radius, or of all pairs.
+        """Return the graph of the pairs within a radius, or of all pairs.
 
         Parameters
         ----------
@@ -527,11 +527,11 @@ def greedy_spanner(space: MetricSpace, dilation: Exact) -> Adjacency:
     order = np.argsort(everything.lengths, kind="stable")
     lengths = everything.lengths[order]
     limits = lengths.astype(object) * factor.numerator // factor.denominator
-    kept = spanner(
+    is_edge = spanner(
         space.n,
         everything.pairs[order],
         lengths.astype(np.float64),
         # A limit is only compared: beyond 2^53 every path is within it.
         np.minimum(limits, 2.0**53).astype(np.float64),
     )
-    return everything.subgraph(order[kept])
+    return everything.subgraph(order[is_edge])

@@ -73,12 +73,12 @@ class PointLengths:
     def _integers(self) -> tuple[list[list[int]], int]:
         """The coordinates as integers over one power of two."""
         mantissas, exponents = np.frexp(self.points)
-        whole = (mantissas * 2.0**53).astype(np.int64)
-        shift = 53 - int(exponents.min(initial=53, where=whole != 0))
+        integers = (mantissas * 2.0**53).astype(np.int64)
+        shift = 53 - int(exponents.min(initial=53, where=integers != 0))
         rows = [
             [mantissa << (exponent - 53 + shift) for mantissa, exponent in zip(m, e, strict=True)]
             for m, e in zip(
-                whole.tolist(), np.where(whole == 0, 53, exponents).tolist(), strict=True
+                integers.tolist(), np.where(integers == 0, 53, exponents).tolist(), strict=True
             )
         ]
         return rows, shift

@@ -17,7 +17,7 @@ __all__ = ["transport"]
 def transport(
     supply: ArrayLike, demand: ArrayLike, source: ArrayLike, target: ArrayLike
 ) -> NDArray[np.int64]:
-    """Send as much as possible from sources to targets along given pairs, in whole units.
+    """Return a maximum integer flow from sources to targets along the given pairs.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def transport(
     Returns
     -------
     ndarray
-        ``(n_pairs,)`` units along each pair. What it claims is checked: it sends no more than is there, and no target
-        takes more than it may. That no more could be sent is a matter of the solver.
+        ``(n_pairs,)`` units along each pair. The flow is checked against supply and demand; the solver
+        alone says that it is a maximum.
 
     Raises
     ------
