@@ -22,7 +22,7 @@ def decimal_of(x: Fraction) -> Decimal:
 
 @pytest.fixture(autouse=True)
 def _without_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "_GUARD", 0)
+    monkeypatch.setattr(exact, "_GUARD_BITS", 0)
 
 
 @pytest.mark.parametrize("bits", [1, 5, 12, 30])

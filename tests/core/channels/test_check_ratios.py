@@ -206,7 +206,7 @@ def test_many_rows_are_compared_in_slices(monkeypatch: pytest.MonkeyPatch) -> No
     pairs = bound(np.triu(table, 1).__add__(np.triu(table, 1).T).tolist())
     expected = brute(channel, pairs, Fraction(1))[1]
     assert ratio_checks(channel, pairs, Fraction(1))[1].residual == expected > 0
-    monkeypatch.setattr(check_ratios, "_RELAYS", 0)
+    monkeypatch.setattr(check_ratios, "_MAX_RELAYS", 0)
     monkeypatch.setattr(check_ratios, "_SLICE", 1)
     assert ratio_checks(channel, pairs, Fraction(1))[1].residual == expected
 
