@@ -31,9 +31,9 @@ from scipy.optimize import nnls
 
 from discreet.artefact import large
 from discreet.artefact.large_counts import NUMBERS, buckets_for
-from discreet.artefact.large_run import BASE, KEY, part_memory
+from discreet.artefact.large_run import KEY_BYTES, PROCESS_BYTES, part_memory
 from discreet.artefact.large_steps import perform
-from discreet.artefact.pieces import PIECE
+from discreet.artefact.pieces import PIECE_ROWS
 from discreet.artefact.workspace import Workspace
 from discreet.cli.microdata import Kinds, attributes_of
 from discreet.core.guarantee import KAnonymity
@@ -244,7 +244,7 @@ class Work:
 
 def work(costs: Fitted, rows: int, memory: int) -> dict[str, Work]:
     """Say what each phase of a table has to do, on workers of so many bytes."""
-    pieces, batch = math.ceil(rows / PIECE), costs.batch
+    pieces, batch = math.ceil(rows / PIECE_ROWS), costs.batch
     steps = {
         "survey": pieces,
         "sample": pieces,
@@ -259,13 +259,13 @@ def work(costs: Fitted, rows: int, memory: int) -> dict[str, Work]:
         "driver": 1,
     }
     does = amounts(steps, rows, rows / (CLASS * K))
-    keys = min(rows, MOST_ROWS, (memory - BASE) // KEY)
+    keys = min(rows, MOST_ROWS, (memory - PROCESS_BYTES) // KEY_BYTES)
     found: dict[str, Work] = {}
     for kind, count in steps.items():
         if kind == "bound":
             # Each piece of different rows is joined with those that are held.
             seconds = costs.search * (keys / costs.searched) ** costs.power
-            seconds += pieces * joining(keys) if rows > PIECE else 0.0
+            seconds += pieces * joining(keys) if rows > PIECE_ROWS else 0.0
             written = 0.0
         else:
             seconds, written = (
@@ -280,8 +280,8 @@ def work(costs: Fitted, rows: int, memory: int) -> dict[str, Work]:
 def joining(keys: int) -> float:
     """Give the processor seconds in which different rows of a piece are joined with so many others."""
     rng = np.random.default_rng(1)
-    merging = ValueMerging(AtomPlaces((), 1.0), keys + PIECE)
-    for n in (keys, PIECE):
+    merging = ValueMerging(AtomPlaces((), 1.0), keys + PIECE_ROWS)
+    for n in (keys, PIECE_ROWS):
         rows, counts = np.unique(rng.integers(0, 2**40, n), return_counts=True)
         began = time.process_time()
         merging.add(rows, counts)

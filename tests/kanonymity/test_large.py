@@ -60,7 +60,7 @@ MODELS: dict[str, list[PrivacyModel]] = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make pieces, batches, samples and parts of few rows."""
-    monkeypatch.setattr(pieces, "PIECE", 150)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
     monkeypatch.setattr(first, "FEW_ROWS", 100)
     monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 300)

@@ -73,7 +73,7 @@ def test_classes_are_those_of_the_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, most: int, word: int
 ) -> None:
     """Numbers in one word, in several, for no column, and texts as they stand where a column has too many."""
-    monkeypatch.setattr(large_counts, "MOST_TEXTS", most)
+    monkeypatch.setattr(large_counts, "MAX_NUMBERED_TEXTS", most)
     monkeypatch.setattr(large_counts, "WORD", word)
     parts = parts_of(most + word, suffix)
     if most == 5:
@@ -113,7 +113,7 @@ def test_numbers_alone_are_counted_in_fewer_buckets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """A group of texts takes several times the memory of a number."""
-    monkeypatch.setattr(large_counts, "MOST_TEXTS", most)
+    monkeypatch.setattr(large_counts, "MAX_NUMBERED_TEXTS", most)
     parts = [part.select(QUASI) for part in parts_of(0, ".parquet")]
     rows = [row for part in parts for row in part.iter_rows()]
     plan = LargePlan(

@@ -48,7 +48,7 @@ OPTIONS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "PIECE", 150)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
     monkeypatch.setattr(first, "FEW_ROWS", 100)
     monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 300)
@@ -157,9 +157,9 @@ def test_a_connection_that_is_lost_is_not_logged_as_a_traceback(
 def test_workers_that_all_go_away_for_good_are_said_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(large_engines, "PATIENCE", 1)
-    monkeypatch.setattr(large_engines, "ASKING", 0.1)
-    monkeypatch.setattr(large_engines, "ENDING", 0.5)
+    monkeypatch.setattr(large_engines, "MAX_SECONDS_WITHOUT_WORKERS", 1)
+    monkeypatch.setattr(large_engines, "SECONDS_BETWEEN_CHECKS", 0.1)
+    monkeypatch.setattr(large_engines, "MAX_SECONDS_TO_END", 0.5)
     source = folder_of(people(), tmp_path / "in")
     with (
         cluster_of_threads() as cluster,
@@ -188,7 +188,7 @@ def test_a_worker_that_is_killed_costs_time_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     # Enough steps of each kind that some are left when a worker dies, and not hundreds.
-    monkeypatch.setattr(pieces, "PIECE", 2_000)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 2_000)
     monkeypatch.setattr(large, "BATCH", (10, 3_000))
     original = pl.concat([people(seed).drop("row") for seed in range(40)])
     original = original.with_row_index("row")

@@ -108,7 +108,7 @@ def place_anonymous(
     rows: int,
     attributes: Sequence[Attribute] = (),
 ) -> None:
-    """Put an anonymized table that is written already in its place, with what stands beside it.
+    """Rename a written anonymized table to its final name and write its record beside it.
 
     Parameters
     ----------
@@ -148,12 +148,12 @@ def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
         raise InvalidProblemError("path", "an anonymized table", repr(meta.get("kind")))
     try:
         with stored_file(path).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         got = f"{path}: {error.strerror}"
         raise InvalidProblemError("path", "a file that can be read", got) from None
     table = meta.get("table")
-    altered = not isinstance(table, dict) or found != table.get("sha256")
+    altered = not isinstance(table, dict) or digest != table.get("sha256")
     return table_of(meta, altered=altered, path=path)
 
 
@@ -194,7 +194,7 @@ def table_of(
 
 
 def meta_of(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> dict[str, Any]:
-    """Give what a record says of an anonymized table besides its bytes.
+    """Return the metadata of an anonymized table for its record.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def meta_of(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> d
 
 
 def _stated(attribute: Attribute) -> dict[str, Any]:
-    """Say how a column is read, by what was declared and never by what was observed."""
+    """Return the record of an attribute: its declared kind and limits, never observed values."""
     common = {"name": attribute.name, "weight": attribute.weight}
     if isinstance(attribute, Numeric):
         return {**common, "kind": "numeric", "low": attribute.low, "high": attribute.high}
@@ -251,7 +251,7 @@ def _attribute(stated: Mapping[str, Any]) -> Attribute:
 
 
 def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str, list[Any]]:
-    """Give the models of privacy that an anonymized table states.
+    """Return the privacy models that an anonymized table states, by column.
 
     Raises
     ------
@@ -267,7 +267,7 @@ def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str,
 
 
 def recorded_k_map(made: AnonymousTable) -> int | None:
-    """Give the number of people that the record says that each class covers, or nothing; refuse another value."""
+    """Return the k of the k-map that the record states, or ``None``; an invalid value is refused."""
     stated = made.provenance.parameters.get("k_map")
     if stated is not None and (type(stated) is not int or stated < 2):
         raise InvalidProblemError("--k-map", "a whole number of 2 or more in the record", "another")
@@ -275,7 +275,7 @@ def recorded_k_map(made: AnonymousTable) -> int | None:
 
 
 def unmapped(made: AnonymousTable) -> list[str]:
-    """Say that k-map was not checked, where the record states it."""
+    """Return the sentence that k-map was not checked, in a list; empty if the record states none."""
     k_map = recorded_k_map(made)
     if k_map is None:
         return []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
 
-from discreet.artefact.dealt import Dealt, read_bucket
+from discreet.artefact.dealt import BucketWriter, read_bucket
 from discreet.artefact.pieces import batches
 from discreet.artefact.record_steps import added_up
 from discreet.core.errors import InvalidProblemError
@@ -58,11 +58,11 @@ def cells(space: Workspace, number: int) -> None:
     if not Path(plan.pieces[number].path).exists():
         raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     with space.file(f"cells-{number}", ".names") as path:
-        with closing(Dealt(path, plan.buckets, [PERSON])) as names:
+        with closing(BucketWriter(path, plan.buckets, [PERSON])) as names:
             parts = []
             wanted = plan.columns.of(plan.frame.domain)
             for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-                rows = nw.from_native(batch.others, eager_only=True)
+                rows = nw.from_native(batch.plain, eager_only=True)
                 table: Any = placed_rows(rows, plan.frame, plan.columns)
                 if plan.columns.person is None:
                     parts.append(count_placed(table, plan.frame))
@@ -74,12 +74,12 @@ def cells(space: Workspace, number: int) -> None:
 def persons(space: Workspace, number: int) -> None:
     """Count the rows of the persons of a bucket, over all pieces."""
     plan: CellPlan = space.plan()
-    dealt = space.every("cells", len(plan.pieces))
-    table = read_bucket(space, dealt, "file", plan.buckets, number)
+    records = space.every("cells", len(plan.pieces))
+    table = read_bucket(space, records, "file", plan.buckets, number)
     parts = []
     if table is not None:
-        kept = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows)
-        parts.append(count_placed(kept, plan.frame))
+        limited = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows)
+        parts.append(count_placed(limited, plan.frame))
     space.put(f"persons-{number}", added_up(parts))
 
 

@@ -1,6 +1,6 @@
-"""Rows dealt into buckets by a hash of what they are called, so that all rows of one name come together in one bucket.
+"""Hash partitioning: all rows with equal keys are written to the same bucket.
 
-The hash only says where a name is counted: names are told apart by themselves. Files are for the owner alone.
+The hash only decides where a key is counted; keys are compared by their values. Only the owner may read the files.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
     from discreet.artefact.workspace import Workspace
 
-__all__ = ["Dealt", "read_bucket"]
+__all__ = ["BucketWriter", "read_bucket"]
 
 _PLACE = "discreet bucket"
-"""Column of our own: the bucket of a row."""
+"""Temporary column: the bucket of a row."""
 
 
 @final
-class Dealt:
-    """A file of rows in buckets: batches of Arrow, one for each bucket, as often as rows were added.
+class BucketWriter:
+    """Writer of rows into the buckets of one file: each call adds one Arrow record batch for each bucket.
 
     Parameters
     ----------
     path
-        A file that is there.
+        An existing empty file.
     buckets
-        How many there are.
+        Number of buckets.
     keys
-        The columns that say to which bucket a row belongs.
+        Columns whose hash decides the bucket of a row.
     """
 
     def __init__(self, path: Path, buckets: int, keys: Sequence[str]) -> None:
@@ -44,22 +44,22 @@ class Dealt:
         self.writer: Any = None
 
     def add(self, table: pl.DataFrame) -> None:
-        """Deal rows."""
+        """Write each row to the bucket of its keys."""
         import polars as pl
         import pyarrow as pa
 
-        one = pl.col(self.keys[0]) if len(self.keys) == 1 else pl.struct(self.keys)
-        hashed = (one.hash(seed=1) % self.buckets).cast(pl.UInt32)
-        dealt = table.with_columns(hashed.alias(_PLACE)).sort(_PLACE)
-        ends = np.searchsorted(dealt[_PLACE].to_numpy(), np.arange(self.buckets), side="right")
-        whole = dealt.drop(_PLACE).to_arrow().combine_chunks()
+        key = pl.col(self.keys[0]) if len(self.keys) == 1 else pl.struct(self.keys)
+        hashed = (key.hash(seed=1) % self.buckets).cast(pl.UInt32)
+        by_bucket = table.with_columns(hashed.alias(_PLACE)).sort(_PLACE)
+        ends = np.searchsorted(by_bucket[_PLACE].to_numpy(), np.arange(self.buckets), side="right")
+        rows = by_bucket.drop(_PLACE).to_arrow().combine_chunks()
         if self.writer is None:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self.writer = pa.ipc.new_file(self.path, whole.schema, options=options)
-        empty = pa.RecordBatch.from_pylist([], schema=whole.schema)
+            self.writer = pa.ipc.new_file(self.path, rows.schema, options=options)
+        empty = pa.RecordBatch.from_pylist([], schema=rows.schema)
         for first, end in itertools.pairwise([0, *ends.tolist()]):
-            made = whole.slice(first, end - first).to_batches()
-            self.writer.write_batch(made[0] if made else empty)
+            batch = rows.slice(first, end - first).to_batches()
+            self.writer.write_batch(batch[0] if batch else empty)
         self.rounds += 1
 
     def close(self) -> None:
@@ -70,39 +70,40 @@ class Dealt:
 
 def read_bucket(
     space: Workspace,
-    found: Sequence[Mapping[str, Any]],
+    records: Sequence[Mapping[str, Any]],
     file: str,
     buckets: int,
     number: int,
 ) -> pl.DataFrame | None:
-    """Read a bucket of all pieces; nothing where none has a row.
+    """Return the rows of a bucket from all pieces, or ``None`` if no piece has rows.
 
     Parameters
     ----------
     space
-        Where the files are.
-    found
-        For each piece the name of its file under `file`, and under ``"rounds"`` how often rows were added.
+        Workspace that holds the files.
+    records
+        Record of each piece: the name of its file under `file`, and the number of :meth:`BucketWriter.add` calls
+        under ``"rounds"``.
     file
-        Which of its files.
+        Key of the file in a record.
     buckets, number
-        How many buckets there are, and which one is read.
+        Number of buckets, and the index of the bucket to read.
     """
     import polars as pl
     import pyarrow as pa
 
-    taken = []
-    for one in found:
+    batches = []
+    for one in records:
         if not one["rounds"]:
             continue
         with (
             pa.OSFile(str(space.folder / one[file])) as raw,
             pa.ipc.open_file(raw) as reader,
         ):
-            taken += [reader.get_batch(at * buckets + number) for at in range(one["rounds"])]
-    if not taken:
+            batches += [reader.get_batch(at * buckets + number) for at in range(one["rounds"])]
+    if not batches:
         return None
-    made = pl.from_arrow(pa.Table.from_batches(taken))
-    if isinstance(made, pl.Series):
+    rows = pl.from_arrow(pa.Table.from_batches(batches))
+    if isinstance(rows, pl.Series):
         raise TypeError
-    return made
+    return rows

@@ -55,11 +55,11 @@ RECORD = "discreet.json"
 ROWS = "discreet rows"
 """Column of our own: how many rows a group has."""
 
-_VERSION = 1
+_FORMAT_VERSION = 1
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a folder has a record."""
+    """Whether a folder has a record of ours."""
     with suppress(OSError, ValueError):
         return Path(path, RECORD).is_file()
     # Of a name that no file can have.
@@ -89,7 +89,12 @@ def record_of(
         Their columns and the names of their types.
     """
     table = {"parts": dict(digests), "rows": rows, "columns": dict(columns)}
-    stated = {"format": FORMAT, "schema_version": _VERSION, "kind": ANONYMOUS, "table": table}
+    stated = {
+        "format": FORMAT,
+        "schema_version": _FORMAT_VERSION,
+        "kind": ANONYMOUS,
+        "table": table,
+    }
     return (json.dumps({**stated, **meta_of(made, attributes)}, indent=1) + "\n").encode()
 
 
@@ -113,9 +118,9 @@ def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
     parts = stated.get("parts") if isinstance(stated, dict) else None
     if not isinstance(parts, dict) or not parts:
         raise InvalidProblemError("path", expected, "one without parts")
-    there = {one.name for one in where.iterdir() if one.name != RECORD}
-    altered = there != set(parts)
-    for name in sorted(there & set(parts)):
+    names = {one.name for one in where.iterdir() if one.name != RECORD}
+    altered = names != set(parts)
+    for name in sorted(names & set(parts)):
         if not (where / name).is_file():
             altered = True
             continue
@@ -137,12 +142,12 @@ def parts_of(path: str | os.PathLike[str], argument: str) -> tuple[Path, ...]:
     InvalidProblemError
         For a folder without tables, or with other files or tables of two kinds.
     """
-    found = sorted(one for one in Path(path).iterdir() if one.name != RECORD)
-    kinds = {one.suffix.lower() for one in found}
-    if len(kinds) != 1 or not kinds <= {".csv", ".parquet"} or not all(map(Path.is_file, found)):
+    files = sorted(one for one in Path(path).iterdir() if one.name != RECORD)
+    kinds = {one.suffix.lower() for one in files}
+    if len(kinds) != 1 or not kinds <= {".csv", ".parquet"} or not all(map(Path.is_file, files)):
         expected = "a folder of parts that all end in .csv, or all in .parquet, and nothing else"
         raise InvalidProblemError(argument, expected, str(path))
-    return tuple(found)
+    return tuple(files)
 
 
 def count_folder(
@@ -177,24 +182,24 @@ def count_folder(
     parts = parts_of(path, argument) if Path(path).is_dir() else (Path(path),)
     try:
         table = pl.concat(map(_scanned, parts))
-        there = table.collect_schema().names()
+        known = table.collect_schema().names()
         for name in [*names, *models]:
-            if name not in there:
+            if name not in known:
                 raise InvalidProblemError(argument, "a table with the columns named", repr(name))
         sizes = table.group_by(names).len(ROWS).select(ROWS).collect(engine="streaming")[ROWS]
         least = int(sizes.to_numpy().min()) if len(sizes) else 0
-        told = f"{len(sizes)} classes, the smallest of {least} rows"
+        class_summary = f"{len(sizes)} classes, the smallest of {least} rows"
         small = int((sizes < guarantee.k).sum())
-        smaller = Check("classes smaller than k", small, 0, exact=True, detail=told)
+        smaller = Check("classes smaller than k", small, 0, exact=True, detail=class_summary)
         checks = [smaller]
-        for name, asked in models.items():
-            checks += [_judged(table, names, name, model) for model in asked]
+        for name, column_models in models.items():
+            checks += [_judged(table, names, name, model) for model in column_models]
     except reader_errors(OSError):
         raise _why_not_counted(parts, argument) from None
     if not len(sizes):
         raise InvalidProblemError(argument, "a table with rows", "none")
-    found = {"rows": int(sizes.sum()), "classes": len(sizes), "smallest_class": least}
-    return Certificate(tuple(checks)), found
+    counted = {"rows": int(sizes.sum()), "classes": len(sizes), "smallest_class": least}
+    return Certificate(tuple(checks)), counted
 
 
 def _scanned(part: Path) -> pl.LazyFrame:
@@ -206,13 +211,13 @@ def _why_not_counted(parts: Sequence[Path], argument: str) -> InvalidProblemErro
     schema = None
     for number, part in enumerate(parts, 1):
         try:
-            here = _scanned(part).collect_schema()
+            part_schema = _scanned(part).collect_schema()
         except reader_errors(OSError):
             got = f"one that cannot, file {number}"
             return InvalidProblemError(argument, READABLE, got)
-        if schema is not None and here != schema:
+        if schema is not None and part_schema != schema:
             return InvalidProblemError(argument, SAME, f"others in file {number} of the folder")
-        schema = here
+        schema = part_schema
     return InvalidProblemError(argument, READABLE, "one that cannot")
 
 
@@ -226,9 +231,9 @@ def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyMode
     values = values_of_column(pairs[name], name)
     for each in codings(values):
         codes = each[values.codes]
-        whole = np.zeros(int(each.max()) + 1, dtype=np.int64)
-        np.add.at(whole, codes, rows)
-        failing = max(failing, failing_of(model, labels, codes, rows, tuple(whole.tolist())))
+        totals = np.zeros(int(each.max()) + 1, dtype=np.int64)
+        np.add.at(totals, codes, rows)
+        failing = max(failing, failing_of(model, labels, codes, rows, tuple(totals.tolist())))
     return Check(f"classes that fail {model!r} in {name}", failing, 0, exact=True)
 
 
@@ -246,8 +251,8 @@ def codings(values: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return stored, np.array([first[text] for text in values.texts], dtype=np.int64)
 
 
-AT_ONCE = 2_000_000
-"""Counts of classes that are held at once."""
+MAX_COUNTS_IN_MEMORY = 2_000_000
+"""Class counts in memory at a time."""
 
 
 def failing_of(
@@ -282,7 +287,7 @@ def failing_of(
     order = np.argsort(labels, kind="stable")
     labels, codes, rows = labels[order], codes[order], rows[order]
     classes, width = int(labels.max(initial=-1)) + 1, len(whole)
-    step, failing = max(1, AT_ONCE // width), 0
+    step, failing = max(1, MAX_COUNTS_IN_MEMORY // width), 0
     for low in range(0, classes, step):
         begin, end = np.searchsorted(labels, [low, low + step])
         table = np.zeros((min(step, classes - low), width), dtype=np.int64)

@@ -43,7 +43,7 @@ USES: Mapping[str, str] = {
 
 
 def told(kind: str, path: str | os.PathLike[str]) -> str:
-    """Say what a file is that is not of the kind that was wanted, and what takes it.
+    """Describe a file of another kind, and the command or function that takes it.
 
     Examples
     --------
@@ -61,7 +61,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def what_else(data: bytes) -> str:
-    """Say what bytes are that are no file of ours, or none that is whole.
+    """Describe bytes that are no complete file of ours.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def what_else(data: bytes) -> str:
     if data.startswith(_SQLITE):
         return "a database of SQLite; if it is a ledger, `discreet budget show` reads it"
     if data.startswith(b"PK"):
-        whole = zipfile.is_zipfile(io.BytesIO(data))
-        return "" if whole else "an archive that was cut short or damaged; copy it again"
+        is_complete = zipfile.is_zipfile(io.BytesIO(data))
+        return "" if is_complete else "an archive that was cut short or damaged; copy it again"
     if data.startswith(b"PAR1"):
         return "a Parquet table"
     what = other_program(data)

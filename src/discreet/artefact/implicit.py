@@ -224,11 +224,11 @@ def _bound(guarantee: MetricDP, space: MetricSpace) -> MetricDP:
         return guarantee
     stretch = Fraction(1)
     if guarantee.radius is not None:
-        found = space.adjacency(guarantee.radius).stretch(space)
-        if found is None:  # pragma: no cover - the certificate has one group, and no distance 0
+        ratio = space.adjacency(guarantee.radius).stretch(space)
+        if ratio is None:  # pragma: no cover - the certificate has one group, and no distance 0
             raise InvalidProblemError("artefact", "secrets that are all connected", "others")
         # Upwards, to twelve digits after the point.
-        stretch = Fraction(math.ceil(found * 10**12), 10**12)
+        stretch = Fraction(math.ceil(ratio * 10**12), 10**12)
     scope = Scope(space.digest, space.n, guarantee.epsilon * stretch)
     return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
 
@@ -286,7 +286,7 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> An
 
 
 def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> MetricSpace:
-    """Make the space anew: from its distances where they are written, else from what they follow from."""
+    """Rebuild the space from stored distances if there are any, else from points, places or edges."""
     n = stated["n"]
     if "distances" in arrays:
         return small_space(stated, arrays, n)

@@ -19,7 +19,7 @@ from discreet.artefact.anonymous import place_anonymous
 from discreet.artefact.folders import RECORD, count_folder, record_of
 from discreet.artefact.large_engines import engine_of
 from discreet.artefact.large_plan import LargePlan
-from discreet.artefact.large_run import BASE, FileDiagnostics, LargeRun, in_words
+from discreet.artefact.large_run import PROCESS_BYTES, FileDiagnostics, LargeRun, in_words
 from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.placing import keep as keep_on_disk
 from discreet.artefact.rooms import make_private
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 __all__ = ["FileDiagnostics", "anonymize_files"]
 
 BATCH = (10_000, 1_000_000)
-"""Fewest and most rows that pass by at once."""
+"""Least and largest number of rows in a batch."""
 
-CELL = 48
-"""Bytes of a cell while it passes by, about: it is held as text, twice."""
+CELL_BYTES = 48
+"""Estimated bytes of a cell in a batch, held twice as text."""
 
 
 def anonymize_files(
@@ -134,7 +134,7 @@ def anonymize_files(
     ---------
     As of :func:`discreet.kanonymity.anonymize`, counted on the published parts.
     """
-    where, told = Path(target).absolute(), on_progress or _nothing
+    where, report = Path(target).absolute(), on_progress or _nothing
     single = where.suffix.lower() in (".csv", ".parquet")
     if not single:
         _check_target(where)
@@ -147,9 +147,9 @@ def anonymize_files(
     demanded = [(name, model) for name, listed in (models or {}).items() for model in listed]
     also = [name for name in models or {} if name not in keep]
     everything = tuple(dict.fromkeys((*sensitive, *also)))
-    given = Given(names, everything, tuple(keep), tuple(drop), person, unassigned)
+    stated_roles = Given(names, everything, tuple(keep), tuple(drop), person, unassigned)
     known = table.collect_schema().names()
-    roles = roles_of_scan(table, given)
+    roles = roles_of_scan(table, stated_roles)
     if person is not None:
         demanded.append((person, DistinctDiversity(guarantee.k)))
     _check_demands(names, demanded, suppress)
@@ -183,17 +183,17 @@ def anonymize_files(
         parameters["persons"] = guarantee.k
     engine = engine_of(executor, threads)
     with workspace_in(where.parent) as space:
-        run = LargeRun(space, engine, plan, told)
+        run = LargeRun(space, engine, plan, report)
         try:
             run.search(attributes, loss, bytes_free)
-            certificate, found, digests = run.publish()
+            certificate, diagnostics, digests = run.publish()
             certificate.raise_for_failure()
             made = Anonymization(
                 where,
                 guarantee,
                 certificate,
                 Provenance("anonymize", parameters, seeded=False),
-                found,
+                diagnostics,
             )
             with writing():
                 if single:
@@ -228,13 +228,13 @@ def _check_demands(
 
 
 def _rows_at_once(memory: int, columns: int) -> int:
-    """Give how many rows may pass by at once."""
-    each = 8 * CELL * max(1, columns)
-    found = (memory - BASE) // each
-    if found < BATCH[0]:
-        least = BASE + BATCH[0] * each
+    """Return the number of rows in a batch that fits the memory."""
+    bytes_per_row = 8 * CELL_BYTES * max(1, columns)
+    rows = (memory - PROCESS_BYTES) // bytes_per_row
+    if rows < BATCH[0]:
+        least = PROCESS_BYTES + BATCH[0] * bytes_per_row
         raise InvalidProblemError("memory", f"{in_words(least)} or more", in_words(memory))
-    return min(found, BATCH[1])
+    return min(rows, BATCH[1])
 
 
 def _check_target(where: Path) -> None:
@@ -248,7 +248,7 @@ def _check_target(where: Path) -> None:
 
 
 def _nothing(sentence: str) -> None:
-    """Tell nobody."""
+    """Ignore a progress sentence."""
     del sentence
 
 
@@ -258,7 +258,7 @@ def _place(
     attributes: Sequence[Attribute],
     digests: Sequence[str],
 ) -> None:
-    """Give the parts their names, write the record last, and give the folder its name."""
+    """Rename the parts, write the record, and rename the folder to its target, in this order."""
     space, rights = run.space, creation_rights()
     out = space.folder / "out"
     out.mkdir(0o700)
@@ -268,9 +268,9 @@ def _place(
         (space.folder / one["file"]).rename(out / name)
         (out / name).chmod(rights)
         listed[name] = digest
-    found = made.diagnostics
+    diagnostics = made.diagnostics
     record = make_private(out / RECORD)
-    record.write_bytes(record_of(made, attributes, listed, found.rows, run.made[0]["schema"]))
+    record.write_bytes(record_of(made, attributes, listed, diagnostics.rows, run.made[0]["schema"]))
     record.chmod(rights)
     out.chmod(rights | (rights & 0o444) >> 2)
     sync_folder(str(out))
@@ -299,10 +299,10 @@ def _place_file(
         expected = "a folder that can be written, with room for the file"
         raise InvalidProblemError("target", expected, "one that can't") from None
     keep_on_disk(new)
-    certificate, found = count_folder(new, made.guarantee, models, "target")
+    certificate, counted = count_folder(new, made.guarantee, models, "target")
     certificate.raise_for_failure()
-    if found["rows"] != made.diagnostics.rows:
+    if counted["rows"] != made.diagnostics.rows:
         raise InvalidProblemError(
-            "target", f"a file of {made.diagnostics.rows} rows", found["rows"]
+            "target", f"a file of {made.diagnostics.rows} rows", counted["rows"]
         )
-    place_anonymous(new, made, run.made[0]["schema"], found["rows"], attributes)
+    place_anonymous(new, made, run.made[0]["schema"], counted["rows"], attributes)

@@ -1,4 +1,4 @@
-"""The steps that count the classes of what a run over large tables has written: by group-by, and buckets by a hash.
+"""Steps that count the equivalence classes of the published parts, grouped in hash buckets.
 
 Texts are numbered first, as they stand in what was written: the texts of a row are then one number, or a few, and equal
 where all texts are equal.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artefact.dealt import Dealt, read_bucket
+from discreet.artefact.dealt import BucketWriter, read_bucket
 from discreet.artefact.folders import ROWS, failing_of
 from discreet.artefact.large_plan import Numbered
 from discreet.artefact.pieces import Batch, Piece, batches
@@ -33,14 +33,14 @@ TEXTS, NUMBERS, LEAST = 2, 8, 8
 are numbers, and fewest buckets: with 25 million rows of texts in 9 buckets a worker took 1.7 GB where it had 1.5, and
 each bucket is looked for in each published part (2026-11)."""
 
-MOST_TEXTS = 2**16
-"""Different texts of a column that are numbered: each step holds them all."""
+MAX_NUMBERED_TEXTS = 2**16
+"""Largest number of distinct texts of a column that are numbered; each step holds all of them in memory."""
 
-WORD = 64
+WORD_BITS = 64
 
 
 def buckets_for(rows: int, batch: int, batches: int) -> int:
-    """Give how many buckets the classes of a table are counted in, each by itself.
+    """Return the number of hash buckets in which the classes of a table are counted.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def buckets_for(rows: int, batch: int, batches: int) -> int:
 
 
 def buckets_of(plan: LargePlan) -> int:
-    """Give how many buckets there are, once it is known which texts are numbered."""
+    """Return the number of buckets for a plan whose texts are numbered."""
     texts = plan.demands or len(plan.numbered) < len(plan.quasi)
     return buckets_for(plan.n, plan.batch, TEXTS if texts else NUMBERS)
 
@@ -74,7 +74,7 @@ def numbering(listed: Sequence[Mapping[str, pl.Series | None]]) -> dict[str, Num
     Returns
     -------
     dict
-        By column. Those with more than `MOST_TEXTS` different texts over all parts are left out.
+        By column. Those with more than `MAX_NUMBERED_TEXTS` different texts over all parts are left out.
 
     Examples
     --------
@@ -85,33 +85,33 @@ def numbering(listed: Sequence[Mapping[str, pl.Series | None]]) -> dict[str, Num
     """
     import polars as pl
 
-    found: dict[str, Numbered] = {}
+    numbered: dict[str, Numbered] = {}
     word, used = 0, 0
     for name in listed[0]:
-        here = [one[name] for one in listed]
-        there = [one for one in here if one is not None]
-        if len(there) < len(here):
+        of_parts = [one[name] for one in listed]
+        known = [one for one in of_parts if one is not None]
+        if len(known) < len(of_parts):
             continue
-        texts = pl.concat(there).unique(maintain_order=True)
-        if len(texts) > MOST_TEXTS:
+        texts = pl.concat(known).unique(maintain_order=True)
+        if len(texts) > MAX_NUMBERED_TEXTS:
             continue
         width = max(0, len(texts) - 1).bit_length()
-        if used + width > WORD:
+        if used + width > WORD_BITS:
             word, used = word + 1, 0
         # A shift by 64 bits is that of no bit at all, of a column of one text.
-        bits = np.arange(len(texts), dtype=np.uint64) << np.uint64(used % WORD)
-        found[name] = Numbered(word, texts, pl.Series(bits))
+        bits = np.arange(len(texts), dtype=np.uint64) << np.uint64(used % WORD_BITS)
+        numbered[name] = Numbered(word, texts, pl.Series(bits))
         used += width
-    return found
+    return numbered
 
 
 def _part(space: Workspace, number: int) -> Path:
-    found: Path = space.folder / space.get(f"publish-{number}")["file"]
-    return found
+    path: Path = space.folder / space.get(f"publish-{number}")["file"]
+    return path
 
 
 def _read(
-    plan: LargePlan, path: Path, told: Sequence[str], others: Sequence[str]
+    plan: LargePlan, path: Path, coded: Sequence[str], plain: Sequence[str]
 ) -> Iterator[Batch]:
     """Read columns of a published part again; quasi-identifiers are texts."""
     import pyarrow as pa
@@ -125,7 +125,7 @@ def _read(
             piece = Piece(str(path), "", (0, file.num_row_groups))
         if not kinds <= {pa.string(), pa.large_string(), pa.string_view()}:
             raise TypeError
-    return batches(piece, told, others, plan.batch)
+    return batches(piece, coded, plain, plan.batch)
 
 
 def _demanded(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
@@ -150,14 +150,16 @@ def tally(space: Workspace, number: int) -> None:
     plan: LargePlan = space.plan()
     texts: dict[str, pl.Series | None] = {name: pl.Series(dtype=pl.String) for name in plan.quasi}
     for batch in _read(plan, _part(space, number), plan.quasi, ()):
-        for name, told in batch.told.items():
+        for name, column in batch.coded.items():
             known = texts[name]
             if known is not None:
-                both = pl.concat([known, told.values.unique()]).unique()
-                texts[name] = both if len(both) <= MOST_TEXTS else None
+                both = pl.concat([known, column.values.unique()]).unique()
+                texts[name] = both if len(both) <= MAX_NUMBERED_TEXTS else None
     table = _demanded(space, plan, number)
-    found = {name: table.group_by(pl.col(name).alias("value")).len(ROWS) for name in table.columns}
-    space.put(f"tally-{number}", {"texts": texts, "values": found})
+    value_counts = {
+        name: table.group_by(pl.col(name).alias("value")).len(ROWS) for name in table.columns
+    }
+    space.put(f"tally-{number}", {"texts": texts, "values": value_counts})
 
 
 def _classes(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
@@ -171,8 +173,8 @@ def _classes(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
     for batch in _read(plan, _part(space, number), list(plan.numbered), plain):
         words = np.zeros((len(words_at), batch.rows), dtype=np.uint64)
         for name, one in plan.numbered.items():
-            words[one.word] |= batch.told[name].codes(one.texts, one.bits)
-        texts = [batch.others[name] for name in plain]
+            words[one.word] |= batch.coded[name].codes(one.texts, one.bits)
+        texts = [batch.plain[name] for name in plain]
         frames.append(pl.DataFrame([*map(pl.Series, words_at, words), *texts]))
     return pl.concat(frames).hstack(_demanded(space, plan, number))
 
@@ -182,7 +184,7 @@ def _words(plan: LargePlan) -> list[str]:
 
 
 def _keys(plan: LargePlan) -> list[str]:
-    """Name the columns by which classes are told apart."""
+    """Return the columns that identify a class: words of numbered texts, and columns with too many texts."""
     return [*_words(plan), *(name for name in plan.quasi if name not in plan.numbered)]
 
 
@@ -193,10 +195,12 @@ def _grouped(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     if len(keys) > 1 or table.schema[keys[0]] != pl.UInt64:
         return table.group_by(keys).len(ROWS)
     # To sort numbers takes a ninth of the time of a table of groups.
-    found = np.sort(table[keys[0]].to_numpy())
-    first = np.flatnonzero(np.append(np.ones(min(1, len(found)), bool), found[1:] != found[:-1]))
-    sizes = np.diff(np.append(first, len(found)))
-    return pl.DataFrame({keys[0]: found[first], ROWS: sizes.astype(np.uint32)})
+    sorted_keys = np.sort(table[keys[0]].to_numpy())
+    first = np.flatnonzero(
+        np.append(np.ones(min(1, len(sorted_keys)), bool), sorted_keys[1:] != sorted_keys[:-1])
+    )
+    sizes = np.diff(np.append(first, len(sorted_keys)))
+    return pl.DataFrame({keys[0]: sorted_keys[first], ROWS: sizes.astype(np.uint32)})
 
 
 def count(space: Workspace, number: int) -> None:
@@ -209,17 +213,17 @@ def count(space: Workspace, number: int) -> None:
     with ExitStack() as opened:
         for at, name in enumerate(_counted(plan)):
             path = opened.enter_context(space.file(f"count-{number}-{at}", ".groups"))
-            with closing(Dealt(path, buckets_of(plan), keys)) as dealt:
-                dealt.add(_grouped(table, [*keys, name] if name else keys))
+            with closing(BucketWriter(path, buckets_of(plan), keys)) as writer:
+                writer.add(_grouped(table, [*keys, name] if name else keys))
             files[name] = path.name
-        found = {"sha256": digest, "rows": table.height, "files": files, "rounds": 1}
-        if not space.put(f"count-{number}", found):
+        record = {"sha256": digest, "rows": table.height, "files": files, "rounds": 1}
+        if not space.put(f"count-{number}", record):
             for name in files.values():
                 (space.folder / name).unlink()
 
 
 def _counted(plan: LargePlan) -> list[str]:
-    """Name what is counted: classes alone, and with each column that has demands."""
+    """Return the groupings to count: ``""`` for classes alone, and each column with demands."""
     return list(dict.fromkeys(["", *(name for name, _ in plan.demands)]))
 
 
@@ -232,29 +236,29 @@ def total(space: Workspace, number: int) -> None:
     parts = [{"rounds": 1, **one["files"]} for one in space.every("count", plan.buckets)]
 
     def added(name: str) -> pl.DataFrame:
-        found = read_bucket(space, parts, name, buckets, number)
-        if found is None:
+        counts = read_bucket(space, parts, name, buckets, number)
+        if counts is None:
             raise TypeError
         keys = [*own, *([name] if name else [])]
-        return found.group_by(keys).agg(pl.col(ROWS).sum())
+        return counts.group_by(keys).agg(pl.col(ROWS).sum())
 
-    whole = added("")
-    small = int((whole[ROWS] < plan.k).sum())
+    class_counts = added("")
+    small = int((class_counts[ROWS] < plan.k).sum())
     failing = [0] * len(plan.demands)
     for at, (name, model) in enumerate(plan.demands):
-        found = added(name)
-        labels = found.select(pl.struct(own).rank("dense").cast(pl.Int64) - 1).to_series()
+        counts = added(name)
+        labels = counts.select(pl.struct(own).rank("dense").cast(pl.Int64) - 1).to_series()
         for old, new, all_of in plan.stored[name]:
-            codes = found[name].replace_strict(old, new, return_dtype=pl.Int64).to_numpy()
-            rows = found[ROWS].to_numpy().astype(np.int64)
+            codes = counts[name].replace_strict(old, new, return_dtype=pl.Int64).to_numpy()
+            rows = counts[ROWS].to_numpy().astype(np.int64)
             few = failing_of(model, labels.to_numpy(), codes, rows, all_of)
             failing[at] = max(failing[at], few)
     space.put(
         f"total-{number}",
         {
-            "classes": whole.height,
-            "rows": int(whole[ROWS].sum()),
-            "least": whole[ROWS].min(),
+            "classes": class_counts.height,
+            "rows": int(class_counts[ROWS].sum()),
+            "least": class_counts[ROWS].min(),
             "small": small,
             "failing": failing,
         },

@@ -23,20 +23,20 @@ __all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
-PATIENCE = 60
-"""Seconds in which a scheduler answers and a first worker is there, and for which steps wait while no worker is."""
+MAX_SECONDS_WITHOUT_WORKERS = 60
+"""Seconds to wait for a scheduler, for a first worker, and for a worker after all were lost."""
 
-ASKING = 2.0
-"""Seconds between two questions whether there are workers."""
+SECONDS_BETWEEN_CHECKS = 2.0
+"""Seconds between checks for workers."""
 
-RETRIES = 5
-"""Times that a step is begun anew when its worker was lost."""
+MAX_STEP_RETRIES = 5
+"""Times that a step is restarted after the loss of its worker."""
 
 GONE = "lost", "the scheduler went away"
 """What is said of it."""
 
-ENDING = 10.0
-"""Seconds that are waited for steps that still run when a run is given up."""
+MAX_SECONDS_TO_END = 10.0
+"""Seconds to wait for running steps when a run is cancelled."""
 
 
 class Engine(Protocol):
@@ -51,15 +51,15 @@ class Engine(Protocol):
         ...
 
     def workers(self) -> int:
-        """Give how many steps are done at a time."""
+        """Return the number of concurrent steps."""
         ...
 
     def threads_alone(self) -> int:
-        """Give the threads that a step has which is the only one."""
+        """Return the number of threads of a step that runs alone."""
         ...
 
     def close(self, space: Workspace) -> None:
-        """Leave nothing running that uses the workspace."""
+        """Cancel or wait for all steps that use the workspace."""
         ...
 
 
@@ -98,11 +98,11 @@ class LocalEngine:
         del space
 
     def workers(self) -> int:
-        """Give how many steps are done at a time."""
+        """Return the number of concurrent steps."""
         return self.threads
 
     def threads_alone(self) -> int:
-        """Give the threads that a step has which is the only one: all."""
+        """Return the number of threads of a step that runs alone: all."""
         return self.threads
 
     def close(self, space: Workspace) -> None:
@@ -141,7 +141,7 @@ class DaskEngine:
                 range(count),
                 key=[f"discreet-{kind}-{number}-{run}" for number in range(count)],
                 pure=False,
-                retries=RETRIES,
+                retries=MAX_STEP_RETRIES,
             )
             with self.client.as_current():
                 steps = done_by(self.futures, with_results=True)
@@ -162,34 +162,34 @@ class DaskEngine:
 
     def _wait(self, steps: Any) -> None:  # noqa: ANN401 - dask has no types
         """Wait until a step has ended, as long as there are workers: a scheduler would wait for them for ever."""
-        there = asked = time.monotonic()
+        last_seen = last_checked = time.monotonic()
         while not steps.has_ready():
             time.sleep(0.01)
             now = time.monotonic()
-            if now - asked < ASKING:
+            if now - last_checked < SECONDS_BETWEEN_CHECKS:
                 continue
-            asked = now
+            last_checked = now
             if self._threads():
-                there = now
-            elif now - there > PATIENCE:
-                message = f"no worker was there for {PATIENCE} seconds"
+                last_seen = now
+            elif now - last_seen > MAX_SECONDS_WITHOUT_WORKERS:
+                message = f"no worker was there for {MAX_SECONDS_WITHOUT_WORKERS} seconds"
                 raise SolverError("dask", "workers lost", message)
 
     def workers(self) -> int:
-        """Give the threads of all workers that are there now."""
+        """Return the number of threads of all current workers."""
         return max(1, sum(self._threads().values()))
 
     def threads_alone(self) -> int:
-        """Give the threads of the least worker, since any may get the step."""
+        """Return the least number of threads of a current worker: any worker may get the step."""
         return max(1, min(self._threads().values(), default=1))
 
     def _threads(self) -> dict[str, int]:
-        """Give the threads of each worker that is there now."""
+        """Return the number of threads of each current worker."""
         try:
-            found: dict[str, int] = self.client.nthreads()
+            threads: dict[str, int] = self.client.nthreads()
         except (OSError, RuntimeError):
             raise SolverError("dask", *GONE) from None
-        return found
+        return threads
 
     def close(self, space: Workspace) -> None:
         """Cancel what still waits, and give what runs some time to end."""
@@ -197,7 +197,7 @@ class DaskEngine:
             return
         with suppress(Exception):
             self.client.cancel(self.futures, force=True)
-        until = time.monotonic() + ENDING
+        until = time.monotonic() + MAX_SECONDS_TO_END
         while time.monotonic() < until and any(space.folder.glob("running.*")):
             time.sleep(0.1)
 
@@ -208,11 +208,11 @@ class DaskEngine:
         mine = look_around(str(space.folder), token)[1]
         field = "scheduler"
         try:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
-            found = self.client.run(look_around, str(space.folder), token)
+            self.client.wait_for_workers(1, timeout=MAX_SECONDS_WITHOUT_WORKERS)
+            answers = self.client.run(look_around, str(space.folder), token)
             versions = self.client.get_versions()["scheduler"]["packages"]
         except TimeoutError:
-            expected = f"a worker within {PATIENCE} seconds"
+            expected = f"a worker within {MAX_SECONDS_WITHOUT_WORKERS} seconds"
             raise InvalidProblemError(field, expected, "none") from None
         except Exception as error:  # noqa: BLE001 - whatever a worker without the package raises
             expected = "workers that have discreet, its extra dask and the same versions"
@@ -221,7 +221,7 @@ class DaskEngine:
         if str(versions.get("distributed")) != mine[1]:
             expected = f"a scheduler of distributed {mine[1]}"
             raise InvalidProblemError(field, expected, versions.get("distributed"))
-        for shared, theirs in found.values():
+        for shared, theirs in answers.values():
             if theirs != mine:
                 expected = f"workers of the versions {', '.join(mine)}"
                 raise InvalidProblemError(field, expected, ", ".join(theirs))
@@ -268,7 +268,7 @@ def engine_of(executor: object | None, threads: int = 1) -> Engine:
 
 
 def _quiet() -> None:
-    """Let dask say nothing by itself: it logs a lost connection as a traceback, and our errors are sentences."""
+    """Silence dask's own log, which has tracebacks for lost connections."""
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -280,7 +280,7 @@ def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - 
     Raises
     ------
     InvalidProblemError
-        For an address that is none, is not protected, or does not answer.
+        For an invalid or unencrypted address, or one that does not answer.
     """
     parts = urlsplit(address)
     local = parts.hostname in LOOPBACK
@@ -296,7 +296,7 @@ def connected(address: str, field: str = "scheduler") -> Any:  # noqa: ANN401 - 
     make: Callable[..., Any] = Client
     _quiet()
     try:
-        return make(address, timeout=f"{PATIENCE}s", set_as_default=False)
+        return make(address, timeout=f"{MAX_SECONDS_WITHOUT_WORKERS}s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         expected = "a scheduler that answers"
         raise InvalidProblemError(field, expected, f"{address}: {type(error).__name__}") from None

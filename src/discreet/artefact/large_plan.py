@@ -1,4 +1,4 @@
-"""What the steps of a run over large tables have to know: written to the workspace, and read by each step."""
+"""Plan of a run over large tables: written to the workspace and read by each step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Numbered(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class LargePlan:
-    """All that steps have to know; it grows as they are done.
+    """Parameters and intermediate results that steps read; phases add fields.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class LargePlan:
     )
 
     def own_names(self, count: int) -> list[str]:
-        """Name columns of our own, as no column of the table is called."""
+        """Return names for temporary columns that differ from all columns of the table."""
         prefix = "key" + "_" * max(map(len, (*self.published, *self.other)))
         return [f"{prefix}{place}" for place in range(count)]
 

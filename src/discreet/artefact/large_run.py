@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from discreet.artefact.workspace import Workspace
     from discreet.kanonymity.problem import Attribute, CodedColumn
 
-__all__ = ["BASE", "FileDiagnostics", "LargeRun", "in_words", "part_memory"]
+__all__ = ["PROCESS_BYTES", "FileDiagnostics", "LargeRun", "in_words", "part_memory"]
 
-BASE = 400 * 2**20
-"""Bytes of a process before it holds a row."""
+PROCESS_BYTES = 400 * 2**20
+"""Bytes of a process before it reads rows."""
 
-KEY = 150
-"""Bytes of a different row while the lower bound is looked for, about."""
+KEY_BYTES = 150
+"""Estimated bytes of a distinct row during the search for a lower bound."""
 
 
 @final
 @dataclass(frozen=True)
 class FileDiagnostics:
-    """What only the curator should see: computed from the original.
+    """Diagnostics for the curator only: computed from the private original.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class FileDiagnostics:
 
 
 def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> int:
-    """Give the bytes that a process needs for a part of so many rows, about.
+    """Estimate the memory in bytes that a process needs for a part of the search.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> in
     >>> in_words(part_memory(10**9 // 64, 2))
     '1.5GB'
     """
-    return BASE + rows * (16 * words + 40 + 24 * demands + 12 * columns)
+    return PROCESS_BYTES + rows * (16 * words + 40 + 24 * demands + 12 * columns)
 
 
 def in_words(size: int) -> str:
@@ -110,16 +110,16 @@ class LargeRun:
     """The phases of one run."""
 
     def __init__(
-        self, space: Workspace, engine: Engine, plan: LargePlan, told: Callable[[str], None]
+        self, space: Workspace, engine: Engine, plan: LargePlan, report: Callable[[str], None]
     ) -> None:
-        self.space, self.engine, self.told = space, engine, told
+        self.space, self.engine, self.report = space, engine, report
         self.version, self.began = 0, time.monotonic()
         self.seconds: dict[str, float] = {}
         self.plan, self.lower = plan, 0.0
         self.settle()
 
     def settle(self, **more: Any) -> None:  # noqa: ANN401 - fields of the plan
-        """Write the plan for those who do the steps."""
+        """Update the plan and write it for the steps."""
         self.plan = replace(self.plan, **more)
         self.space.put(f"plan-{self.version}", self.plan)
         self.version += 1
@@ -127,13 +127,13 @@ class LargeRun:
     def do(self, kind: str, count: int, sentence: str) -> None:
         """Do all steps of a kind."""
         if sentence:
-            self.told(sentence)
+            self.report(sentence)
         begun = time.monotonic()
         self.engine.run(self.space, kind, count)
         self.seconds[kind] = time.monotonic() - begun
 
     def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
-        """Do all steps of a kind, and give what they found."""
+        """Do all steps of a kind and return their records."""
         self.do(kind, count, sentence)
         return self.space.every(kind, count)
 
@@ -160,8 +160,8 @@ class LargeRun:
             n=n,
             buckets=buckets,
         )
-        taken = self.phase("sample", pieces, "Splitting a sample")
-        top = first_splits(columns, layout, np.concatenate(taken), n, plan.k)
+        samples = self.phase("sample", pieces, "Splitting a sample")
+        top = first_splits(columns, layout, np.concatenate(samples), n, plan.k)
         self.settle(top=top)
         routed = self.phase("route", pieces, "Sending rows to parts")
         rows = np.zeros(top.parts, dtype=np.int64)
@@ -182,7 +182,7 @@ class LargeRun:
         # The longest first, so that all workers end together.
         unions = sorted(unions, key=lambda union: -int(rows[list(union)].sum()))
         places = AtomPlaces.of(columns, codes_of, plan.k, PIECES_PER_NUMERIC_COLUMN)
-        most_keys = max(1000, (memory - BASE) // KEY)
+        most_keys = max(1000, (memory - PROCESS_BYTES) // KEY_BYTES)
         workers = self.engine.workers()
         self.settle(
             unions=tuple(map(tuple, unions)),
@@ -222,7 +222,7 @@ class LargeRun:
             if bound[kind]
         ]
         if weaker:
-            self.told(
+            self.report(
                 f"The lower bound {' and '.join(weaker)}, since the table has more different rows than it holds: "
                 "part of the gap is the bound's, and not the table's"
             )
@@ -232,7 +232,7 @@ class LargeRun:
         plan, buckets = self.plan, self.plan.buckets
         self.made = self.phase("publish", buckets, "Writing rows in the order of random keys")
         self.space.drop("finish", len(plan.unions))
-        tallies = self.phase("tally", buckets, "Counting the classes of what was written")
+        tallies = self.phase("tally", buckets, "Counting the classes of the written table")
         self.settle(
             numbered=numbering([one["texts"] for one in tallies]),
             stored={name: _stored(tallies, name) for name, _ in plan.demands},
@@ -242,27 +242,27 @@ class LargeRun:
         rows = sum(one["rows"] for one in totals)
         sizes = [one["least"] for one in totals if one["least"] is not None]
         least, classes = int(min(sizes)), sum(one["classes"] for one in totals)
-        told = f"{classes} classes, the smallest of {least} rows"
+        class_summary = f"{classes} classes, the smallest of {least} rows"
         small = sum(one["small"] for one in totals)
-        checks = [Check("classes smaller than k", small, 0, exact=True, detail=told)]
+        checks = [Check("classes smaller than k", small, 0, exact=True, detail=class_summary)]
         for at, (name, model) in enumerate(plan.demands):
-            few = sum(one["failing"][at] for one in totals)
-            said = f"classes that fail {model!r} in {name}"
+            failing = sum(one["failing"][at] for one in totals)
+            check_name = f"classes that fail {model!r} in {name}"
             if name == plan.person:
-                said = "classes of fewer than k persons"
-            checks.append(Check(said, few, 0, exact=True))
+                check_name = "classes of fewer than k persons"
+            checks.append(Check(check_name, failing, 0, exact=True))
         suppressed = sum(one["suppressed"] for one in self.found)
         # Those that stay are a class of k rows or more, whose cells are all generalized.
-        stay = suppressed if plan.keep_suppressed and not plan.drop_marked else 0
-        lost = abs(plan.n - suppressed + stay - rows)
-        lost += abs(plan.n - sum(one["rows"] for one in self.found))
-        checks.append(Check("rows lost or doubled", lost, 0, exact=True))
+        n_kept = suppressed if plan.keep_suppressed and not plan.drop_marked else 0
+        n_missing = abs(plan.n - suppressed + n_kept - rows)
+        n_missing += abs(plan.n - sum(one["rows"] for one in self.found))
+        checks.append(Check("rows lost or doubled", n_missing, 0, exact=True))
         if plan.suppress:
-            over = max(0, suppressed - int(plan.suppress * plan.n))
-            checks.append(Check("rows suppressed beyond what is allowed", over, 0, exact=True))
+            excess = max(0, suppressed - int(plan.suppress * plan.n))
+            checks.append(Check("rows suppressed beyond what is allowed", excess, 0, exact=True))
         loss = sum(one["loss"] for one in self.found)
         cost = sum(column.attribute.weight for column in plan.columns) * plan.n
-        found = FileDiagnostics(
+        diagnostics = FileDiagnostics(
             loss,
             loss / cost if cost else 0.0,
             min(self.lower, loss),
@@ -275,7 +275,7 @@ class LargeRun:
             {**self.seconds, "all": time.monotonic() - self.began},
         )
         digests = [one["sha256"] for one in counted]
-        return Certificate(tuple(checks)), found, digests
+        return Certificate(tuple(checks)), diagnostics, digests
 
 
 def _quotas(share: float, rows: Sequence[int]) -> tuple[int, ...]:
@@ -321,8 +321,8 @@ def _texts(seen: Sequence[Mapping[str, Any]], name: str) -> tuple[pl.Series, pl.
     import polars as pl
 
     values = _values(seen, name)
-    found = values_of_column(values, name)
-    texts = found.of_rows(found.texts)
+    column_values = values_of_column(values, name)
+    texts = column_values.of_rows(column_values.texts)
     codes = np.unique(texts, return_inverse=True)[1]
     return values, pl.Series(codes, dtype=pl.Int64)
 
@@ -330,8 +330,8 @@ def _texts(seen: Sequence[Mapping[str, Any]], name: str) -> tuple[pl.Series, pl.
 def _added(each: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
     import polars as pl
 
-    there = [one for one in each if one is not None]
-    return pl.concat(there).group_by("part", "value").agg(pl.col("rows").sum())
+    frames = [one for one in each if one is not None]
+    return pl.concat(frames).group_by("part", "value").agg(pl.col("rows").sum())
 
 
 def _unions(
@@ -343,21 +343,21 @@ def _unions(
     for name, frame in values.items():
         part, value, amount = (frame[one].to_numpy() for one in ("part", "value", "rows"))
         counts[name] = part, value, amount
-        whole = np.zeros(int(value.max()) + 1, dtype=np.int64)
-        np.add.at(whole, value, amount.astype(np.int64))
-        wholes[name] = tuple(whole.tolist())
-    none = np.zeros(0, np.int64)
-    demands = [Demand(name, model, none, whole=wholes[name]) for name, model in plan.demands]
+        totals = np.zeros(int(value.max()) + 1, dtype=np.int64)
+        np.add.at(totals, value, amount.astype(np.int64))
+        wholes[name] = tuple(totals.tolist())
+    no_codes = np.zeros(0, np.int64)
+    demands = [Demand(name, model, no_codes, whole=wholes[name]) for name, model in plan.demands]
 
-    def enough(union: list[int]) -> bool:
+    def is_feasible(union: list[int]) -> bool:
         if int(rows[union].sum()) < plan.k:
             return False
         for demand in demands:
             part, value, amount = counts[demand.name]
-            mine = np.isin(part, union)
-            here = np.zeros((1, demand.width), dtype=np.int64)
-            np.add.at(here[0], value[mine], amount[mine].astype(np.int64))
-            if demand.failing(here)[0]:
+            in_union = np.isin(part, union)
+            union_counts = np.zeros((1, demand.width), dtype=np.int64)
+            np.add.at(union_counts[0], value[in_union], amount[in_union].astype(np.int64))
+            if demand.failing(union_counts)[0]:
                 return False
         return True
 
@@ -367,7 +367,7 @@ def _unions(
                 f"no table holds {demand.model!r} of {demand.name}: all rows as one class fail it"
             )
             raise InfeasibleError(message)
-    return join_small(len(rows), enough), wholes
+    return join_small(len(rows), is_feasible), wholes
 
 
 def _stored(
@@ -377,12 +377,14 @@ def _stored(
     import polars as pl
 
     listed: list[pl.DataFrame] = [one["values"][name] for one in tallies]
-    whole = pl.concat(listed).group_by("value").agg(pl.col(ROWS).sum())
-    values = values_of_column(whole["value"], name)
-    found = []
+    value_counts = pl.concat(listed).group_by("value").agg(pl.col(ROWS).sum())
+    values = values_of_column(value_counts["value"], name)
+    codings_of_values = []
     for each in codings(values):
         codes = each[values.codes]
         rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-        np.add.at(rows, codes, whole[ROWS].to_numpy().astype(np.int64))
-        found.append((whole["value"], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist())))
-    return found
+        np.add.at(rows, codes, value_counts[ROWS].to_numpy().astype(np.int64))
+        codings_of_values.append(
+            (value_counts["value"], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist()))
+        )
+    return codings_of_values

@@ -55,15 +55,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ANONYMIZE_STEPS", "STEPS", "look_around", "perform"]
 
-HALF = 32
-"""Bits of the first word that hold codes."""
+CODE_BITS = 32
+"""Bits of the first word that hold codes; the others hold the row's number."""
 
 SPLIT_SHARE = 0.6
-"""Part of a time limit that is for splitting; the lower bound has the rest, and what splitting leaves."""
+"""Share of a time limit for splitting; the lower bound has the remaining time."""
 
 
 def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
-    """Tell a driver whether this worker shares its workspace, and which versions it has."""
+    """Return whether this worker sees the driver's workspace, and its package versions."""
     versions = tuple(map(version, ("discreet", "distributed", "polars", "numba")))
     with suppress(OSError):
         return Workspace(Path(folder)).get("token") == token, versions
@@ -71,7 +71,7 @@ def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
 
 
 def perform(folder: str, kind: str, number: int) -> bool:
-    """Do a step, unless it was done; give whether it is.
+    """Do a step, unless it was done; return whether it is done now.
 
     Why it was not stands in the workspace as ``trouble``: what an error says may be private, and a worker logs what a
     task raises.
@@ -112,9 +112,9 @@ def survey(space: Workspace, number: int) -> None:
     rows, values = 0, dict[str, pl.Series]()
     for batch in batches(plan.pieces[number], names, (), plan.batch):
         rows += batch.rows
-        for name, told in batch.told.items():
+        for name, column in batch.coded.items():
             seen = [values[name]] if name in values else []
-            values[name] = pl.concat([*seen, told.values.unique()]).unique()
+            values[name] = pl.concat([*seen, column.values.unique()]).unique()
     space.put(f"survey-{number}", {"rows": rows, "values": values})
 
 
@@ -122,13 +122,13 @@ def sample(space: Workspace, number: int) -> None:
     """Take the rows of a piece that are in the sample, packed."""
     plan: LargePlan = space.plan()
     codes, layout = plan.codes, plan.layout
-    at, found = plan.firsts[number], [np.zeros((0, layout.words), np.int64)]
+    at, packed = plan.firsts[number], [np.zeros((0, layout.words), np.int64)]
     for batch in batches(plan.pieces[number], plan.quasi, (), plan.batch):
-        taken = sampled(plan.n, at, at + batch.rows) - at
-        coded = [batch.told[name].codes(*codes[name])[taken] for name in plan.quasi]
-        found.append(pack(coded, layout))
+        drawn = sampled(plan.n, at, at + batch.rows) - at
+        coded = [batch.coded[name].codes(*codes[name])[drawn] for name in plan.quasi]
+        packed.append(pack(coded, layout))
         at += batch.rows
-    space.put(f"sample-{number}", np.concatenate(found))
+    space.put(f"sample-{number}", np.concatenate(packed))
 
 
 def route(space: Workspace, number: int) -> None:
@@ -143,43 +143,45 @@ def route(space: Workspace, number: int) -> None:
     with space.file(f"route-{number}", ".tables") as path:
         with TableStack(path) as out:
             waiting: list[_Waiting] = []
-            held = 0
+            n_waiting = 0
             for batch in batches(plan.pieces[number], names, plan.other, plan.batch):
-                if held + batch.rows > plan.batch:
-                    groups += _dealt_to_parts(plan, waiting, out, pairs)
-                    waiting, held = [], 0
-                codes = [batch.told[name].codes(*plan.codes[name]) for name in plan.quasi]
+                if n_waiting + batch.rows > plan.batch:
+                    groups += _write_by_part(plan, waiting, out, pairs)
+                    waiting, n_waiting = [], 0
+                codes = [batch.coded[name].codes(*plan.codes[name]) for name in plan.quasi]
                 for at, code in enumerate(codes):
                     of_code[at] += np.bincount(code, minlength=len(of_code[at]))
-                told = {name: batch.told[name].codes(*plan.demanded[name]) for name in pairs}
-                words = pack(codes, plan.layout, first=held)
-                waiting.append(_Waiting(words, told, batch.others))
-                held += batch.rows
-            groups += _dealt_to_parts(plan, waiting, out, pairs)
-        found = {
+                demanded_codes = {
+                    name: batch.coded[name].codes(*plan.demanded[name]) for name in pairs
+                }
+                words = pack(codes, plan.layout, first=n_waiting)
+                waiting.append(_Waiting(words, demanded_codes, batch.plain))
+                n_waiting += batch.rows
+            groups += _write_by_part(plan, waiting, out, pairs)
+        value_counts = {
             name: pl.concat(each).group_by("part", "value").agg(pl.col("rows").sum())
             for name, each in pairs.items()
             if each
         }
-        record = {"groups": listed(groups), "values": found, "codes": of_code}
+        record = {"groups": listed(groups), "values": value_counts, "codes": of_code}
         space.keep(f"route-{number}", path, record)
 
 
 class _Waiting(NamedTuple):
-    """Rows that wait to be dealt: packed and numbered, the codes of demanded columns, and other columns."""
+    """Rows waiting to be written to their parts: packed words, codes of demanded columns, and other columns."""
 
     words: NDArray[np.int64]
-    told: Mapping[str, NDArray[np.integer]]
-    others: pl.DataFrame
+    coded: Mapping[str, NDArray[np.integer]]
+    plain: pl.DataFrame
 
 
-def _dealt_to_parts(
+def _write_by_part(
     plan: LargePlan,
     waiting: Sequence[_Waiting],
     out: TableStack,
     pairs: Mapping[str, list[pl.DataFrame]],
 ) -> list[tuple[int, Place]]:
-    """Write rows by the part that they belong to, and give where those of each part stand."""
+    """Write rows grouped by part; return each part and the place of its rows."""
     import polars as pl
 
     from discreet.kanonymity.kernels.dealing import deal_rows
@@ -191,20 +193,20 @@ def _dealt_to_parts(
     part = plan.top.route(words, plan.layout)
     counts = np.bincount(part, minlength=plan.top.parts)
     ends = np.concatenate([[0], np.cumsum(counts)])
-    dealt = np.empty_like(words)
-    deal_rows(words, part, ends[:-1].copy(), dealt)
-    order = rows_of(dealt)
-    dealt[:, 0] &= (1 << HALF) - 1
-    told = {name: np.concatenate([one.told[name] for one in waiting]) for name in pairs}
-    for name, codes in told.items():
+    by_part = np.empty_like(words)
+    deal_rows(words, part, ends[:-1].copy(), by_part)
+    order = rows_of(by_part)
+    by_part[:, 0] &= (1 << CODE_BITS) - 1
+    demanded_codes = {name: np.concatenate([one.coded[name] for one in waiting]) for name in pairs}
+    for name, codes in demanded_codes.items():
         pair = pl.DataFrame({"part": part, "value": codes})
         pairs[name].append(pair.group_by("part", "value").len("rows"))
-    own = [dealt[:, w] for w in range(plan.layout.words)]
-    own += [told[name][order] for name, _ in plan.demands]
+    own = [by_part[:, w] for w in range(plan.layout.words)]
+    own += [demanded_codes[name][order] for name, _ in plan.demands]
     frame = pl.DataFrame([*map(pl.Series, words_at, own)])
     if plan.other:
-        others = pl.concat([one.others for one in waiting], rechunk=True)
-        frame = frame.hstack(others[order])
+        other_columns = pl.concat([one.plain for one in waiting], rechunk=True)
+        frame = frame.hstack(other_columns[order])
     return [
         (q, out.put(frame.slice(int(ends[q]), int(counts[q]))))
         for q in np.flatnonzero(counts).tolist()
@@ -219,8 +221,8 @@ def _routed(
     with ExitStack() as opened:
         files = [opened.enter_context((space.folder / one["file"]).open("rb")) for one in routed]
         for part in union:
-            for found, file in zip(routed, files, strict=True):
-                for (place,) in places_of(found["groups"], part):
+            for record, file in zip(routed, files, strict=True):
+                for (place,) in places_of(record["groups"], part):
                     yield read_table(file, place, names)
 
 
@@ -233,31 +235,31 @@ def finish(space: Workspace, number: int) -> None:
     own = plan.own_names(plan.layout.words + len(plan.demands))
     labels, cells, loss, seconds = _classes(space, plan, number, own)
     suppressed, classes = int((labels < 0).sum()), int(labels.max(initial=-1)) + 1
-    at, (label_at, mark) = 0, plan.own_names(2)
+    row, (label_at, mark) = 0, plan.own_names(2)
     if plan.keep_suppressed:
         cells = cells.with_columns(pl.Series(mark, np.arange(cells.height) == cells.height - 1))
     groups: list[tuple[int, Place, Place]] = []
     with space.file(f"finish-{number}", ".tables") as path:
         with _Groups(path) as out:
             for frame in _in_batches(space, plan, union, len(labels)):
-                label = labels[at : at + frame.height] if plan.other else labels
-                at += len(label)
+                label = labels[row : row + frame.height] if plan.other else labels
+                row += len(label)
                 # A suppressed row has label -1: the last entry.
-                made = pl.DataFrame([pl.Series(label_at, label % cells.height, pl.Int32)])
+                published = pl.DataFrame([pl.Series(label_at, label % cells.height, pl.Int32)])
                 if plan.other:
-                    made = made.hstack(frame)
+                    published = published.hstack(frame)
                 if plan.suppress and not plan.keep_suppressed:
-                    made = made.filter(label >= 0)
-                groups += out.deal(made, label_at, cells, plan.buckets)
-        found = {
+                    published = published.filter(label >= 0)
+                groups += out.deal(published, label_at, cells, plan.buckets)
+        record = {
             "groups": listed(groups),
             "loss": loss,
             "classes": classes,
-            "rows": at,
+            "rows": row,
             "suppressed": suppressed,
             "seconds": seconds,
         }
-        space.keep(f"finish-{number}", path, found)
+        space.keep(f"finish-{number}", path, record)
 
 
 def _in_batches(
@@ -270,13 +272,13 @@ def _in_batches(
         yield pl.DataFrame()
         return
     waiting: list[pl.DataFrame] = []
-    held, seen = 0, 0
+    n_waiting, seen = 0, 0
     for frame in _routed(space, plan, union, plan.other):
         waiting.append(frame)
-        held, seen = held + frame.height, seen + frame.height
-        if held >= plan.batch or seen == rows:
+        n_waiting, seen = n_waiting + frame.height, seen + frame.height
+        if n_waiting >= plan.batch or seen == rows:
             yield pl.concat(waiting)
-            waiting, held = [], 0
+            waiting, n_waiting = [], 0
 
 
 def _classes(
@@ -290,22 +292,22 @@ def _classes(
 
     layout = plan.layout
     read = [frame.to_numpy() for frame in _routed(space, plan, plan.unions[number], own)]
-    whole = np.concatenate(read).astype(np.int64, copy=False)
+    table = np.concatenate(read).astype(np.int64, copy=False)
     del read
-    words = np.ascontiguousarray(whole[:, : layout.words])
-    words[:, 0] |= np.arange(len(words), dtype=np.int64) << HALF
+    words = np.ascontiguousarray(table[:, : layout.words])
+    words[:, 0] |= np.arange(len(words), dtype=np.int64) << CODE_BITS
     demands = [
-        Demand(name, model, whole[:, layout.words + at], whole=plan.wholes.get(name))
+        Demand(name, model, table[:, layout.words + at], whole=plan.wholes.get(name))
         for at, (name, model) in enumerate(plan.demands)
     ]
-    del whole
+    del table
     marks = np.zeros(len(words), np.uint8)
     rows = Rows(words, marks, plan.columns, layout, wanted_of(tuple(demands)))
     began = clock()
     _split(plan, rows)
     labels = classes_of_rows(words, rows.bound)
     if plan.suppress:
-        codes = np.stack(_codes(plan, words[np.argsort(rows_of(words))]), axis=1)
+        codes = np.stack(_codes_of_words(plan, words[np.argsort(rows_of(words))]), axis=1)
         problem = Problem(plan.columns, codes.astype(np.int32))
         labels = leave_out(problem, labels, plan.k, plan.quotas[number])
         loss, at_column = problem.loss_of(labels), enumerate(plan.quasi)
@@ -330,8 +332,8 @@ def _split(plan: LargePlan, rows: Rows) -> None:
         raise KeyboardInterrupt
 
 
-def _codes(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Give the codes of each quasi-identifier in packed rows."""
+def _codes_of_words(plan: LargePlan, words: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the codes of each quasi-identifier in packed rows."""
     layout = plan.layout
     return [
         (words[:, layout.word[a]] >> layout.shift[a]) & layout.mask[a]
@@ -344,12 +346,12 @@ def atoms(space: Workspace, number: int) -> None:
     plan: LargePlan = space.plan()
     own = plan.own_names(plan.layout.words)
     routed = space.get(f"route-{number}")
-    found: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    keys_of_groups: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     with (space.folder / routed["file"]).open("rb") as file:
         for row in routed["groups"][:, 1:].tolist():
             words = read_table(file, Place(*row), own).to_numpy().astype(np.int64, copy=False)
-            found.append(plan.places.keys(_codes(plan, words)))
-    keys = np.sort(np.concatenate(found))
+            keys_of_groups.append(plan.places.keys(_codes_of_words(plan, words)))
+    keys = np.sort(np.concatenate(keys_of_groups))
     space.put(f"atoms-{number}", summed(keys, np.ones(len(keys), dtype=np.int64)))
 
 
@@ -364,11 +366,11 @@ def bound(space: Workspace, number: int) -> None:
     for piece in range(len(plan.pieces)):
         merging.add(*space.get(f"atoms-{piece}"))
     packed = merging.packed()
-    told = {"merged": merging.columns, "left_out": len(plan.places.covers)}
+    merged_columns = {"merged": merging.columns, "left_out": len(plan.places.covers)}
     if packed is None:
-        space.put(f"bound-{number}", {"lower": 0.0, **told})
+        space.put(f"bound-{number}", {"lower": 0.0, **merged_columns})
         return
-    told["left_out"] -= len(packed.lattice.bits)
+    merged_columns["left_out"] -= len(packed.lattice.bits)
     looked_at = min(plan.n, merging.most)
     del merging
     sets = any(column.is_set for column in plan.columns)
@@ -380,15 +382,14 @@ def bound(space: Workspace, number: int) -> None:
     timed = plan.time_limit is not None
     shared.aim(plan.mean_loss, looked_at * len(plan.columns), sets=sets, timed=timed)
     shared.refine(replace(limits, threads=plan.threads_alone))
-    space.put(f"bound-{number}", {"lower": shared.lower, **told})
+    space.put(f"bound-{number}", {"lower": shared.lower, **merged_columns})
 
 
 @final
 class _Groups:
     """A file of tables, two for each bucket of a batch of rows: the rows with their classes, and these classes' cells.
 
-    A class is told by its place among those of the bucket, so that what a bucket needs grows with its own rows alone,
-    however many classes there are.
+    Classes are numbered within their bucket, so that the memory for a bucket grows with its own rows only.
     """
 
     def __init__(self, path: Path) -> None:
@@ -403,7 +404,7 @@ class _Groups:
     def deal(
         self, frame: pl.DataFrame, label_at: str, cells: pl.DataFrame, buckets: int
     ) -> list[tuple[int, Place, Place]]:
-        """Deal rows to buckets at random; give each bucket, and where its rows and their cells stand."""
+        """Write rows to random buckets; return each bucket with the places of its rows and cells."""
         import polars as pl
 
         bucket = self.bits.randranges(buckets, frame.height).astype(np.uint32)
@@ -412,26 +413,26 @@ class _Groups:
         ends = np.concatenate([[0], np.cumsum(counts)])
         groups = []
         for b in np.flatnonzero(counts).tolist():
-            mine, its = frame.slice(int(ends[b]), int(counts[b])), cells
-            if mine.height < cells.height:
-                used, place = np.unique(mine[label_at].to_numpy(), return_inverse=True)
-                its = cells[used]
-                mine = mine.with_columns(pl.Series(label_at, place, pl.Int32))
-            groups.append((b, self.stack.put(mine), self.stack.put(its)))
+            bucket_rows, bucket_cells = frame.slice(int(ends[b]), int(counts[b])), cells
+            if bucket_rows.height < cells.height:
+                used, place = np.unique(bucket_rows[label_at].to_numpy(), return_inverse=True)
+                bucket_cells = cells[used]
+                bucket_rows = bucket_rows.with_columns(pl.Series(label_at, place, pl.Int32))
+            groups.append((b, self.stack.put(bucket_rows), self.stack.put(bucket_cells)))
         return groups
 
 
 def _published(
     plan: LargePlan, rows: Rows, labels: NDArray[np.int32]
 ) -> tuple[pl.DataFrame, float]:
-    """Give what each class publishes in each column, and what all rows lose."""
+    """Return the published cell of each class in each column, and the total loss of the rows."""
     import polars as pl
 
     words = rows.words
     sizes = np.bincount(labels[rows_of(words)])
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     cells, loss = [], 0.0
-    for column, codes in zip(plan.columns, _codes(plan, words), strict=True):
+    for column, codes in zip(plan.columns, _codes_of_words(plan, words), strict=True):
         texts, which, costs = cells_of_runs(column, codes, first)
         cells.append(pl.Series(column.name, texts, dtype=pl.String).gather(which))
         loss += float(sizes @ costs)
@@ -445,9 +446,9 @@ def publish(space: Workspace, number: int) -> None:
     plan: LargePlan = space.plan()
     label_at, mark = plan.own_names(2)
     frames, labels, tables, classes = [], [], [], 0
-    for found in space.every("finish", len(plan.unions)):
-        with (space.folder / found["file"]).open("rb") as file:
-            for rows_at, cells_at in places_of(found["groups"], number):
+    for record in space.every("finish", len(plan.unions)):
+        with (space.folder / record["file"]).open("rb") as file:
+            for rows_at, cells_at in places_of(record["groups"], number):
                 frames.append(read_table(file, rows_at))
                 labels.append(frames[-1].drop_in_place(label_at).to_numpy() + classes)
                 tables.append(read_table(file, cells_at))
@@ -466,17 +467,17 @@ def publish(space: Workspace, number: int) -> None:
             # No cell of it is published; that classes have k persons is counted with it.
             persons = make_private(path.with_suffix(".persons"))
             persons.write_bytes(bytes_of(table.select(plan.person), ".parquet"))
-        made = table.select(plan.published)
+        published = table.select(plan.published)
         # Written by way of memory, where a full disk is told from rows that can't be written.
-        path.write_bytes(bytes_of(made, plan.suffix, statistics=False))
+        path.write_bytes(bytes_of(published, plan.suffix, statistics=False))
         with path.open("r+b") as file:
             os.fsync(file.fileno())
-        found = {
-            "rows": made.height,
+        record = {
+            "rows": published.height,
             "persons": persons and persons.name,
-            "schema": {name: str(kind) for name, kind in made.schema.items()},
+            "schema": {name: str(kind) for name, kind in published.schema.items()},
         }
-        space.keep(f"publish-{number}", path, found)
+        space.keep(f"publish-{number}", path, record)
 
 
 ANONYMIZE_STEPS = {

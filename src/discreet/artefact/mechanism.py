@@ -118,7 +118,7 @@ def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
 
 
 def is_mechanism(data: bytes) -> bool:
-    """Tell from its first bytes whether a file is text rather than an archive, and says that it is a mechanism."""
+    """Whether the bytes are the JSON text of a mechanism."""
     return _form(data) == FORM
 
 
@@ -130,7 +130,7 @@ def point_kind(data: bytes) -> str | None:
 
 
 def _form(data: bytes) -> object:
-    """Give what a text says that it is; an archive says nothing."""
+    """Return the ``form`` field of a JSON text, or ``None`` for an archive."""
     if not data.startswith(b"{"):
         return None
     stated: Any = json.loads(data)

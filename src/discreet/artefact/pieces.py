@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Batch", "Piece", "Told", "batches", "pieces_of", "scan_pieces"]
+__all__ = ["Batch", "DistinctColumn", "Piece", "batches", "pieces_of", "scan_pieces"]
 
-PIECE = 1_000_000
-"""Rows of a piece of a source, about."""
+PIECE_ROWS = 1_000_000
+"""Rows of a piece, approximately."""
 
 
 @final
@@ -59,29 +59,29 @@ def pieces_of(
     require("streaming", argument)
     where = Path(source)
     files = parts_of(where, argument) if where.is_dir() else (where,)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     schema: Any = None
     for number, path in enumerate(files):
         mark = look(str(path), argument, whole=not row_by_row)
         try:
-            here = scan(path, mark).collect_schema()
-            groups = () if mark else tuple(_row_groups(path, here))
+            file_schema = scan(path, mark).collect_schema()
+            groups = () if mark else tuple(_row_groups(path, file_schema))
         except reader_errors():
             if not where.is_dir():
                 raise why_unreadable(str(path), mark, argument, row_by_row=row_by_row) from None
             got = f"one that cannot, file {number + 1}"
             raise InvalidProblemError(argument, READABLE, got) from None
-        if schema is not None and here != schema:
+        if schema is not None and file_schema != schema:
             got = f"others in file {number + 1} of the folder"
             raise InvalidProblemError(argument, SAME, got)
-        schema = here
+        schema = file_schema
         resolved = str(path.absolute())
         if mark:
             _refuse_ragged(path, mark, argument, row_by_row=row_by_row)
-            found.append(Piece(resolved, mark))
+            pieces.append(Piece(resolved, mark))
             continue
-        found += groups
-    return tuple(found)
+        pieces += groups
+    return tuple(pieces)
 
 
 def _row_groups(path: Path, schema: pl.Schema) -> Iterator[Piece]:
@@ -98,7 +98,7 @@ def _row_groups(path: Path, schema: pl.Schema) -> Iterator[Piece]:
         first, rows = 0, 0
         for group in range(file.num_row_groups):
             rows += file.metadata.row_group(group).num_rows
-            if rows >= PIECE or group == file.num_row_groups - 1:
+            if rows >= PIECE_ROWS or group == file.num_row_groups - 1:
                 yield Piece(str(path.absolute()), "", (first, group + 1))
                 first, rows = group + 1, 0
         if not file.num_row_groups:
@@ -108,14 +108,14 @@ def _row_groups(path: Path, schema: pl.Schema) -> Iterator[Piece]:
 
 def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) -> None:
     try:
-        found = first_ragged(path, mark, row_by_row=row_by_row)
+        ragged = first_ragged(path, mark, row_by_row=row_by_row)
     except UnicodeDecodeError:
         raise InvalidProblemError(argument, "text in UTF-8", str(path)) from None
-    if found and row_by_row:
-        raise refused("quotes", argument, f"{path} with {found}")
-    if found:
+    if ragged and row_by_row:
+        raise refused("quotes", argument, f"{path} with {ragged}")
+    if ragged:
         expected = "as many cells in each row as in the first line"
-        raise InvalidProblemError(argument, expected, f"{path} with {found}")
+        raise InvalidProblemError(argument, expected, f"{path} with {ragged}")
 
 
 def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
@@ -129,60 +129,60 @@ def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
     return pl.concat([scan(path, mark, row_by_row=True) for path, mark in files.items()])
 
 
-class Told(NamedTuple):
-    """A column as the different values that it has, and which of them each row has; without these, a value a row."""
+class DistinctColumn(NamedTuple):
+    """A column as distinct values and the index of each row's value; without indices, one value a row."""
 
     values: pl.Series
     of_row: NDArray[np.integer] | None
 
     def codes(self, old: pl.Series, new: pl.Series) -> NDArray[np.integer]:
-        """Give the code of each row, where `new` holds those of the values in `old`."""
+        """Return the code of each row, where `new` holds the codes of the values in `old`."""
         known = self.values.replace_strict(old, new, return_dtype=new.dtype).to_numpy()
         return known if self.of_row is None else known[self.of_row]
 
 
 class Batch(NamedTuple):
-    """Rows that pass by: how many, columns by their values, and others as they stand."""
+    """Rows read together: their number, coded columns, and plain columns."""
 
     rows: int
-    told: dict[str, Told]
-    others: pl.DataFrame
+    coded: dict[str, DistinctColumn]
+    plain: pl.DataFrame
 
 
-def batches(piece: Piece, told: Sequence[str], others: Sequence[str], rows: int) -> Iterator[Batch]:
+def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int) -> Iterator[Batch]:
     """Read columns of a piece, so many rows at once or fewer.
 
     Parameters
     ----------
     piece
         What is read.
-    told
-        Columns whose values matter and not their text. Where a Parquet file has a dictionary of a column, its text is
-        not read row by row; entries of the dictionary that no row has are left out.
-    others
-        Columns that are given as they stand; dictionaries, which tell of other rows, as text.
+    coded
+        Columns returned as distinct values and indices. A Parquet dictionary is used as it is; entries without rows
+        are left out.
+    plain
+        Columns returned as stored; dictionaries, which hold values of other rows, are converted to text.
     rows
         Most rows at once.
     """
     import polars as pl
 
-    names = list(dict.fromkeys((*told, *others)))
+    names = list(dict.fromkeys((*coded, *plain)))
     if piece.mark:
         lazy = scan(piece.path, piece.mark, row_by_row=True).select(names)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
-            alone = {name: Told(frame[name], None) for name in told}
-            yield Batch(frame.height, alone, frame.select(others))
+            distinct = {name: DistinctColumn(frame[name], None) for name in coded}
+            yield Batch(frame.height, distinct, frame.select(plain))
         return
     import pyarrow.parquet as pq
 
-    packed = [name for name in told if name not in others]
+    packed = [name for name in coded if name not in plain]
     with pq.ParquetFile(piece.path, read_dictionary=packed) as file:
-        for found in file.iter_batches(rows, row_groups=range(*piece.groups), columns=names):
-            plain = pl.from_arrow(found.select([*others]))
-            if isinstance(plain, pl.Series):
+        for arrow_batch in file.iter_batches(rows, row_groups=range(*piece.groups), columns=names):
+            rest = pl.from_arrow(arrow_batch.select([*plain]))
+            if isinstance(rest, pl.Series):
                 raise TypeError
-            given = {name: _told(found.column(name)) for name in told}
-            yield Batch(found.num_rows, given, plain.with_columns(map(_as_text, plain)))
+            columns = {name: _distinct_column(arrow_batch.column(name)) for name in coded}
+            yield Batch(arrow_batch.num_rows, columns, rest.with_columns(map(_as_text, rest)))
 
 
 def _as_text(column: pl.Series) -> pl.Series:
@@ -191,7 +191,7 @@ def _as_text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
 
 
-def _told(column: Any) -> Told:  # noqa: ANN401 - an array of Arrow
+def _distinct_column(column: Any) -> DistinctColumn:  # noqa: ANN401 - an array of Arrow
     import polars as pl
     import pyarrow as pa
 
@@ -202,14 +202,14 @@ def _told(column: Any) -> Told:  # noqa: ANN401 - an array of Arrow
         plain = pl.from_arrow(column)
         if isinstance(plain, pl.DataFrame):
             raise TypeError
-        return Told(_as_text(plain), None)
+        return DistinctColumn(_as_text(plain), None)
     values = pl.Series(column.dictionary).cast(pl.String)
     index = column.indices
     if index.null_count:
         index = index.fill_null(len(values))
         values = values.append(pl.Series([None], dtype=pl.String))
     at = index.to_numpy(zero_copy_only=False)
-    there = np.bincount(at, minlength=len(values)) > 0
-    if not there.all():
-        values, at = values.filter(there), (np.cumsum(there) - 1)[at]
-    return Told(values, at)
+    is_used = np.bincount(at, minlength=len(values)) > 0
+    if not is_used.all():
+        values, at = values.filter(is_used), (np.cumsum(is_used) - 1)[at]
+    return DistinctColumn(values, at)

@@ -1,4 +1,4 @@
-"""The steps by which private rows in files are counted by unit, each of a piece of them, on whichever machine.
+"""Steps that count private rows in files by unit, one piece a step, on any machine.
 
 Rows of a piece are added up by unit, and the groups are dealt into buckets by a hash of the unit, so that a unit whose
 rows lie in several pieces comes together in one bucket. Buckets are then counted, each by itself. Where one row of each
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 import narwhals as nw
 import numpy as np
 
-from discreet.artefact.dealt import Dealt, read_bucket
+from discreet.artefact.dealt import BucketWriter, read_bucket
 from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.records import add_groups, count_groups, keep_one_row, read_rows
@@ -79,7 +79,7 @@ def rows_of_piece(plan: RecordPlan, number: int) -> Iterator[Any]:
         raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     wanted = plan.named.columns(plan.public)
     for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-        table = nw.from_native(batch.others, eager_only=True)
+        table = nw.from_native(batch.plain, eager_only=True)
         yield read_rows(table, plan.public, plan.named, plan.frame)
 
 
@@ -88,15 +88,15 @@ def scatter(space: Workspace, number: int) -> None:
     plan: RecordPlan = space.plan()
     key, parts = (PERSON if plan.by_person else UNIT), []
     with space.file(f"scatter-{number}", ".units") as units:
-        with closing(Dealt(units, plan.buckets, [key])) as dealt:
+        with closing(BucketWriter(units, plan.buckets, [key])) as writer:
             for table in rows_of_piece(plan, number):
                 if plan.by_person:
-                    dealt.add(table.to_native())
+                    writer.add(table.to_native())
                 elif plan.by_unit:
-                    dealt.add(_narrow(table).to_native())
+                    writer.add(_narrow(table).to_native())
                 else:
                     parts.append(count_groups(table, plan.public, plan.named, plan.frame))
-        space.keep(f"scatter-{number}", units, {**added_up(parts), "rounds": dealt.rounds})
+        space.keep(f"scatter-{number}", units, {**added_up(parts), "rounds": writer.rounds})
 
 
 def once(space: Workspace, number: int) -> None:
@@ -104,12 +104,12 @@ def once(space: Workspace, number: int) -> None:
     plan: RecordPlan = space.plan()
     before = space.every("scatter", len(plan.pieces))
     with space.file(f"once-{number}", ".units") as units:
-        with closing(Dealt(units, plan.buckets, [UNIT])) as dealt:
+        with closing(BucketWriter(units, plan.buckets, [UNIT])) as writer:
             table = read_bucket(space, before, "file", plan.buckets, number)
             if table is not None:
-                kept = keep_one_row(nw.from_native(table, eager_only=True))
-                dealt.add(add_groups(kept).to_native())
-        space.keep(f"once-{number}", units, {"rounds": dealt.rounds})
+                one_row_each = keep_one_row(nw.from_native(table, eager_only=True))
+                writer.add(add_groups(one_row_each).to_native())
+        space.keep(f"once-{number}", units, {"rounds": writer.rounds})
 
 
 def _narrow(table: Any) -> Any:  # noqa: ANN401 - an eager frame
@@ -122,8 +122,8 @@ def _narrow(table: Any) -> Any:  # noqa: ANN401 - an eager frame
 def gather(space: Workspace, number: int) -> None:
     """Count the units of a bucket over all pieces."""
     plan: RecordPlan = space.plan()
-    dealt, steps = ("once", plan.buckets) if plan.by_person else ("scatter", len(plan.pieces))
-    table = read_bucket(space, space.every(dealt, steps), "file", plan.buckets, number)
+    step, steps = ("once", plan.buckets) if plan.by_person else ("scatter", len(plan.pieces))
+    table = read_bucket(space, space.every(step, steps), "file", plan.buckets, number)
     parts = []
     if table is not None:
         groups = add_groups(nw.from_native(table, eager_only=True))

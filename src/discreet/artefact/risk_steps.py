@@ -1,4 +1,4 @@
-"""The steps by which the classes of rows in files are counted, each of a piece of them, on whichever machine.
+"""Steps that count the equivalence classes of rows in files, one piece a step, on any machine.
 
 Rows of a piece are grouped by what an attacker may know, and the groups dealt into buckets by a hash, so that a class
 whose rows lie in several pieces comes together in one bucket. Each bucket is then counted by itself, and what leaves it
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.artefact.dealt import Dealt, read_bucket
+from discreet.artefact.dealt import BucketWriter, read_bucket
 from discreet.artefact.folders import ROWS
 from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
@@ -45,14 +45,14 @@ class SensitiveValues:
         The values.
     stored, texts
         ``(n_values,)`` the numbers of each.
-    whole
+    totals
         Rows of the table with each value as it is stored.
     """
 
     values: pl.Series
     stored: pl.Series
     texts: pl.Series
-    whole: NDArray[np.int64]
+    totals: NDArray[np.int64]
 
 
 @final
@@ -80,7 +80,7 @@ class RiskPlan:
     listed: Mapping[str, SensitiveValues] = field(default_factory=dict)
 
     def keys(self, name: str) -> list[str]:
-        """Give the columns of groups by class and by a sensitive column, or by class alone."""
+        """Return the grouping columns of classes, with a sensitive column unless `name` is empty."""
         return list(dict.fromkeys([*self.names, *([name] if name else [])]))
 
 
@@ -100,21 +100,21 @@ def groups(space: Workspace, number: int) -> None:
             for at in range(len(kinds))
         ]
         with ExitStack() as opened:
-            dealt = [
-                opened.enter_context(closing(Dealt(path, plan.buckets, plan.names)))
+            writers = [
+                opened.enter_context(closing(BucketWriter(path, plan.buckets, plan.names)))
                 for path in paths
             ]
             for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-                for name, out in zip(kinds, dealt, strict=True):
-                    out.add(batch.others.group_by(plan.keys(name)).len(ROWS))
+                for name, out in zip(kinds, writers, strict=True):
+                    out.add(batch.plain.group_by(plan.keys(name)).len(ROWS))
                     if name:
-                        seen = batch.others.group_by(pl.col(name).alias("value")).len(ROWS)
+                        seen = batch.plain.group_by(pl.col(name).alias("value")).len(ROWS)
                         known = [values[name]] if name in values else []
                         values[name] = added(pl.concat([*known, seen]), ["value"])
                 rounds += 1
-        found = {name: path.name for name, path in zip(kinds, paths, strict=True)}
-        told = {"files": found, "rounds": rounds, "values": values}
-        if not space.put(f"groups-{number}", told):
+        file_names = {name: path.name for name, path in zip(kinds, paths, strict=True)}
+        record = {"files": file_names, "rounds": rounds, "values": values}
+        if not space.put(f"groups-{number}", record):
             for path in paths:
                 path.unlink()
 
@@ -129,10 +129,10 @@ def added(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 def classes(space: Workspace, number: int) -> None:
     """Count the classes of a bucket over all pieces."""
     plan: RiskPlan = space.plan()
-    found = [
+    records = [
         {"rounds": one["rounds"], **one["files"]} for one in space.every("groups", len(plan.pieces))
     ]
-    table = read_bucket(space, found, "", plan.buckets, number)
+    table = read_bucket(space, records, "", plan.buckets, number)
     if table is None or not table.height:
         space.put(f"classes-{number}", None)
         return
@@ -142,7 +142,7 @@ def classes(space: Workspace, number: int) -> None:
     del table, labels
     diverse, close, alike = {}, {}, {}
     for name in plan.sensitive:
-        pairs = read_bucket(space, found, name, plan.buckets, number)
+        pairs = read_bucket(space, records, name, plan.buckets, number)
         if pairs is None:
             raise TypeError
         pairs = added(pairs, plan.keys(name))
@@ -153,7 +153,7 @@ def classes(space: Workspace, number: int) -> None:
         )
         labels = classes_of(pairs, plan.names).labels
         rows = pairs[ROWS].to_numpy().astype(np.int64)
-        judged = judge_pairs(labels, texts, codes, rows, known.whole)
+        judged = judge_pairs(labels, texts, codes, rows, known.totals)
         diverse[name], close[name], alike[name] = judged
     counted = np.unique(sizes, return_counts=True)
     space.put(f"classes-{number}", CountedClasses(*counted, diverse, close, alike))

@@ -27,16 +27,16 @@ PREFIX = ".discreet-"
 
 _LOCK = "lock"
 
-_ENDING = 5.0
-"""Seconds in which what still writes into a folder that is removed has to end."""
+_SECONDS_TO_END = 5.0
+"""Seconds to wait for writers into a folder that is removed."""
 
-_YOUNG = 24 * 3600.0
-"""Seconds in which a folder without a lock may still get one; it holds nothing until then."""
+_SECONDS_WITHOUT_LOCK = 24 * 3600.0
+"""Seconds in which a new folder may get its lock; it is empty until then."""
 
 
 @contextmanager
 def private_room(folder: Path) -> Iterator[Path]:
-    """Make a folder in another one, and remove it when done; first remove what runs that were killed left there.
+    """Create a private folder and remove it at the end; folders of killed runs are removed first.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def private_room(folder: Path) -> Iterator[Path]:
 
 def _remove(room: Path) -> None:
     """Remove a folder with all that is in it, a file too that a worker makes meanwhile, which has not heard the end."""
-    until = time.monotonic() + _ENDING
+    until = time.monotonic() + _SECONDS_TO_END
     while room.exists():
         try:
             shutil.rmtree(room)
@@ -81,7 +81,7 @@ def _remove(room: Path) -> None:
 
 
 def make_private(path: Path) -> Path:
-    """Make an empty file that only its owner may read, to be opened by its name; give the path.
+    """Create an empty file that only its owner may read; return its path.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _is_ours(room: Path) -> bool:
 
 
 def _is_free(path: Path) -> bool:
-    """Tell whether a lock is there and nobody holds it."""
+    """Whether a lock file exists and no process holds it."""
     try:
         with path.open("rb") as lock:
             return try_lock(lock.fileno())
@@ -128,6 +128,6 @@ def _is_free(path: Path) -> bool:
 
 
 def _was_never_used(room: Path) -> bool:
-    """Tell whether its run died before the room had its lock, and hence before it held anything else."""
+    """Whether the run died before it locked the folder, and hence before it wrote anything else."""
     names = {path.name for path in room.iterdir()}
-    return names <= {f"{_LOCK}.new"} and time.time() - room.lstat().st_mtime > _YOUNG
+    return names <= {f"{_LOCK}.new"} and time.time() - room.lstat().st_mtime > _SECONDS_WITHOUT_LOCK

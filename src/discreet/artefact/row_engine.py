@@ -31,10 +31,10 @@ def bytes_in(text: str, argument: str) -> int:
     >>> bytes_in("4GB", "memory"), bytes_in("1.5g", "memory")
     (4000000000, 1500000000)
     """
-    found = _SIZE.fullmatch(text.strip())
-    if not found:
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
         raise InvalidProblemError(argument, "a size such as 4GB or 800MB", repr(text))
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 @final

@@ -56,7 +56,7 @@ __all__ = [
 
 _SUFFIXES = (".csv", ".parquet")
 
-_VERSION = 1
+_FORMAT_VERSION = 1
 """Version of the form of the file beside a table."""
 
 _UNFINISHED = "unfinished"
@@ -64,7 +64,7 @@ _UNFINISHED = "unfinished"
 
 
 def sidecar_of(path: str | os.PathLike[str]) -> Path:
-    """Name the file beside a table.
+    """Return the path of the record beside a table.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def sidecar_of(path: str | os.PathLike[str]) -> Path:
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file has one of ours beside it."""
+    """Whether a table has a record of ours beside it."""
     # Unlike the method of a path, this says no of a name that no file can have: longer than the system allows.
     return os.path.isfile(sidecar_of(path))  # noqa: PTH113 - see above
 
@@ -214,7 +214,7 @@ def _record(
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "schema_version": _VERSION,
+        "schema_version": _FORMAT_VERSION,
         "kind": kind,
         "table": {"sha256": digest, "rows": rows, "columns": dict(columns)},
         **meta,
@@ -222,7 +222,7 @@ def _record(
 
 
 def _place(new: Path, path: Path, stated: Mapping[str, Any]) -> None:
-    """Put a table and its record in their places, the record first and once more when the table is there."""
+    """Write the record, rename the table to its final name, and write the record again without the old state."""
     record, former = sidecar_of(path), _former(path)
     with uninterrupted():
         put_file(record, encoded({**stated, _UNFINISHED: former}))
@@ -244,7 +244,7 @@ def _restore(record: Path, text: str | None) -> None:
 
 
 def _former(path: Path) -> dict[str, str | None]:
-    """Say what stands at a place before it is replaced: the SHA-256 of the table, and its record."""
+    """Return the state of a place before it is replaced: the SHA-256 of the table, and its record."""
     text = None
     with suppress(OSError, ValueError):
         text = stored_file(sidecar_of(path)).read_bytes().decode()
@@ -350,7 +350,7 @@ def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def interruption_of(path: str | os.PathLike[str]) -> str:
-    """Say which table stands at a place where a run was interrupted while it put a table and its record there.
+    """Describe the table at a place where a run was interrupted while it wrote a table and its record.
 
     Parameters
     ----------
@@ -391,16 +391,16 @@ def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State
         raise _not_whole(path, "it does not say what was there before") from None
     if not all(value is None or isinstance(value, str) for value in (before, record)):
         raise _not_whole(path, "it does not say what was there before")
-    found = _digest_or_none(Path(path))
+    digest = _digest_or_none(Path(path))
     finished = {name: value for name, value in stated.items() if name != _UNFINISHED}
-    if found == new:
+    if digest == new:
         sentence = (
             "the run that wrote it was interrupted after its table was in place; both are whole"
         )
         return _State(sentence, encoded(finished).decode())
-    if found is None:
+    if digest is None:
         return _State("the run that was to write it was interrupted before it was there", None)
-    if found != before:
+    if digest != before:
         # Judged by the record of the new table, which then says that its bytes are others.
         sentence = "a run that was to replace it was interrupted, and it is neither the table before nor the new one"
         return _State(sentence, encoded(finished).decode())
@@ -432,8 +432,8 @@ def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
         raise _not_whole(path, str(error)) from None
     if meta.get("format") != FORMAT or not isinstance(meta.get("kind"), str):
         raise InvalidProblemError("path", "a discreet artefact", str(sidecar_of(path)))
-    if meta.get("schema_version") != _VERSION:
-        expected = f"{_VERSION}; a newer discreet may read it"
+    if meta.get("schema_version") != _FORMAT_VERSION:
+        expected = f"{_FORMAT_VERSION}; a newer discreet may read it"
         raise InvalidProblemError("schema_version", expected, repr(meta.get("schema_version")))
     return meta
 

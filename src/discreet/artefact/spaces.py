@@ -22,14 +22,14 @@ __all__ = ["check_bits", "credible", "lattice_lengths"]
 
 _KNOWN = (*METRICS, "grid", "graph", "matrix")
 
-_MOST_BITS = 400
-"""More than the scale of any space."""
+_MAX_SCALE_BITS = 400
+"""Larger than the scale of any space, in bits."""
 
 _FARTHEST = 1 << 31
 """Rows and columns of a lattice are fewer: squares of their differences then fit 64 bits."""
 
-_ROOM = 1e-9
-"""What coordinates of centers may be off, as a part of the extent: they are rounded floats."""
+_CENTER_TOLERANCE = 1e-9
+"""Largest error of a center's coordinates, relative to the extent: they are rounded floats."""
 
 
 def credible(space: MetricSpace) -> MetricSpace:
@@ -61,7 +61,7 @@ def credible(space: MetricSpace) -> MetricSpace:
 def lattice_lengths(
     places: NDArray[np.int64], cell: object, bits: object, n: int
 ) -> LatticeLengths:
-    """Make the lengths of a lattice that a file describes, after a look at the numbers that they grow with.
+    """Return the lengths of a stored lattice; sizes are checked before memory is taken.
 
     Raises
     ------
@@ -80,17 +80,19 @@ def lattice_lengths(
 
 def check_bits(bits: object) -> int:
     """Refuse a scale beyond any before a power of two is formed with it."""
-    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits <= _MOST_BITS:
-        raise InvalidProblemError("scale_bits", f"an integer from 0 to {_MOST_BITS}", "another")
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits <= _MAX_SCALE_BITS:
+        raise InvalidProblemError(
+            "scale_bits", f"an integer from 0 to {_MAX_SCALE_BITS}", "another"
+        )
     return bits
 
 
 def _are_centers(points: NDArray[np.float64], lattice: LatticeLengths) -> bool:
-    """Tell whether points are the places, eastwards and northwards, from wherever they are counted."""
+    """Whether points are the centers of the lattice's cells up to a translation."""
     centers = lattice.places[:, ::-1] * float(lattice.cell)
     if points.shape != centers.shape or not np.isfinite(points).all():
         return False
     off = points - centers
     off = np.abs(off - off[0])
     extent = max(float(np.abs(points).max()), float(np.abs(centers).max()))
-    return bool(off.max() <= _ROOM * extent)
+    return bool(off.max() <= _CENTER_TOLERANCE * extent)

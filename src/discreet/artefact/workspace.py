@@ -21,7 +21,7 @@ __all__ = ["Workspace", "workspace_in", "writing"]
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Say that a folder cannot be written to, as when the disk is full.
+    """Turn errors of writing, such as a full disk, into a refusal of the folder.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class Workspace:
         return pickle.loads((self.folder / name).read_bytes())  # noqa: S301
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a record."""
+        """Whether a record exists."""
         return (self.folder / name).exists()
 
     def every(self, kind: str, count: int) -> list[Any]:
@@ -84,8 +84,8 @@ class Workspace:
 
     def drop(self, kind: str, count: int) -> None:
         """Remove the files of all steps of a kind, which no later step reads; their records stay."""
-        for found in self.every(kind, count):
-            (self.folder / found["file"]).unlink(missing_ok=True)
+        for record in self.every(kind, count):
+            (self.folder / record["file"]).unlink(missing_ok=True)
 
     def plan(self) -> Any:  # noqa: ANN401 - as above
         """Read the latest plan."""
@@ -94,7 +94,7 @@ class Workspace:
 
     @contextmanager
     def file(self, name: str, suffix: str) -> Iterator[Path]:
-        """Make an empty file of a name of its own, and remove it on an error."""
+        """Create an empty file with a unique name; remove it on an error."""
         path = make_private(self.folder / f"{name}.{secrets.token_hex(8)}{suffix}")
         try:
             yield path
@@ -110,7 +110,7 @@ class Workspace:
 
 @contextmanager
 def workspace_in(folder: Path) -> Iterator[Workspace]:
-    """Make a workspace in a folder, and remove it with all that is in it when done.
+    """Create a workspace in a folder; remove it and its files at the end.
 
     Raises
     ------

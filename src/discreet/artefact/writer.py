@@ -66,7 +66,7 @@ def save(
 
 
 def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
-    """Put metadata and arrays into one file, with the hash of each; the same content gives the same bytes.
+    """Write metadata and arrays into one file, with a hash of each; equal content gives equal bytes.
 
     Raises
     ------
