@@ -11,8 +11,6 @@ import numpy as np
 
 from discreet.core.jit import clock
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.alone import alone_bound
-from discreet.kanonymity.bounds.branching import Branching
 from discreet.kanonymity.bounds.dual import MOST_POINTS, DualBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
@@ -51,7 +49,7 @@ class LowerBound:
 
     A table of up to 6,000 different rows has multipliers by cutting planes
     (:class:`~discreet.kanonymity.bounds.dual.DualBound`); a larger one the cheapest cells of each row that k rows share
-    (:class:`~discreet.kanonymity.bounds.shared.Shared`), what columns cost on their own, and the nearest rows.
+    (:class:`~discreet.kanonymity.bounds.shared.Shared`) and the nearest rows.
 
     Parameters
     ----------
@@ -87,7 +85,7 @@ class LowerBound:
         self.suppressed, self.aimed = suppressed, False
 
     @cached_property
-    def stages(self) -> tuple[DualBound | Shared | _Alone | _Nearest, ...]:
+    def stages(self) -> tuple[DualBound | Shared | _Nearest, ...]:
         """What raises the bound of this table, in order."""
         problem, k = self.problem, self.k
         if k == 1:
@@ -98,15 +96,12 @@ class LowerBound:
             if dual.points.n <= MOST_POINTS:
                 return (dual,)
         shared = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
-        return _Alone(problem, k), shared, _Nearest(problem, k, shared, self.nearest)
+        return shared, _Nearest(problem, k, shared, self.nearest)
 
     @property
     def is_branching(self) -> bool:
-        """Whether the bound rises by branching, which takes longer than others do."""
-        return any(
-            isinstance(stage, DualBound) and isinstance(stage.separation, Branching)
-            for stage in self.stages
-        )
+        """Whether the bound rises by branching over many boxes, which takes longer than others do."""
+        return any(isinstance(stage, DualBound) and not stage.few_boxes for stage in self.stages)
 
     def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
         """Raise the bound until the time is over or nothing more is known to do.
@@ -153,24 +148,6 @@ class LowerBound:
             mean = problem.loss_of(labels) / problem.n / weights
             sets = any(column.is_set for column in problem.columns)
             stage.aim(min(1.0, mean), problem.n * problem.m, sets=sets, timed=timed)
-
-
-@final
-class _Alone:
-    """The bound by columns on their own, which takes no time to speak of."""
-
-    def __init__(self, problem: Problem, k: int) -> None:
-        self.problem, self.k = problem, k
-        self.lower, self.done = 0.0, False
-
-    def refine(self, _limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Compute the bound of each column by itself."""
-        columns = self.problem.columns
-        counts = [
-            np.bincount(codes, minlength=len(column.domain))
-            for codes, column in zip(self.problem.codes.T, columns, strict=True)
-        ]
-        self.lower, self.done = alone_bound(columns, counts, self.k), True
 
 
 @final

@@ -13,15 +13,8 @@ the search below it, and so does one in which every row has a cheaper box alread
 
 The cells of most columns are listed, and a list that grows with the square of the values, or faster, is cut down to
 larger cells at lower costs. The last column needs no list: where cells of all others are fixed, how many rows have each
-of its values gives the narrowest interval, or the least set, that holds row i and k rows, exactly. For two sets at the
-end, s values of the first and t of the other hold no more rows than
-
-.. math:: \sum_{v \in S} \; \max_{T_v : |T_v| = t} \; \sum_{w \in T_v} n_{vw},
-          \qquad S = \{v_i\} \cup \{\text{the } s - 1 \text{ others with most}\},
-
-T being chosen anew for each v, so that the cheapest s and t for which this is k or more cost no more than any two sets
-that k rows share. The same with the columns exchanged is a bound too, and the larger one counts. Columns that are left
-out cost nothing.
+of its values gives the narrowest interval, or the least set, that holds row i and k rows, exactly. Columns that are
+left out cost nothing.
 """
 
 from __future__ import annotations
@@ -74,9 +67,6 @@ countries, up to 15 % of the loss: 22.6 CPU s with them, less than 4 without (20
 FEW_LISTED = 2
 """Other columns that have to be listed for that."""
 
-FEW_BINS = 9
-"""Pieces of a numeric column beside two sets that are looked at whole."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -122,29 +112,27 @@ class AtomPlaces:
         cls, columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]], k: int, bins: int
     ) -> AtomPlaces:
         """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
-        last, free = _not_listed(columns, counts), BITS_PER_PACKED_ROW
+        last, free = _last_column(columns, counts), BITS_PER_PACKED_ROW
         wide = {
             j
             for j, (column, rows) in enumerate(zip(columns, counts, strict=True))
-            if last and j not in last and column.is_set and np.count_nonzero(rows) > MANY_VALUES
+            if last not in {None, j} and column.is_set and np.count_nonzero(rows) > MANY_VALUES
         }
-        if len(columns) - len(last) - len(wide) < FEW_LISTED:
+        if len(columns) - (last is not None) - len(wide) < FEW_LISTED:
             wide = set()
         column_covers = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
             if j in wide:
                 # A list of its cells proves less than what two values cost, for most of the time.
                 continue
-            if len(last) > 1:
-                bins = min(bins, FEW_BINS)
-            cover = whole_of(column, rows) if j in last else cover_of(column, rows, k, bins)
+            cover = whole_of(column, rows) if j == last else cover_of(column, rows, k, bins)
             if cover is not None and cover.costs.max() > 0:
                 column_covers.append((j, cover))
-                free -= bits_of(cover) if j in last else 0
-        column_covers.sort(key=lambda one: (one[0] in last, -one[1].width))
+                free -= bits_of(cover) if j == last else 0
+        column_covers.sort(key=lambda one: (one[0] == last, -one[1].width))
         placed, shift = [], 0
         for j, cover in column_covers:
-            if j in last or shift + bits_of(cover) <= free:
+            if j == last or shift + bits_of(cover) <= free:
                 placed.append((j, cover, shift))
                 shift += bits_of(cover)
         # Where all weights are zero no cell costs anything, and no cover is kept.
@@ -175,26 +163,20 @@ class AtomPlaces:
         return Packed(lattice_of(covers, self.scale), keys, counts, self.scale)
 
 
-def _not_listed(
-    columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]]
-) -> tuple[int, ...]:
-    """Choose the columns that come last, all of whose cells are looked at without a list of them.
+def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]]) -> int | None:
+    """Choose the column that comes last, all of whose cells are looked at without a list of them, or `None`.
 
-    Two sets with more values than all subsets are listed of, since what is listed of them costs least; else the
-    interval that weighs most, or the one set.
+    Of two or more sets with more values than all subsets are listed of, the one whose second value costs least, few
+    values first; else the numeric column that weighs most, or the one set.
     """
     values = [int(np.count_nonzero(rows)) for rows in counts]
     weights = [column.attribute.weight for column in columns]
     of_cost = [j for j, weight in enumerate(weights) if weight > 0]
     sets = [j for j in of_cost if columns[j].is_set and SUBSETS < values[j] <= MAX_VALUES_BY_SIZE]
-    # Those whose second value costs most: of sets of many values less is lost.
     sets.sort(key=lambda j: (values[j] > MANY_VALUES, columns[j].set_cost(2)))
-    if len(sets) > 1:
-        few = [j for j in sets if values[j] <= MANY_VALUES]
-        return tuple(few[:2]) if len(few) > 1 else tuple(sets[:2])
     numbers = [j for j in of_cost if isinstance(columns[j].attribute, Numeric)]
     numbers.sort(key=lambda j: (-weights[j], -values[j]))
-    return tuple(numbers[:1] or sets)
+    return next(iter([*numbers, *sets] if len(sets) < 2 else sets), None)
 
 
 def summed(
