@@ -181,7 +181,7 @@ LOCAL: dict[str, Change | None] = {
 EXACT: dict[str, Change | None] = {
     "everything": None,
     "no cuts": replaced(f"{K}.exact.tree.violated", lambda *_: NO_CUTS),
-    "no new starts": replaced(f"{K}.methods.partitioning.STARTS", 0),
+    "no new starts": replaced(f"{K}.methods.partitioning.NEW_STARTS", 0),
 }
 METHODS = ("TopDownfast", "TopDownstrong", "Segmentation", "GreedySearch", "SetPartitioning")
 SEARCHES: dict[str, Change | None] = {

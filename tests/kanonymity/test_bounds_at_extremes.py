@@ -39,7 +39,7 @@ def test_bounds_scale_with_weights(
     way: str, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HiGHS reads 1e20 as infinite, and compares with absolute tolerances."""
-    monkeypatch.setattr(lower, "MOST_POINTS", 0 if way == "cells" else 6_000)
+    monkeypatch.setattr(lower, "MAX_POINTS_OF_PROGRAM", 0 if way == "cells" else 6_000)
     found = []
     for scale in (1.0, factor):
         problem = people(scale, 2 * scale, 3 * scale)
@@ -58,7 +58,7 @@ def test_bounds_scale_with_weights(
 def test_one_weight_may_be_huge_and_another_nothing(
     way: str, weights: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lower, "MOST_POINTS", 0 if way == "cells" else 6_000)
+    monkeypatch.setattr(lower, "MAX_POINTS_OF_PROGRAM", 0 if way == "cells" else 6_000)
     problem = people(*weights)
     truth = enumerated(problem, 3)
     bound = LowerBound(problem, 3, suppressed=False)

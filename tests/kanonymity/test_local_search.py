@@ -135,7 +135,7 @@ def test_without_a_limit_it_ends_by_itself() -> None:
 def test_near_points_among_very_many_come_from_several_orders(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bound, "NEAR_SECONDS", 0)
+    monkeypatch.setattr(bound, "MAX_NEAR_SECONDS", 0)
     problem = mixed(80, 3)
     start = Initial().solve(problem, 3, SearchLimits()).labels
     found = LocalSearch(rounds=200).solve(problem, 3, SearchLimits(start=start))

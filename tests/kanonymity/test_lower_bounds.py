@@ -257,7 +257,9 @@ def test_a_bound_that_is_cut_short_is_a_bound(
     monkeypatch: pytest.MonkeyPatch, *, few: bool
 ) -> None:
     """A clock that runs by looks alone ends the search at any of them; more time never lowers the bound."""
-    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MOST_POINTS", 6_000 if few else 0)
+    monkeypatch.setattr(
+        "discreet.kanonymity.bounds.lower.MAX_POINTS_OF_PROGRAM", 6_000 if few else 0
+    )
     problem, k = small_table(4)
     truth = enumerated(problem, k)
     looks = itertools.count()
@@ -346,13 +348,13 @@ def test_how_far_is_searched_follows_the_table_and_its_loss(
     monkeypatch: pytest.MonkeyPatch, *, sets: bool
 ) -> None:
     """In memory as for files: two million rows had as many looks as a hundred thousand, and half of the bound."""
-    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MOST_POINTS", 0)
-    monkeypatch.setattr("discreet.kanonymity.bounds.shared.UNTIMED", 0)
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MAX_POINTS_OF_PROGRAM", 0)
+    monkeypatch.setattr("discreet.kanonymity.bounds.shared.MIN_ROWS_LOOKED_AT", 0)
     problem = mixed(300, 1) if sets else small_numbers(1)
     labels = Segmentation(1).solve(problem, 5, SearchLimits()).labels
     mean = problem.loss_of(labels) / problem.n / problem.suppressed_cost
     for few, timed in [(10**6, False), (0, False), (0, True)]:
-        monkeypatch.setattr("discreet.kanonymity.bounds.shared.FEW_KEYS", few)
+        monkeypatch.setattr("discreet.kanonymity.bounds.shared.MAX_KEYS_SEARCHED_FULLY", few)
         bound = LowerBound(problem, 5)
         shared = next(stage for stage in bound.stages if isinstance(stage, Shared))
         monkeypatch.setattr(shared, "_searched", lambda *_: False)
@@ -554,8 +556,8 @@ def test_near_rows_are_not_looked_at_where_the_time_suffices_for_a_few(
 
     whole = nearest_bound(problem, 3)
     monkeypatch.setattr(near_rows, "clock", later)
-    monkeypatch.setattr(near_rows, "LEAST_SHARE", 1e9)
+    monkeypatch.setattr(near_rows, "MIN_SHARE_OF_POINTS", 1e9)
     few = nearest_bound(problem, 3, SearchLimits.within(100))
     assert 0 < few < whole / 2
-    monkeypatch.setattr(near_rows, "LEAST_SHARE", 0.0)
+    monkeypatch.setattr(near_rows, "MIN_SHARE_OF_POINTS", 0.0)
     assert nearest_bound(problem, 3, SearchLimits.within(100)) == pytest.approx(whole)

@@ -37,7 +37,7 @@ __all__ = ["DualBound", "boxes_of", "costly", "rounding", "scaled"]
 MAX_BOXES_UNTIMED = 2e7
 """Boxes of a table up to which the program is solved without a time limit: branches of so few end in about a second."""
 
-MOST_POINTS = 6_000
+MAX_POINTS_OF_PROGRAM = 6_000
 """Different rows up to which the program is set up."""
 
 LEAST_MULTIPLIER_SHARE = -0.5
@@ -61,7 +61,7 @@ PROOF_SHARE_OF_VALUE = 0.97
 MAX_CLASSES_PER_SCARCE_POINT = 10
 """Classes of one round that may share a scarce point."""
 
-MOST_LEARNED = 10_000_000
+MAX_ROWS_LEARNED = 10_000_000
 """Rows of the classes of a partition, each counted as the largest, up to which they join the program."""
 
 UNTIMED_ROUNDS = 60
@@ -256,7 +256,7 @@ class DualBound:
         sizes = np.diff(np.append(first, pairs.shape[1]))
         slot = np.arange(pairs.shape[1]) - np.repeat(first, sizes)
         at = np.repeat(np.arange(len(first)), sizes)
-        if not 0 < len(first) * sizes.max(initial=0) <= MOST_LEARNED:
+        if not 0 < len(first) * sizes.max(initial=0) <= MAX_ROWS_LEARNED:
             return
         points = np.full((len(first), sizes.max()), -1, dtype=np.int32)
         many = np.zeros(points.shape, dtype=np.int32)

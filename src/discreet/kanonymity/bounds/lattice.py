@@ -21,7 +21,7 @@ __all__ = ["COST_UNITS", "bits_of", "lattice_of"]
 COST_UNITS = 2**26
 """Units of cost that all weights together have."""
 
-MOST_DIFFERENT = 64
+MAX_ROWS_WITH_FLOORS = 64
 """Different rows of a box up to which it is known what they cost at least."""
 
 
@@ -123,7 +123,7 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
     """
     from discreet.kanonymity.kernels.shared import INTERVALS, LISTED
 
-    rows = np.arange(MOST_DIFFERENT + 1)
+    rows = np.arange(MAX_ROWS_WITH_FLOORS + 1)
     # Behind all columns there is one row.
     later = np.where(rows > 1, COST_UNITS, 0)
     listed = len(covers)

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.core.jit import clock
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.dual import MOST_POINTS, DualBound
+from discreet.kanonymity.bounds.dual import MAX_POINTS_OF_PROGRAM, DualBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
 from discreet.kanonymity.problem import Taxonomy
@@ -35,7 +35,7 @@ UNTIMED_NEAREST_SECONDS = 20.0
 PACKING_SECONDS_PER_CELL = 1e-7
 """Seconds for a cell that is made ready for the search for shared cells."""
 
-MANY_COLUMNS, BRIEFLY = 16, 0.1
+MAX_COLUMNS_SEARCHED_FULLY, SHARE_OF_TIME_FOR_MANY_COLUMNS = 16, 0.1
 """Columns beyond which k rows share few cells but those of all values, and part of a time limit for these.
 
 Thirty columns of 20,000 rows gained .2 to 2 % of the loss in the first tenth of a second, and nothing in a second more
@@ -91,9 +91,12 @@ class LowerBound:
         if k == 1:
             return ()
         # The first rows tell of most large tables that they have too many different ones.
-        if len(np.unique(problem.codes[:ROWS_SAMPLED_FOR_DUPLICATES], axis=0)) <= MOST_POINTS:
+        if (
+            len(np.unique(problem.codes[:ROWS_SAMPLED_FOR_DUPLICATES], axis=0))
+            <= MAX_POINTS_OF_PROGRAM
+        ):
             dual = DualBound(problem, k, suppressed=self.suppressed)
-            if dual.points.n <= MOST_POINTS:
+            if dual.points.n <= MAX_POINTS_OF_PROGRAM:
                 return (dual,)
         shared = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
         return shared, _Nearest(problem, k, shared, self.nearest)
@@ -132,9 +135,9 @@ class LowerBound:
     def _briefly(self, limits: SearchLimits) -> SearchLimits:
         """Return the limits of the search for shared cells: a small part of the time if there are many columns."""
         problem = self.problem
-        if problem.m <= MANY_COLUMNS:
+        if problem.m <= MAX_COLUMNS_SEARCHED_FULLY:
             return limits
-        seconds = BRIEFLY * min(limits.left, self.nearest)
+        seconds = SHARE_OF_TIME_FOR_MANY_COLUMNS * min(limits.left, self.nearest)
         if PACKING_SECONDS_PER_CELL * problem.n * problem.m > seconds:
             return replace(limits, deadline=clock())
         return limits if limits.left == math.inf else replace(limits, deadline=clock() + seconds)

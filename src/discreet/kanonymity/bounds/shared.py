@@ -26,7 +26,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.bounds.covers import MAX_VALUES_BY_SIZE, SUBSETS, cover_of, whole_of
+from discreet.kanonymity.bounds.covers import (
+    MAX_VALUES_BY_SIZE,
+    MAX_VALUES_OF_ALL_SUBSETS,
+    cover_of,
+    whole_of,
+)
 from discreet.kanonymity.bounds.lattice import COST_UNITS, bits_of, lattice_of
 from discreet.kanonymity.problem import Numeric
 
@@ -48,7 +53,7 @@ CEILINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 MOST_ROWS = 20_000_000
 """Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
 
-UNTIMED, LOOKS = 200_000_000, 120
+MIN_ROWS_LOOKED_AT, LOOKS_PER_CELL = 200_000_000, 120
 """Rows looked at in one search without a time limit: so many, a second or two, or so many times the table's cells
 where that is more. 1 million rows of nine taxonomies at k = 50 took 95 looks a cell for all there is to prove, 14.3 %
 from the loss, in 4.4 CPU s (2026-11, a busy machine)."""
@@ -60,11 +65,11 @@ BITS_PER_PACKED_ROW = 63
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
 
 
-MANY_VALUES = 32
+MAX_VALUES_BESIDE_OTHERS = 32
 """Values of a set beyond which it is left out where others are looked at whole: 1 million rows of Adult with 41
 countries, up to 15 % of the loss: 22.6 CPU s with them, less than 4 without (2026-11, a busy machine)."""
 
-FEW_LISTED = 2
+MIN_COLUMNS_LISTED = 2
 """Other columns that have to be listed for that."""
 
 
@@ -116,9 +121,11 @@ class AtomPlaces:
         wide = {
             j
             for j, (column, rows) in enumerate(zip(columns, counts, strict=True))
-            if last not in {None, j} and column.is_set and np.count_nonzero(rows) > MANY_VALUES
+            if last not in {None, j}
+            and column.is_set
+            and np.count_nonzero(rows) > MAX_VALUES_BESIDE_OTHERS
         }
-        if len(columns) - (last is not None) - len(wide) < FEW_LISTED:
+        if len(columns) - (last is not None) - len(wide) < MIN_COLUMNS_LISTED:
             wide = set()
         column_covers = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
@@ -172,8 +179,12 @@ def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int
     values = [int(np.count_nonzero(rows)) for rows in counts]
     weights = [column.attribute.weight for column in columns]
     of_cost = [j for j, weight in enumerate(weights) if weight > 0]
-    sets = [j for j in of_cost if columns[j].is_set and SUBSETS < values[j] <= MAX_VALUES_BY_SIZE]
-    sets.sort(key=lambda j: (values[j] > MANY_VALUES, columns[j].set_cost(2)))
+    sets = [
+        j
+        for j in of_cost
+        if columns[j].is_set and MAX_VALUES_OF_ALL_SUBSETS < values[j] <= MAX_VALUES_BY_SIZE
+    ]
+    sets.sort(key=lambda j: (values[j] > MAX_VALUES_BESIDE_OTHERS, columns[j].set_cost(2)))
     numbers = [j for j in of_cost if isinstance(columns[j].attribute, Numeric)]
     numbers.sort(key=lambda j: (-weights[j], -values[j]))
     return next(iter([*numbers, *sets] if len(sets) < 2 else sets), None)
@@ -195,13 +206,13 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
-FEW_KEYS, BEYOND = 100_000, 1.5
+MAX_KEYS_SEARCHED_FULLY, MEAN_LOSSES_SEARCHED = 100_000, 1.5
 """Different rows beyond which there is one search without a time limit, up to so many times the mean loss. Of 1
 million rows of nine taxonomies at k = 50, searches up to 1, 1.1, 1.2, 1.35, 1.5 and 2 times the mean left 18.3, 16.1,
 15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s; of 5 million, up to 1.25 and 1.5 times,
 15.1 and 13.3 % in runs of 25.9 and 27.5 CPU s (2026-11, a busy machine)."""
 
-SHARES_OF_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
+SHARES_OF_MEAN_LOSS_FOR_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
 """Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the one before,
 and few searches come to the mean."""
 
@@ -210,14 +221,16 @@ def ceilings_of(mean_loss: float, *, sets: bool = False) -> tuple[float, ...]:
     """Return rising cost ceilings: a third of the mean loss, the mean loss, and its doubles up to all weights.
 
     The first search is short, and few rows that lose more than the mean are settled by it; the search up to the mean
-    proves most of the bound. Columns of sets have more and lower ceilings (:data:`SHARES_OF_SETS`).
+    proves most of the bound. Columns of sets have more and lower ceilings (:data:`SHARES_OF_MEAN_LOSS_FOR_SETS`).
 
     Examples
     --------
     >>> ceilings_of(0.3)
     (0.09999999999999999, 0.3, 0.6, 1.0)
     """
-    ceilings = [min(1.0, mean_loss * part) for part in (SHARES_OF_SETS if sets else (1 / 3,))]
+    ceilings = [
+        min(1.0, mean_loss * part) for part in (SHARES_OF_MEAN_LOSS_FOR_SETS if sets else (1 / 3,))
+    ]
     share = mean_loss
     while 0 < share < 1:
         ceilings.append(share)
@@ -315,7 +328,7 @@ class Shared:
         self,
         k: int,
         pack: Callable[[], Packed | None],
-        most_rows: int = UNTIMED,
+        most_rows: int = MIN_ROWS_LOOKED_AT,
         ceilings: Sequence[float] = CEILINGS,
     ) -> None:
         self.k, self.pack, self.most_rows = k, pack, most_rows
@@ -344,10 +357,10 @@ class Shared:
             Whether there is a time limit, so that a search may be cut off anywhere.
         """
         self.ceilings = list(ceilings_of(mean_loss, sets=sets))
-        self.most_rows = max(UNTIMED, LOOKS * cells)
-        if not (timed or sets) and self.packed and len(self.packed.keys) > FEW_KEYS:
+        self.most_rows = max(MIN_ROWS_LOOKED_AT, LOOKS_PER_CELL * cells)
+        if not (timed or sets) and self.packed and len(self.packed.keys) > MAX_KEYS_SEARCHED_FULLY:
             # What is above proves little more; the rest is for a time limit, as most is for sets.
-            self.ceilings = [min(1.0, BEYOND * mean_loss)]
+            self.ceilings = [min(1.0, MEAN_LOSSES_SEARCHED * mean_loss)]
 
     def prepare(self) -> Packed | None:
         """Pack the rows, once; return `None` if all cells are free."""

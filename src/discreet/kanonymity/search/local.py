@@ -47,7 +47,7 @@ MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS = 2e5
 LEAST_ROWS = 1_000
 """Rows for each thread below which one thread does it all."""
 
-CYCLES, LEAST_GAIN, MANY_ROUNDS = 8, 1e-3, 20_000
+MAX_CYCLES_UNTIMED, MIN_GAIN_PER_CYCLE, MIN_ROUNDS_JUDGED = 8, 1e-3, 20_000
 """Turns of each kind of union without a time limit, what they have to gain, and unions from which on this is judged.
 
 Of thirty columns all eight gain .1 to .3 % of the loss (20,000 rows, 2026-11).
@@ -176,8 +176,8 @@ def work(  # noqa: PLR0917 - the parts of one search
     schedule, large = Schedule(unions), False
     if rounds is None and limits.left == float("inf"):
         rounds = max(300, UNTIMED_UNIONS_PER_CLASS * len(state.size), UNTIMED_UNIONS_PER_K * k)
-        large = rounds >= MANY_ROUNDS
-    cycles, turn, before = CYCLES if large else 2, 0, float(state.cost.sum())
+        large = rounds >= MIN_ROUNDS_JUDGED
+    cycles, turn, before = MAX_CYCLES_UNTIMED if large else 2, 0, float(state.cost.sum())
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
     portion, done = 20_000.0, 0
     while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
@@ -198,7 +198,7 @@ def work(  # noqa: PLR0917 - the parts of one search
         turn += 1
         if large and turn % len(unions) == 0:
             after = float(state.cost.sum())
-            if before - after < LEAST_GAIN * before:
+            if before - after < MIN_GAIN_PER_CYCLE * before:
                 return
             before = after
         if rounds is None:

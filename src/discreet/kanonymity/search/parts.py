@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "rules_for", "split_part", "split_parts"]
 
-ROWS_AT_ONCE = 2_000_000
+ROWS_BETWEEN_CLOCK_READS = 2_000_000
 """Rows that are looked at between two looks at the clock: about a tenth of a second."""
 
-SMALL_TABLE = 100_000
+MAX_ROWS_WITH_FOUR_TRIALS = 100_000
 """Rows up to which many splits are tried."""
 
 RESERVE_FACTOR = 1.5
@@ -37,7 +37,7 @@ RESERVE_FACTOR = 1.5
 GRACE_SECONDS = 0.5
 """Seconds after Ctrl-C, or after a limit, in which what was begun may end."""
 
-SHARED_PARTS = 16
+MIN_PARTS_SHARED_BY_THREADS = 16
 """Parts of a table, at least, that threads share where more is tried than the best split of each node."""
 
 STRONG_SECONDS_PER_FAST_SECOND = 60.0
@@ -58,7 +58,7 @@ def rules_for(effort: str, k: int, n: int) -> Rules:
 
     if effort == "fast":
         return Rules(k, 2, 12 * k)
-    return Rules(k, 4 if n <= SMALL_TABLE else 3, 50_000)
+    return Rules(k, 4 if n <= MAX_ROWS_WITH_FOUR_TRIALS else 3, 50_000)
 
 
 @final
@@ -156,7 +156,7 @@ def _first_nodes(
     rows: Rows, rules: Rules, limits: SearchLimits, stop: Event, pace: float | None
 ) -> list[tuple[int, int]]:
     """Split a part until its nodes are as small as what threads share, the largest of them first."""
-    work, least = _Work(rows, rules, stop), len(rows.words) // SHARED_PARTS
+    work, least = _Work(rows, rules, stop), len(rows.words) // MIN_PARTS_SHARED_BY_THREADS
     try:
         while len(work.nodes) and not stop.is_set():
             if limits.left <= RESERVE_FACTOR * (pace or 0.0) * len(rows.words):
@@ -285,7 +285,7 @@ class _Work:
         """Split nodes of at least so many rows, for about a tenth of a second."""
         from discreet.kanonymity.kernels.top_down import split_nodes
 
-        split_nodes(self.table, rules, self.room, least, ROWS_AT_ONCE)
+        split_nodes(self.table, rules, self.room, least, ROWS_BETWEEN_CLOCK_READS)
 
     def by_depth(self, rules: Rules, limits: SearchLimits, pace: float) -> None:
         """Split nodes as they lie in the cache, while there is time for the fast rules to split what is left."""

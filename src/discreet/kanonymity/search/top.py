@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["FEW_ROWS", "Top", "first_splits", "join_small", "sampled"]
+__all__ = ["MAX_ROWS_OF_ONE_PART", "Top", "first_splits", "join_small", "sampled"]
 
-FEW_ROWS = 200_000
+MAX_ROWS_OF_ONE_PART = 200_000
 """Rows up to which a table is one part."""
 
 MIN_SAMPLE_ROWS = 100_000
@@ -119,7 +119,7 @@ def first_splits(
         split_node,
     )
 
-    if n <= FEW_ROWS or len(sample) < 2:
+    if n <= MAX_ROWS_OF_ONE_PART or len(sample) < 2:
         return Top.single()
     arrays, no_demands = columns_as_arrays(columns), wanted_of(())
     share = len(sample) / n
