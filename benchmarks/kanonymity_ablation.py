@@ -1,10 +1,12 @@
 """Remove one part of k-anonymity at a time, and measure the loss and the lower bound in equal CPU time.
 
-Time limits count CPU seconds, so that other processes on the machine change nothing. ``bound`` raises the bound from
-one partition, ``search`` runs the default methods with and without a time limit, and ``demands`` compares ways to hold
-demands on sensitive values. A part earns its lines if its removal costs 5 % of the loss or of the bound on a family.
+Time limits count CPU seconds, so that other processes on the machine change nothing; the solver of linear programs has
+none, since it counts by the wall. ``bound`` raises the bound from one partition, ``cells`` searches shared cells alone,
+``search`` runs the default methods with and without a time limit, ``split`` splits top-down, ``local`` improves one
+partition, ``exact`` looks for the optimum, and ``demands`` holds demands on sensitive values. A part earns its lines if
+its removal costs 5 % of the loss or of the bound on a family. No family has chosen a threshold.
 
-    python benchmarks/kanonymity_ablation.py bound [--seconds 10] [--only uniform,zipf] [--adult FILE]
+    python benchmarks/kanonymity_ablation.py bound [--seconds 10] [--only uniform,zipf] [--csv FILE --columns a,b]
 """
 
 from __future__ import annotations
@@ -21,13 +23,21 @@ from unittest.mock import patch
 import numpy as np
 
 from discreet.core import jit
+from discreet.core.lp import LinearModel
 from discreet.core.tree import Tree
-from discreet.kanonymity.bounds.lower import LowerBound
-from discreet.kanonymity.candidate import SearchLimits
+from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN, LowerBound
+from discreet.kanonymity.bounds.shared import Shared
+from discreet.kanonymity.candidate import CandidateClasses, Method, SearchLimits
 from discreet.kanonymity.demand import Demand
+from discreet.kanonymity.exact.cuts import NO_CUTS
+from discreet.kanonymity.methods.local_search import LocalSearch
+from discreet.kanonymity.methods.partitioning import SetPartitioning
+from discreet.kanonymity.methods.top_down import TopDown
 from discreet.kanonymity.models import AlphaFrequency, Closeness, DistinctDiversity, PrivacyModel
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity.search import search as module
+from discreet.kanonymity.search.local import Union, unions_for
+from discreet.kanonymity.search.parts import rules_for
 from discreet.kanonymity.search.search import search
 
 K = "discreet.kanonymity"
@@ -41,22 +51,17 @@ def numbers(rows: np.ndarray) -> Problem:
     return Problem.from_columns(dict(zip(names, rows.T, strict=True)), [Numeric(n) for n in names])
 
 
-def adult(file: str, n: int, seed: int, *, more: bool = False) -> Problem:
-    """Read a sample of Adult's six columns, and draw hours, gains and a region where nine columns are wanted."""
+def from_csv(file: str, names: list[str], n: int, seed: int) -> Problem:
+    """Read a sample of a table; columns of numbers are numeric, and others sets of values."""
     import polars as pl
 
-    rng = np.random.default_rng(seed)
-    table = pl.read_csv(file).sample(n, seed=seed)
-    columns: dict[str, Any] = {name: table[name].to_list() for name in table.columns}
+    table = pl.read_csv(file)
+    table = table.select(names or table.columns).sample(min(n, len(table)), seed=seed)
     kinds: list[Attribute] = [
-        Numeric(name) if name == "age" else Categorical(name) for name in table.columns
+        Numeric(name) if table[name].dtype.is_numeric() else Categorical(name)
+        for name in table.columns
     ]
-    if more:
-        columns["hours"] = np.clip(rng.normal(40, 12, n), 1, 99).astype(int)
-        columns["gain"] = np.where(rng.random(n) < 0.9, 0, rng.zipf(1.3, n) % 9000)
-        columns["region"] = rng.integers(0, 120, n)
-        kinds += [Numeric("hours"), Numeric("gain"), Numeric("region")]
-    return Problem.from_columns(columns, kinds)
+    return Problem.from_columns({name: table[name].to_list() for name in table.columns}, kinds)
 
 
 def taxonomies(n: int, seed: int) -> Problem:
@@ -70,24 +75,31 @@ def taxonomies(n: int, seed: int) -> Problem:
     return Problem.from_columns({**columns, "age": rng.integers(18, 90, n)}, kinds)
 
 
-def clustered(n: int, seed: int) -> Problem:
-    """Draw five numbers around 40 centers."""
+def clustered(n: int, m: int, centers: int, spread: float, seed: int) -> Problem:
+    """Draw numbers around some centers."""
     rng = np.random.default_rng(seed)
-    centers = rng.uniform(0, 1000, (40, 5))
-    return numbers(np.round(centers[rng.integers(0, 40, n)] + rng.normal(0, 40, (n, 5))))
+    places = rng.uniform(0, 1000, (centers, m))
+    return numbers(np.round(places[rng.integers(0, centers, n)] + rng.normal(0, spread, (n, m))))
 
 
-def zipf(n: int, seed: int) -> Problem:
-    """Draw five sets of 30 values by Zipf's law."""
+def zipf(n: int, m: int, seed: int) -> Problem:
+    """Draw sets of 25 values by Zipf's law."""
     rng = np.random.default_rng(seed)
-    words = {f"w{j}": rng.zipf(1.5, n) % 30 for j in range(5)}
+    words = {f"w{j}": rng.zipf(1.4, n) % 25 for j in range(m)}
     return Problem.from_columns(words, [Categorical(name) for name in words])
 
 
-def dates(n: int, seed: int) -> Problem:
-    """Draw two days of fifty years, and a number."""
+def mixed(n: int, seed: int) -> Problem:
+    """Draw an age, a day, a set of nine values by Zipf's law, and a number of 60 values."""
     rng = np.random.default_rng(seed)
-    return numbers(np.column_stack([rng.integers(0, 18_000, (n, 2)), rng.integers(0, 50, n)]))
+    columns = {
+        "age": np.clip(rng.normal(50, 18, n), 0, 99).astype(int),
+        "day": rng.integers(0, 3000, n),
+        "set": rng.zipf(1.6, n) % 9,
+        "few": rng.integers(0, 60, n),
+    }
+    kinds = [Categorical(name) if name == "set" else Numeric(name) for name in columns]
+    return Problem.from_columns(columns, kinds)
 
 
 def uniform(n: int, m: int, values: int, seed: int) -> Problem:
@@ -95,21 +107,24 @@ def uniform(n: int, m: int, values: int, seed: int) -> Problem:
     return numbers(np.random.default_rng(seed).integers(0, values, (n, m)))
 
 
-def families(file: str | None) -> Iterator[tuple[str, Callable[[], Family]]]:
-    """Yield names and makers of tables, none of which chose a threshold."""
+def families(file: str | None, names: list[str]) -> Iterator[tuple[str, Callable[[], Family]]]:
+    """Yield names and makers of tables."""
     if file:
-        yield "adult6-2k-k5", lambda: (adult(file, 2000, 5), 5)
-        yield "adult9-2k-k10", lambda: (adult(file, 2000, 6, more=True), 10)
-        yield "adult6-30k-k50", lambda: (adult(file, 30_000, 7), 50)
-    yield "uniform4-1k-k5", lambda: (uniform(1000, 4, 100, 11), 5)
-    yield "uniform8-1k-k10", lambda: (uniform(1000, 8, 1000, 12), 10)
-    yield "clustered-2k-k5", lambda: (clustered(2000, 13), 5)
-    yield "zipf-2k-k3", lambda: (zipf(2000, 14), 3)
-    yield "distinct-1k-k3", lambda: (uniform(1000, 6, 10**9, 15), 3)
-    yield "trees-2k-k5", lambda: (taxonomies(2000, 16), 5)
-    yield "dates-2k-k50", lambda: (dates(2000, 17), 50)
-    yield "uniform2-2k-k3", lambda: (uniform(2000, 2, 60, 18), 3)
-    yield "distinct-10k-k10", lambda: (uniform(10_000, 5, 10**9, 19), 10)
+        yield "csv-1300-k4", lambda: (from_csv(file, names, 1300, 101), 4)
+        yield "csv-12k-k15", lambda: (from_csv(file, names, 12_000, 112), 15)
+    yield "clustered4-1500-k7", lambda: (clustered(1500, 4, 23, 55, 105), 7)
+    yield "uniform5-800-k6", lambda: (uniform(800, 5, 60, 106), 6)
+    yield "uniform3-1300-k4", lambda: (uniform(1300, 3, 400, 107), 4)
+    yield "zipf4-1600-k8", lambda: (zipf(1600, 4, 108), 8)
+    yield "trees-1500-k6", lambda: (taxonomies(1500, 109), 6)
+    yield "mixed-1200-k9", lambda: (mixed(1200, 110), 9)
+    yield "uniform4-80-k3", lambda: (uniform(80, 4, 80, 132), 3)
+    yield "mixed-100-k4", lambda: (mixed(100, 133), 4)
+    yield "uniform4-300-k3", lambda: (uniform(300, 4, 80, 121), 3)
+    yield "mixed-20k-k8", lambda: (mixed(20_000, 114), 8)
+    yield "clustered6-15k-k6", lambda: (clustered(15_000, 6, 60, 30, 115), 6)
+    yield "trees-25k-k20", lambda: (taxonomies(25_000, 116), 20)
+    yield "zipf5-18k-k9", lambda: (zipf(18_000, 5, 118), 9)
 
 
 def replaced(path: str, value: object) -> Change:
@@ -129,20 +144,44 @@ def without(name: str) -> Change:
     return lambda stack: stack.enter_context(patch.object(module, "_by_cost", fewer))
 
 
-def always_prove(self: Any, *_values: float) -> bool:  # noqa: ANN401 - a bound's state
-    """Branch in every round, at a slack that falls."""
-    self.proves, self.at = True, min(self.at + 1, 7)
-    return True
+def rules(**changes: Any) -> Change:  # noqa: ANN401 - fields of the rules
+    """Change how much splitting tries."""
+    return replaced(
+        f"{K}.search.parts.rules_for", lambda *given: rules_for(*given)._replace(**changes)
+    )
+
+
+def kinds_of_unions(keep: Callable[[Union], bool]) -> Change:
+    """Leave out kinds of unions."""
+    path = f"{K}.methods.local_search.unions_for"
+    return replaced(path, lambda k: tuple(union for union in unions_for(k) if keep(union)))
 
 
 BOUNDS: dict[str, Change | None] = {
     "everything": None,
-    "no multipliers": replaced(f"{K}.bounds.lower.MOST_POINTS", 0),
-    "no sweep of all boxes": replaced(f"{K}.bounds.dual.MOST_BOXES", 0),
-    "no swaps": replaced(f"{K}.bounds.branching.Branching.refine", always_prove),
-    "no scaling": replaced(f"{K}.bounds.branching.MAX_SCALING_ROUNDS", 0),
+    "no multipliers": replaced(f"{K}.bounds.lower.MAX_POINTS_OF_PROGRAM", 0),
+    "no branches": replaced(f"{K}.bounds.dual.DualBound._round", lambda *_: None),
     "no nearest rows": replaced(f"{K}.bounds.lower.nearest_bound", lambda *_: 0.0),
-    "no columns alone": replaced(f"{K}.bounds.lower.alone_bound", lambda *_: 0.0),
+}
+CELLS: dict[str, Change | None] = {
+    "everything": None,
+    "all columns listed": replaced(f"{K}.bounds.shared._last_column", lambda *_: None),
+}
+SPLITS: dict[str, Change | None] = {
+    "everything": None,
+    "no trials": rules(trials=1),
+    "two trials": rules(trials=2),
+    "trials of 2,000 rows": rules(trial_rows=2_000),
+}
+LOCAL: dict[str, Change | None] = {
+    "everything": None,
+    "no far unions": kinds_of_unions(lambda union: not union.samples),
+    "no large unions": kinds_of_unions(lambda union: union.classes < 6),
+}
+EXACT: dict[str, Change | None] = {
+    "everything": None,
+    "no cuts": replaced(f"{K}.exact.tree.violated", lambda *_: NO_CUTS),
+    "no new starts": replaced(f"{K}.methods.partitioning.NEW_STARTS", 0),
 }
 METHODS = ("TopDownfast", "TopDownstrong", "Segmentation", "GreedySearch", "SetPartitioning")
 SEARCHES: dict[str, Change | None] = {
@@ -177,6 +216,34 @@ def bound_rows(problem: Problem, k: int, seconds: float) -> Iterator[Row]:
         yield name, found.loss, value, cpu
 
 
+def cell_rows(problem: Problem, k: int, _seconds: float) -> Iterator[Row]:
+    """Search shared cells up to a quarter of all weights, without a time limit."""
+
+    def job() -> float:
+        bound = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
+        bound.prepare()
+        sets = any(column.is_set for column in problem.columns)
+        bound.aim(0.25, problem.n * problem.m, sets=sets, timed=False)
+        bound.refine(SearchLimits())
+        return bound.lower
+
+    for name, value, cpu in variants(CELLS, job):
+        yield name, np.nan, value, cpu
+
+
+def partition_rows(
+    changes: dict[str, Change | None], method: Method, problem: Problem, k: int, seconds: float
+) -> Iterator[Row]:
+    """Run one method from a fast partition."""
+    start = search(problem, k, effort="fast").labels
+
+    def job() -> CandidateClasses:
+        return method.solve(problem, k, SearchLimits.within(seconds or None, start=start))
+
+    for name, found, cpu in variants(changes, job):
+        yield name, problem.loss_of(found.labels), found.lower, cpu
+
+
 def search_rows(problem: Problem, k: int, seconds: float) -> Iterator[Row]:
     """Search without each method."""
     for limit in (None, seconds):
@@ -200,16 +267,30 @@ def demand_rows(problem: Problem, k: int, seconds: float) -> Iterator[Row]:
 def main() -> None:
     """Measure, and print a row for each variant."""
     parser = argparse.ArgumentParser(description=__doc__)
-    rows_of = {"bound": bound_rows, "search": search_rows, "demands": demand_rows}
+    rows_of = {
+        "bound": bound_rows,
+        "cells": cell_rows,
+        "search": search_rows,
+        "split": partial(partition_rows, SPLITS, TopDown("strong")),
+        "local": partial(partition_rows, LOCAL, LocalSearch()),
+        "exact": partial(partition_rows, EXACT, SetPartitioning()),
+        "demands": demand_rows,
+    }
     parser.add_argument("what", choices=[*rows_of])
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--only", default="")
-    parser.add_argument("--adult", help="the CSV file of Adult's six columns")
+    parser.add_argument("--csv", help="a table")
+    parser.add_argument("--columns", default="", help="its columns; default: all")
     given = parser.parse_args()
     only = [name for name in given.only.split(",") if name]
     cpu_clock = lambda self: time.process_time() - self.seconds  # noqa: E731
-    with patch.object(jit._Compilation, "now", cpu_clock):  # noqa: SLF001
-        for family, make in families(given.adult):
+    solve = LinearModel.solve
+    untimed = lambda self, **options: solve(self, **{**options, "time_limit": None})  # noqa: E731
+    with (
+        patch.object(jit._Compilation, "now", cpu_clock),  # noqa: SLF001
+        patch.object(LinearModel, "solve", untimed),
+    ):
+        for family, make in families(given.csv, [one for one in given.columns.split(",") if one]):
             if only and not any(name in family for name in only):
                 continue
             for name, loss, lower, cpu in rows_of[given.what](*make(), given.seconds):

@@ -13,7 +13,7 @@ import pytest
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.kanonymity import Categorical, Numeric, Prefixes, Problem, Taxonomy
-from discreet.kanonymity.bounds import dual, lower
+from discreet.kanonymity.bounds import lower
 from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.candidate import SearchLimits
 from kanonymity.test_lower_bounds import enumerated
@@ -34,13 +34,12 @@ def people(*weights: float) -> Problem:
 
 
 @pytest.mark.parametrize("factor", [1e-100, 1e-40, 1e-9, 1e19, 1e40, 1e99])
-@pytest.mark.parametrize("way", ["boxes", "branches", "cells"])
+@pytest.mark.parametrize("way", ["branches", "cells"])
 def test_bounds_scale_with_weights(
     way: str, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HiGHS reads 1e20 as infinite, and compares with absolute tolerances."""
-    monkeypatch.setattr(dual, "MOST_BOXES", 0 if way == "branches" else np.inf)
-    monkeypatch.setattr(lower, "MOST_POINTS", 0 if way == "cells" else 6_000)
+    monkeypatch.setattr(lower, "MAX_POINTS_OF_PROGRAM", 0 if way == "cells" else 6_000)
     found = []
     for scale in (1.0, factor):
         problem = people(scale, 2 * scale, 3 * scale)
@@ -55,12 +54,11 @@ def test_bounds_scale_with_weights(
 @pytest.mark.parametrize(
     "weights", [(1e100, 1e-100, 0.0), (1e-100, 1e100, 1.0), (0.0, 1e-100, 1e-50), (0.0, 0.0, 0.0)]
 )
-@pytest.mark.parametrize("way", ["boxes", "branches", "cells"])
+@pytest.mark.parametrize("way", ["branches", "cells"])
 def test_one_weight_may_be_huge_and_another_nothing(
     way: str, weights: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dual, "MOST_BOXES", 0 if way == "branches" else np.inf)
-    monkeypatch.setattr(lower, "MOST_POINTS", 0 if way == "cells" else 6_000)
+    monkeypatch.setattr(lower, "MAX_POINTS_OF_PROGRAM", 0 if way == "cells" else 6_000)
     problem = people(*weights)
     truth = enumerated(problem, 3)
     bound = LowerBound(problem, 3, suppressed=False)
@@ -80,7 +78,7 @@ WATCHED = """
 import numpy as np
 from discreet.kanonymity import Numeric, Problem
 from discreet.kanonymity.bounds.dual import DualBound
-from discreet.kanonymity.bounds.sweeping import room_for
+from discreet.kanonymity.bounds.branching import room_for
 from discreet.kanonymity.kernels.branching import branches
 
 
@@ -124,3 +122,37 @@ def test_a_branch_never_clears_what_another_thread_marked() -> None:
     cut_short, whole, marked, cleared = map(int, done.stdout.split())
     assert min(cut_short, whole, marked) > 0
     assert cleared == 0
+
+
+PLAIN = """
+from discreet.core.tree import Tree
+from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
+from discreet.kanonymity.bounds.shared import Shared
+from discreet.kanonymity.candidate import SearchLimits
+
+columns = {
+    "age": [20, 21, 25, 40, 41, 47, 66, 80],
+    "color": list("rgbrxgbw"),
+    "place": list("abcaccba"),
+}
+tree = Tree.from_paths([("ab", "a"), ("ab", "b"), ("c",)])
+kinds = [Numeric("age"), Categorical("color", 2), Taxonomy("place", tree, 3)]
+bound = Shared.of(Problem.from_columns(columns, kinds), 2, 16)
+bound.refine(SearchLimits())
+print(bound.lower)
+"""
+
+
+def test_cells_that_share_no_atom_are_filled_within_their_arrays() -> None:
+    """As plain Python, where an index beyond an array and an integer beyond 32 bits are errors."""
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", PLAIN],
+            env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for disabled in ("0", "1")
+    ]
+    assert float(printed[0]) == float(printed[1]) > 0

@@ -62,7 +62,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make pieces, batches, samples and parts of few rows."""
     monkeypatch.setattr(pieces, "PIECE_ROWS", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
-    monkeypatch.setattr(first, "FEW_ROWS", 100)
+    monkeypatch.setattr(first, "MAX_ROWS_OF_ONE_PART", 100)
     monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 300)
 
 

@@ -13,26 +13,19 @@ import pytest
 from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
 from discreet.kanonymity import bound as near_rows
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds import dual
-from discreet.kanonymity.bounds.alone import alone_bound
-from discreet.kanonymity.bounds.branching import Branching
+from discreet.kanonymity.bounds.branching import room_for, separate
 from discreet.kanonymity.bounds.covers import cover_of
 from discreet.kanonymity.bounds.dual import DualBound
 from discreet.kanonymity.bounds.lattice import COST_UNITS
 from discreet.kanonymity.bounds.lower import LowerBound, lower_bound
 from discreet.kanonymity.bounds.shared import Packed, Shared, _first_cells, ceilings_of
-from discreet.kanonymity.bounds.sweeping import AllBoxes, room_for
 from discreet.kanonymity.candidate import SearchLimits
-from discreet.kanonymity.kernels.boxes import nearest_points
 from discreet.kanonymity.kernels.branching import branches
-from discreet.kanonymity.kernels.shared import INTERVALS, PAIRS, SETS, Lattice, descend
-from discreet.kanonymity.kernels.swapping import swapped
+from discreet.kanonymity.kernels.shared import INTERVALS, SETS, Lattice, descend
 from discreet.kanonymity.methods.segmentation import Segmentation
-from discreet.kanonymity.problem import CodedColumn
 from discreet.kanonymity.search.search import search
 from discreet.tables.taxonomies import taxonomy_of
 from kanonymity.tables import fars, mixed, numeric
-from kanonymity.test_diverse import best_of_all
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,19 +89,14 @@ def of_rows(bound: DualBound) -> NDArray[np.float64]:
     return bound.best[bound.points.of_row]
 
 
-@pytest.mark.parametrize("way", [AllBoxes, Branching])
 @pytest.mark.parametrize("suppressed", [False, True])
-def test_multipliers_overpay_no_class_and_bound_the_optimum(
-    way: type, monkeypatch: pytest.MonkeyPatch, *, suppressed: bool
-) -> None:
-    monkeypatch.setattr(dual, "MOST_BOXES", np.inf if way is AllBoxes else 0)
+def test_multipliers_overpay_no_class_and_bound_the_optimum(*, suppressed: bool) -> None:
     tight = []
-    for seed in range(60 if way is AllBoxes else 20):
+    for seed in range(40):
         problem, k = small_table(seed)
         truth = enumerated(problem, k)
         optimum = truth.with_suppression if suppressed else truth.optimum
         bound = DualBound(problem, k, suppressed=suppressed)
-        assert isinstance(bound.separation, way)
         bound.refine(SearchLimits.within(600))
         assert truth.overpaid(of_rows(bound)) <= 1e-12
         assert bound.lower <= optimum
@@ -119,9 +107,8 @@ def test_multipliers_overpay_no_class_and_bound_the_optimum(
     assert np.mean(tight) > 0.8
 
 
-def test_branches_prove_nearly_what_the_program_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_branches_prove_nearly_what_the_program_says() -> None:
     """Of many values, and equal rows among them; slacks that end at a hundredth prove less."""
-    monkeypatch.setattr(dual, "MOST_BOXES", 0)
     values = np.random.default_rng(5).integers(0, 9, (60, 5)).astype(float)
     values[50:] = values[:10]
     bound = DualBound(numeric(values), 4, suppressed=False)
@@ -179,40 +166,6 @@ def test_branches_find_the_most_overpaid_class_of_each_root_or_mark_the_rows_of_
     assert exact > 0 or limit == 1
 
 
-def test_swapped_rows_make_classes_that_are_overpaid_by_what_they_say() -> None:
-    found_any = 0
-    for seed in range(40):
-        problem, k = small_table(seed)
-        bound = DualBound(problem, k, suppressed=False)
-        n = bound.points.n
-        if bound.done:
-            continue
-        u = np.random.default_rng(seed).uniform(-0.2, 1.2, n) * problem.m * 0.7
-        near, _ = nearest_points(bound.points.arrays, 0, n, n - 1)
-        counts, found = bound.counts.astype(np.int64), room_for(n, k)
-        for slot, reward in enumerate((0.0, 0.3)):
-            swapped(bound.points.arrays, counts, u, near, k, reward, 30, slot, 0, n, found)
-        widths = {
-            rows: excess
-            for rows, (_, excess) in excesses(bound, u, np.arange(n, dtype=np.int32), 0).items()
-        }
-        best = max(widths.values())
-        for root, slot in np.ndindex(n, 2):
-            points, rows = found.points[root, slot], found.rows[root, slot]
-            assert (rows[points >= 0] <= counts[points[points >= 0]]).all()
-            assert rows.sum() == k
-            members = [
-                np.flatnonzero(bound.points.of_row == p)[:c]
-                for p, c in zip(points, rows, strict=True)
-                if p >= 0
-            ]
-            key = tuple(sorted(np.concatenate(members).tolist()))
-            assert found.excess[root, slot] == pytest.approx(widths[key])
-        found_any += found.excess.max() == pytest.approx(best)
-    # Swaps end where no single one gains; mostly that is the best of all.
-    assert found_any > 20
-
-
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])
 def test_multipliers_mended_after_a_search_that_was_cut_short_overpay_no_class(limit: int) -> None:
     """Whatever was tried, and with a twin that counts open roots as proved."""
@@ -223,15 +176,14 @@ def test_multipliers_mended_after_a_search_that_was_cut_short_overpay_no_class(l
         if bound.done:
             continue
         bound.refine(SearchLimits())
-        way = Branching(bound.points, k)
-        way.limits = (limit, 2 * limit)
         rng = np.random.default_rng(seed)
         u = rng.uniform(0.2, 1.0, bound.points.n) * problem.m * 0.5
         none = np.zeros(bound.points.n)
         truth = enumerated(problem, k)
-        mended = way._proved(u, none, SearchLimits(threads=2)).feasible
+        node_limits, threads = (limit, 2 * limit), SearchLimits(threads=2)
+        mended = separate(bound.points, k, u, none, 0.2, node_limits, threads).feasible
         assert truth.overpaid(mended[bound.points.of_row]) <= 1e-12
-        wrong += truth.overpaid(u[bound.points.of_row] / (1 + way.slack)) > 1e-9
+        wrong += truth.overpaid(u[bound.points.of_row] / 1.2) > 1e-9
     assert wrong > 5
 
 
@@ -301,13 +253,13 @@ def test_without_a_limit_the_bound_is_the_same_each_time() -> None:
 
 
 @pytest.mark.parametrize("few", [True, False])
-@pytest.mark.parametrize("boxes", [0, 1e9])
 def test_a_bound_that_is_cut_short_is_a_bound(
-    boxes: float, monkeypatch: pytest.MonkeyPatch, *, few: bool
+    monkeypatch: pytest.MonkeyPatch, *, few: bool
 ) -> None:
     """A clock that runs by looks alone ends the search at any of them; more time never lowers the bound."""
-    monkeypatch.setattr(dual, "MOST_BOXES", boxes)
-    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MOST_POINTS", 6_000 if few else 0)
+    monkeypatch.setattr(
+        "discreet.kanonymity.bounds.lower.MAX_POINTS_OF_PROGRAM", 6_000 if few else 0
+    )
     problem, k = small_table(4)
     truth = enumerated(problem, k)
     looks = itertools.count()
@@ -319,20 +271,6 @@ def test_a_bound_that_is_cut_short_is_a_bound(
         assert before <= bound.value <= truth.optimum
         before = bound.value
     assert before > 0
-
-
-def test_classes_that_grow_end_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that runs by reads ends the growth after the first portion of 64 points."""
-    problem = numeric(np.random.default_rng(0).random((200, 2)))
-    bound = DualBound(problem, 5, suppressed=False)
-    near, _ = nearest_points(bound.points.arrays, 0, 200, 20)
-    reads = itertools.count()
-    monkeypatch.setattr("discreet.kanonymity.candidate.clock", lambda: float(next(reads)))
-    first, rows = bound._grown(near, SearchLimits(deadline=1))
-    every, _ = bound._grown(near, SearchLimits())
-    assert (len(first), len(every)) == (64, 200)
-    assert (rows.sum(axis=1) == 5).all()
-    assert (first[:, 0] >= 0).all()
 
 
 def from_the_root(packed: Packed, k: int, most: int) -> tuple[NDArray[np.int32], int]:
@@ -405,75 +343,18 @@ def test_turns_of_cells_are_after_those_inside_and_share_no_atom() -> None:
                 assert sizes[other] <= sizes[one]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_columns_on_their_own_against_all_cells(seed: int) -> None:
-    """The cheapest cell of each value by trying all: equal for one column, and their sum is below all boxes."""
-    rng = np.random.default_rng(seed)
-    n, k = int(rng.integers(6, 30)), int(rng.integers(2, 8))
-    k = min(k, n)
-    rows: dict[str, Any] = {
-        "a": (rng.random(n) * rng.integers(2, 9)).round(rng.integers(0, 3)),
-        "b": rng.choice(list("abcdefg"), n, p=rng.dirichlet(np.ones(7))).tolist(),
-    }
-    kinds: list[Any] = [Numeric("a", weight=3), Categorical("b", weight=2)]
-    problem = Problem.from_columns(rows, kinds)
-    apart = 0.0
-    for j, column in enumerate(problem.columns):
-        alone = Problem((column,), problem.codes[:, [j]], problem.loss)
-        counts = np.bincount(alone.codes[:, 0], minlength=len(column.domain))
-        found = alone_bound([column], [counts], k)
-        truth = counted_intervals(column, counts, k) if j == 0 else counted(alone, k)
-        assert found <= truth
-        assert found == pytest.approx(truth, rel=1e-9)
-        apart += found
-    every = [
-        np.bincount(c, minlength=len(x.domain))
-        for c, x in zip(problem.codes.T, problem.columns, strict=True)
-    ]
-    assert alone_bound(problem.columns, every, k) == pytest.approx(apart)
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_columns_on_their_own_with_missing_values_are_below_every_partition(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n, k = int(rng.integers(5, 8)), 2
-    ages = [1, 7, *(None if rng.random() < 0.3 else int(v) for v in rng.integers(0, 9, n - 2))]
-    jobs = [None if rng.random() < 0.3 else "abcd"[v] for v in rng.integers(0, 4, n)]
-    rows: dict[str, Any] = {"a": ages, "c": jobs}
-    problem = Problem.from_columns(rows, [Numeric("a"), Categorical("c")])
-    counts = [
-        np.bincount(codes, minlength=len(column.domain))
-        for codes, column in zip(problem.codes.T, problem.columns, strict=True)
-    ]
-    best = best_of_all(problem, k, [])
-    assert 0 < alone_bound(problem.columns, counts, k) <= best
-
-
-def counted_intervals(column: CodedColumn, counts: NDArray[np.int64], k: int) -> float:
-    d, total = len(counts), 0.0
-    for v in range(d):
-        spans = [
-            float(column.span_cost(a, b))
-            for a in range(v + 1)
-            for b in range(v, d)
-            if counts[a : b + 1].sum() >= k
-        ]
-        total += float(counts[v]) * min(spans)
-    return total
-
-
 @pytest.mark.parametrize("sets", [True, False])
 def test_how_far_is_searched_follows_the_table_and_its_loss(
     monkeypatch: pytest.MonkeyPatch, *, sets: bool
 ) -> None:
     """In memory as for files: two million rows had as many looks as a hundred thousand, and half of the bound."""
-    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MOST_POINTS", 0)
-    monkeypatch.setattr("discreet.kanonymity.bounds.shared.UNTIMED", 0)
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MAX_POINTS_OF_PROGRAM", 0)
+    monkeypatch.setattr("discreet.kanonymity.bounds.shared.MIN_ROWS_LOOKED_AT", 0)
     problem = mixed(300, 1) if sets else small_numbers(1)
     labels = Segmentation(1).solve(problem, 5, SearchLimits()).labels
     mean = problem.loss_of(labels) / problem.n / problem.suppressed_cost
     for few, timed in [(10**6, False), (0, False), (0, True)]:
-        monkeypatch.setattr("discreet.kanonymity.bounds.shared.FEW_KEYS", few)
+        monkeypatch.setattr("discreet.kanonymity.bounds.shared.MAX_KEYS_SEARCHED_FULLY", few)
         bound = LowerBound(problem, 5)
         shared = next(stage for stage in bound.stages if isinstance(stage, Shared))
         monkeypatch.setattr(shared, "_searched", lambda *_: False)
@@ -484,14 +365,14 @@ def test_how_far_is_searched_follows_the_table_and_its_loss(
 
 
 def test_a_wide_column_of_values_has_a_bound() -> None:
-    """Beside nothing that tells rows apart: a set of many values was free for any two groups of them."""
+    """Beside nothing that tells rows apart: a row with another value costs what two values do."""
     rng = np.random.default_rng(2)
     rows = {"v": rng.integers(0, 10**5, 20_000).astype(str).tolist()}
     problem = Problem.from_columns(rows, [Categorical("v")])
     bound = LowerBound(problem, 10)
     bound.refine(SearchLimits())
     loss = problem.loss_of(Segmentation(1).solve(problem, 10, SearchLimits()).labels)
-    assert 0.3 * loss < bound.value <= loss
+    assert 0.1 * loss < bound.value <= loss
 
 
 @pytest.mark.parametrize("kinds", ["nnt", "tt", "ssn", "tn", "ss", "ts"])
@@ -516,7 +397,7 @@ def test_floors_are_below_every_box_of_so_many_rows(kinds: str) -> None:
     assert packed is not None
     lattice = packed.lattice
     options = [choices(lattice, j) for j in range(len(lattice.bits))]
-    for first in range(len(options) - (lattice.kind == PAIRS)):
+    for first in range(len(options)):
         boxes = [(1, 0)]
         for each in options[first:]:
             boxes = [(n * m, paid + cost) for n, paid in boxes for m, cost in each]
@@ -530,8 +411,6 @@ def test_floors_are_below_every_box_of_so_many_rows(kinds: str) -> None:
 def choices(lattice: Lattice, j: int) -> list[tuple[int, int]]:
     """List how many atoms the cells of a column have, and what they cost."""
     m = len(lattice.bits)
-    if lattice.kind == PAIRS and j >= m - 2:
-        return [(s + 1, int(cost)) for s, cost in enumerate((lattice.low, lattice.high)[j - m + 2])]
     if lattice.kind == SETS and j == m - 1:
         return [(s + 1, int(cost)) for s, cost in enumerate(lattice.sizes)]
     width = int(lattice.width[j])
@@ -590,7 +469,7 @@ def counted(problem: Problem, k: int) -> float:
 
 @pytest.mark.parametrize("values", [(0, 7), (8, 0), (8, 7)])
 def test_intervals_and_sets_that_are_not_listed_against_all_boxes(values: tuple[int, int]) -> None:
-    """One such column is exact; two sets are a bound, and the same where no count is chosen anew."""
+    """One such column is exact; of two sets one is listed, and three of its values or more cost what three do."""
     tight = []
     for seed in range(12):
         rng = np.random.default_rng([seed, *values])
@@ -615,8 +494,9 @@ def test_intervals_and_sets_that_are_not_listed_against_all_boxes(values: tuple[
         assert bound.lower <= truth * (1 + 1e-12)
         if truth > 0:
             tight.append(bound.lower / truth)
-    assert np.mean(tight) > 0.85
+    assert np.mean(tight) > 0.6
     if not all(values):
+        assert np.mean(tight) > 0.85
         assert min(tight) > 0.7
 
 
@@ -676,8 +556,8 @@ def test_near_rows_are_not_looked_at_where_the_time_suffices_for_a_few(
 
     whole = nearest_bound(problem, 3)
     monkeypatch.setattr(near_rows, "clock", later)
-    monkeypatch.setattr(near_rows, "LEAST_SHARE", 1e9)
+    monkeypatch.setattr(near_rows, "MIN_SHARE_OF_POINTS", 1e9)
     few = nearest_bound(problem, 3, SearchLimits.within(100))
     assert 0 < few < whole / 2
-    monkeypatch.setattr(near_rows, "LEAST_SHARE", 0.0)
+    monkeypatch.setattr(near_rows, "MIN_SHARE_OF_POINTS", 0.0)
     assert nearest_bound(problem, 3, SearchLimits.within(100)) == pytest.approx(whole)

@@ -128,7 +128,7 @@ def test_it_loses_less_than_cuts_at_medians_and_strong_effort_less_than_fast() -
 
 
 def test_strong_effort_ends_where_every_column_can_be_cut_at_many_values() -> None:
-    """Trees are as many as the columns to the power of the depth: 60 rows such as these did not end within minutes."""
+    """Splits of 60 rows such as these are many at each depth, and a search of all trees of them ended after minutes."""
     rng = np.random.default_rng(3)
     columns: dict[str, Any] = {f"rare{j}": rng.zipf(1.4, 60) % 56 for j in range(3)}
     columns |= {f"even{j}": rng.normal(30, 9, 60).astype(int) for j in range(3)}
@@ -252,7 +252,7 @@ def test_all_rows_equal_or_all_different(rows: list[int]) -> None:
 def test_parts_by_a_sample_are_joined_where_they_are_too_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(first, "FEW_ROWS", 100)
+    monkeypatch.setattr(first, "MAX_ROWS_OF_ONE_PART", 100)
     monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 150)
     problem, layout = stated(900), layout_of(stated(900).columns)
     words = pack([problem.codes[:, a] for a in range(3)], layout)
@@ -305,10 +305,10 @@ def test_what_a_limit_cuts_short_is_what_loses_least(
         looks[0] += 1
         return float(looks[0])
 
-    monkeypatch.setattr(search_parts, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(search_parts, "ROWS_BETWEEN_CLOCK_READS", 100)
     monkeypatch.setattr(search_parts, "clock", look)
     monkeypatch.setattr(candidate, "clock", look)
-    monkeypatch.setattr(first, "FEW_ROWS", 100)
+    monkeypatch.setattr(first, "MAX_ROWS_OF_ONE_PART", 100)
     problem = stated(600, 2)
     whole = problem.loss_of(TopDown().solve(problem, 4, SearchLimits()).labels)
     losses = []

@@ -13,7 +13,6 @@ from discreet.artefact.folders import ROWS, codings
 from discreet.artefact.large_counts import buckets_of, numbering
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
-from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
 from discreet.kanonymity.bounds.shared import AtomPlaces
 from discreet.kanonymity.cells import values_of
@@ -204,7 +203,6 @@ class LargeRun:
             split_seconds=split,
             mean_loss=min(1.0, mean_loss),
         )
-        self.lower = alone_bound(columns, codes_of, plan.k)
         if not places.covers:
             self.space.drop("route", pieces)
             return

@@ -36,31 +36,31 @@ if TYPE_CHECKING:
 
 __all__ = ["embed", "near_points", "nearest_bound"]
 
-EVERY_PAIR = 20_000
+MAX_POINTS_OF_ALL_PAIRS = 20_000
 """Different rows up to which all pairs are looked at."""
 
 FIRST_PORTION_POINTS = 64
 """Points, or rows, before the first look at the clock."""
 
-TREE, FEW_COLUMNS = 1e-6, 8
-"""Seconds for each row to build a tree, as measured for two million of so many columns, and more where there are more.
+SECONDS_PER_ROW_OF_TREE = 1e-6
+"""Seconds for each row to build a tree, as measured for two million rows; where there are fewer, nothing is proved."""
 
-Where there are fewer seconds, nothing is proved.
-"""
+COLUMNS_OF_MEASURED_TREE = 8
+"""Columns of that measurement; more columns take more time, by the square of their number."""
 
 UNTIMED_TREE_SECONDS = 0.1
 """Seconds that this may take whatever the time."""
 
-ENOUGH_SEEN = 0.2
+SECONDS_BEFORE_FORECAST = 0.2
 """Seconds after which it is judged how far the time goes."""
 
-LEAST_SHARE = 0.25
+MIN_SHARE_OF_POINTS = 0.25
 """Part of the points that makes a bound worth its time: a point that was not looked at counts nothing."""
 
-FEW_VALUES = 8
+MAX_VALUES_WITH_COORDINATES = 8
 """Values up to which a set has a coordinate for each in the tree of rows."""
 
-ROUNDED_DOWN = 1.0 - 1e-11
+ROUNDING_FACTOR = 1.0 - 1e-11
 """Sums of a few terms, and of n of them, are off by less, relatively."""
 
 ROUNDING_PER_ROW = 1e-15
@@ -69,10 +69,10 @@ ROUNDING_PER_ROW = 1e-15
 SECONDS_PER_PAIR_AND_COLUMN = 0.7e-9
 """Seconds for a pair of points and a column, as measured, when all pairs are looked at."""
 
-NEAR_SECONDS = 3.0
+MAX_NEAR_SECONDS = 3.0
 """Seconds that near points may take; windows of orders lead to .1 to .3 % more loss (thirty columns, 2026-11)."""
 
-NEAR_SHARE = 0.2
+SHARE_OF_TIME_FOR_NEAR_POINTS = 0.2
 """Part of the time that is left which goes into near points."""
 
 NEIGHBOR_PLACES = 12
@@ -114,7 +114,7 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
         return 0.0
     order = order_of(problem, range(problem.m))
     points = points_of(problem, order)
-    if points.n <= EVERY_PAIR:
+    if points.n <= MAX_POINTS_OF_ALL_PAIRS:
         from discreet.kanonymity.kernels.boxes import crowded
 
         sums = []
@@ -124,14 +124,14 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
             far = crowded(points.arrays, counts, begin, stop, k)
             sums.append(float(far @ counts[begin:stop]))
             seen += int(counts[begin:stop].sum())
-    elif TREE * problem.n * max(1.0, problem.m / FEW_COLUMNS) ** 2 <= max(
-        limits.left, UNTIMED_TREE_SECONDS
-    ):
+    elif SECONDS_PER_ROW_OF_TREE * problem.n * max(
+        1.0, problem.m / COLUMNS_OF_MEASURED_TREE
+    ) ** 2 <= max(limits.left, UNTIMED_TREE_SECONDS):
         sums, seen = _by_tree(embed(problem), k, limits)
     else:
         return 0.0
     return max(
-        0.0, math.fsum(sums) * ROUNDED_DOWN - ROUNDING_PER_ROW * seen * problem.suppressed_cost
+        0.0, math.fsum(sums) * ROUNDING_FACTOR - ROUNDING_PER_ROW * seen * problem.suppressed_cost
     )
 
 
@@ -141,7 +141,10 @@ def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:
     for begin, stop in portions(total, limits, first=FIRST_PORTION_POINTS):
         yield begin, stop
         took = clock() - began
-        if took > ENOUGH_SEEN and stop * (1 + limits.left / took) < LEAST_SHARE * total:
+        if (
+            took > SECONDS_BEFORE_FORECAST
+            and stop * (1 + limits.left / took) < MIN_SHARE_OF_POINTS * total
+        ):
             return
 
 
@@ -191,7 +194,7 @@ def embed(problem: Problem) -> NDArray[np.float64]:
         else:
             cost = float(column.place.max())
             branch = np.concatenate([[0], np.cumsum(column.place[:-1] >= cost)])
-        if cost > 0 and branch[-1] < FEW_VALUES:
+        if cost > 0 and branch[-1] < MAX_VALUES_WITH_COORDINATES:
             parts.extend(np.where(branch[codes] == b, cost / 2, 0.0) for b in range(branch[-1] + 1))
     return np.stack(parts, axis=1) if parts else np.zeros((problem.n, 0))
 
@@ -215,10 +218,10 @@ def near_points(
     from discreet.kanonymity.kernels.boxes import nearest_in_order, nearest_points
 
     n_near = max(1, min(most, points.n - 1))
-    seconds = NEAR_SHARE * limits.left
+    seconds = SHARE_OF_TIME_FOR_NEAR_POINTS * limits.left
     short = limits if np.isinf(seconds) else SearchLimits.within(seconds)
     nearest = np.full((points.n, n_near), -1, dtype=np.int32)
-    if SECONDS_PER_PAIR_AND_COLUMN * points.n**2 * problem.m <= min(NEAR_SECONDS, seconds):
+    if SECONDS_PER_PAIR_AND_COLUMN * points.n**2 * problem.m <= min(MAX_NEAR_SECONDS, seconds):
         for begin, stop in portions(points.n, short, first=64):
             nearest[begin:stop], _ = nearest_points(points.arrays, begin, stop, n_near)
         return nearest

@@ -30,16 +30,16 @@ __all__ = ["DISTINCT", "Demand", "Wanted", "failing_classes", "require_whole", "
 DISTINCT, ENTROPY, RECURSIVE, ALPHA, CLOSE, CLOSE_ORDERED = 0, 1, 2, 3, 4, 5
 """Kinds of models, as :class:`Wanted` writes them."""
 
-AT_ONCE = 2_000_000
+MAX_COUNTS_AT_ONCE = 2_000_000
 """Counts of classes that are held at once."""
 
-MOST_MARKS = 100_000_000
+MAX_MARKS = 100_000_000
 """Pairs of a class and a value up to which each has a mark; beyond, those that occur are sorted."""
 
 ENTROPY_MARGIN = 1e-9
 """What kernels add to a least entropy: far more than their rounding, so that what they accept holds exactly."""
 
-_LARGEST = 2**31
+_MAX_NUMERATOR = 2**31
 
 
 @final
@@ -163,7 +163,7 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
                 rows.append((CLOSE_ORDERED if ordered else CLOSE, *share, times, 0.0))
                 if 2 * times * sum(table_counts) ** 2 * max(share) >= 2**63:
                     raise InvalidProblemError(demand.name, "a distance of small integers", most)
-        if max(rows[-1][1:3]) >= _LARGEST:
+        if max(rows[-1][1:3]) >= _MAX_NUMERATOR:
             raise InvalidProblemError(demand.name, "a share of small integers", repr(demand.model))
     flat = np.array([row[:4] for row in rows], dtype=np.int64).reshape(-1, 4).T.copy()
     codes = [demand.codes for demand in demands]
@@ -203,7 +203,7 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
         if not len(first):
             order = np.argsort(labels, kind="stable")
             first = np.searchsorted(labels[order], np.arange(n_classes + 1))
-        step = max(1, AT_ONCE // width)
+        step = max(1, MAX_COUNTS_AT_ONCE // width)
         for low in range(0, n_classes, step):
             high = min(low + step, n_classes)
             rows = order[first[low] : first[high]]
@@ -214,7 +214,7 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
 
 def _different(pairs: NDArray[np.int64], n_classes: int, width: int) -> NDArray[np.int64]:
     """Count the different values of each class; a pair is ``class * width + value``."""
-    if n_classes * width > MOST_MARKS:
+    if n_classes * width > MAX_MARKS:
         return np.bincount(np.unique(pairs) // width, minlength=n_classes)
     marks = np.zeros(n_classes * width, dtype=bool)
     marks[pairs] = True

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["MOST_PACKED", "RowLayout", "layout_of", "pack", "rows_of"]
+__all__ = ["MAX_NUMBERED_ROWS", "RowLayout", "layout_of", "pack", "rows_of"]
 
 ROW_NUMBER_BITS = 32
 """Bits of the first word for codes; the others hold the number of the row."""
 
 WORD_BITS = 64
 
-MOST_PACKED = 2**31
+MAX_NUMBERED_ROWS = 2**31
 """Rows that can be numbered."""
 
 
@@ -100,8 +100,10 @@ def pack(
     ([5, 3], [0, 1])
     """
     n = len(codes[0])
-    if first + n > MOST_PACKED:
-        raise InvalidProblemError("rows", f"at most {MOST_PACKED:,} rows at once", f"{first + n:,}")
+    if first + n > MAX_NUMBERED_ROWS:
+        raise InvalidProblemError(
+            "rows", f"at most {MAX_NUMBERED_ROWS:,} rows at once", f"{first + n:,}"
+        )
     words = np.zeros((n, layout.words), dtype=np.int64)
     words[:, 0] = np.arange(first, first + n, dtype=np.int64) << ROW_NUMBER_BITS
     for values, word, shift in zip(codes, layout.word, layout.shift, strict=True):

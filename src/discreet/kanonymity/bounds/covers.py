@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["MAX_VALUES_BY_SIZE", "SUBSETS", "Cover", "cover_of", "whole_of"]
+__all__ = ["MAX_VALUES_BY_SIZE", "MAX_VALUES_OF_ALL_SUBSETS", "Cover", "cover_of", "whole_of"]
 
 MAX_CHILDREN_LISTED = 48
 """Children of a node of a taxonomy that are listed one by one; more are listed in so many groups."""
 
-SUBSETS, PAIRS = 6, 16
+MAX_VALUES_OF_ALL_SUBSETS, MAX_VALUES_OF_ALL_PAIRS = 6, 16
 """Values of a set up to which all of its subsets are listed, and up to which all pairs are."""
 
 
@@ -166,7 +166,7 @@ def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
     """All subsets of few values; of more the single ones, pairs, and all for what three cost, or two."""
     d = len(codes)
     values = np.arange(d)
-    if d <= SUBSETS:
+    if d <= MAX_VALUES_OF_ALL_SUBSETS:
         members = (np.arange(1, 2**d)[:, None] >> values) & 1 == 1
         return values, members, column.set_cost(members.sum(axis=1))
     if d > MAX_CHILDREN_LISTED:
@@ -180,7 +180,11 @@ def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
             members,
             np.append(column.set_cost(2), np.zeros(MAX_CHILDREN_LISTED)),
         )
-    pairs = np.stack(np.triu_indices(d, 1), axis=1) if d <= PAIRS else np.empty((0, 2), np.int64)
+    pairs = (
+        np.stack(np.triu_indices(d, 1), axis=1)
+        if d <= MAX_VALUES_OF_ALL_PAIRS
+        else np.empty((0, 2), np.int64)
+    )
     chosen = np.zeros((1 + len(pairs) + d, d), dtype=bool)
     chosen[0] = True
     chosen[1 + np.arange(len(pairs))[:, None], pairs] = True

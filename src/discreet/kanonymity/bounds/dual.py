@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.arrays import SET, points_of
-from discreet.kanonymity.bounds.branching import Branching
-from discreet.kanonymity.bounds.sweeping import AllBoxes, room_for
+from discreet.kanonymity.bounds.branching import separate
 from discreet.kanonymity.candidate import SearchLimits, order_of, portions
 from discreet.kanonymity.problem import Numeric, Problem
 
@@ -35,10 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DualBound", "boxes_of", "costly", "rounding", "scaled"]
 
-MOST_BOXES = 2e7
-"""Boxes up to which all are looked at: a second at first, a tenth near the optimum (5e6 boxes)."""
+MAX_BOXES_UNTIMED = 2e7
+"""Boxes of a table up to which the program is solved without a time limit: branches of so few end in about a second."""
 
-MOST_POINTS = 6_000
+MAX_POINTS_OF_PROGRAM = 6_000
 """Different rows up to which the program is set up."""
 
 LEAST_MULTIPLIER_SHARE = -0.5
@@ -48,25 +47,31 @@ MAX_MULTIPLIER_IN_COSTS = 4.0
 """Largest multiplier of a point, in costs of the class that was grown from it; to restrict them is always valid."""
 
 WEIGHT_OF_LAST_SOLUTION = 0.2
-"""Weight of the program's last solution in what trial points are near to, where many values are branched upon."""
+"""Weight of the program's last solution in the center that trial points are near to."""
 
-MOST_LEARNED = 10_000_000
+SLACKS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0)
+"""Slacks of proofs, one after the other: each takes about twice the time of the one before it."""
+
+MAX_NODES_PER_ROOT = (20_000, 500_000)
+"""Boxes for one root, at first and when its search is repeated: some hundredths of a second, and a second."""
+
+PROOF_SHARE_OF_VALUE = 0.97
+"""Part of the program's value that a proof has to reach, but for its slack, before the next slack is taken."""
+
+MAX_CLASSES_PER_SCARCE_POINT = 10
+"""Classes of one round that may share a scarce point."""
+
+MAX_ROWS_LEARNED = 10_000_000
 """Rows of the classes of a partition, each counted as the largest, up to which they join the program."""
 
 UNTIMED_ROUNDS = 60
 """Rounds without a time limit."""
-
-NEAR_POINTS_FOR_SWAPS = 200
-"""Near points of each point whose rows are swapped into classes, where there are no more than k."""
 
 UNSCALED_BINARY_ORDERS = 10
 """Binary orders of magnitude from 1 that costs may be away as they are."""
 
 NEGLIGIBLE_COST_SHARE = 1e-60
 """Part of all weights below which the cost of a column is left out; 1e-13 and more is taken off for rounding."""
-
-NEAR_POINTS_BEYOND_K = 64
-"""Near points beyond k from which a class is grown, at most."""
 
 
 @final
@@ -91,11 +96,8 @@ class DualBound:
         self.counts = np.diff(self.points.first).astype(np.float64)
         self.weight = self.problem.suppressed_cost
         self.most = self.weight * (1 if suppressed else k)
-        self.separation: AllBoxes | Branching = (
-            AllBoxes(self.problem, self.points, k)
-            if boxes_of(self.problem, self.points) <= MOST_BOXES
-            else Branching(self.points, k)
-        )
+        self.few_boxes = boxes_of(self.problem, self.points) <= MAX_BOXES_UNTIMED
+        self.slack_at, self.share = 0, 1.0
         self.known: set[bytes] = set()
         self._model: LinearModel | None = None
         self._begun = False
@@ -106,7 +108,7 @@ class DualBound:
     def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
         """Go on until the time is over or the program's value is reached.
 
-        Without a time limit a table of many values has the multipliers to begin with, and others a number of rounds.
+        Without a time limit a table of many boxes has the multipliers to begin with, and others a number of rounds.
 
         Parameters
         ----------
@@ -120,44 +122,47 @@ class DualBound:
         timed = limits.left < math.inf
         if not self._begun:
             self._look_at_nearest()
-        if not timed and isinstance(self.separation, Branching):
+        if not timed and not self.few_boxes:
             return
         if self._model is None:
-            self._start(limits)
+            self._start()
         if labels is not None:
             self.learn(labels)
-        if isinstance(self.separation, Branching):
-            self.separation.begin(limits)
         rounds = 0
         while not self.done and limits.left > 0 and (timed or rounds < UNTIMED_ROUNDS):
             rounds += 1
             added = self._round(limits)
             if added is None:
                 return
-            self.done = not self.separation.refine(float(self.counts @ self.best), self.top, added)
+            self._advance(added)
+
+    def _advance(self, added: int) -> None:
+        """Lower the slack once a proof reaches the program's value, and end after the last one."""
+        self.share = min(self.share, 0.5) if added else max(0.0, self.share - 0.25)
+        value = float(self.counts @ self.best)
+        if added and value * (1 + SLACKS[self.slack_at]) < PROOF_SHARE_OF_VALUE * self.top:
+            return
+        last = self.slack_at + 1 == len(SLACKS)
+        self.done = last and not added and self.share == 0
+        self.slack_at = min(self.slack_at + 1, len(SLACKS) - 1)
 
     def _round(self, limits: SearchLimits) -> int | None:
         """Solve, search a trial point, and give how many classes joined; ``None`` where the time ended it."""
         solved = self._solved(limits)
         if solved is None:
             return None
-        share = self.separation.share
-        trial = share * self.center + (1 - share) * solved
-        searched = self.separation.search(trial, self.best, limits)
-        if searched is None:
-            return None
+        trial = self.share * self.center + (1 - self.share) * solved
+        slack = SLACKS[self.slack_at]
+        separated = separate(
+            self.points, self.k, trial, self.best, slack, MAX_NODES_PER_ROOT, limits
+        )
         # A mean of solutions of programs may be above what suppressed rows allow by rounding.
-        feasible = np.minimum(searched.feasible, self.most)
+        feasible = np.minimum(separated.feasible, self.most)
         if self.counts @ feasible > self.counts @ self.best:
             self.best = feasible
             self.lower = max(self.lower, self._proved())
-        if isinstance(self.separation, Branching):
-            self.center = (
-                1 - WEIGHT_OF_LAST_SOLUTION
-            ) * self.center + WEIGHT_OF_LAST_SOLUTION * solved
-        else:
-            self.center = self.best
-        return self._add(searched.points, searched.rows, trial)
+        self.center += WEIGHT_OF_LAST_SOLUTION * (solved - self.center)
+        return self._add(separated.points, separated.rows, trial)
 
     def _proved(self) -> float:
         """Return the dual objective, rounded down by more than the rounding error of its computation.
@@ -186,7 +191,7 @@ class DualBound:
     def model(self) -> LinearModel:
         """The program with the classes that were found so far."""
         if self._model is None:
-            self._model = self._start(SearchLimits())
+            self._model = self._start()
         return self._model
 
     def _look_at_nearest(self) -> None:
@@ -199,37 +204,30 @@ class DualBound:
             self.best[begin:stop] = crowded(self.points.arrays, counts, begin, stop, self.k)
         self.lower, self._begun = self._proved(), True
 
-    def _start(self, limits: SearchLimits) -> LinearModel:
-        """Set up the program with a class grown from each point, or from those that there was time for."""
+    def _start(self) -> LinearModel:
+        """Set up the program with the nearest k rows of each point as a class."""
         from scipy import sparse
 
         from discreet.core.lp import LinearModel, LinearProgram
         from discreet.kanonymity.kernels.boxes import nearest_points
 
-        n, k = self.points.n, self.k
-        branching = isinstance(self.separation, Branching)
-        few = min(n - 1, 4 * k, k + NEAR_POINTS_BEYOND_K)
-        most = min(n - 1, max(NEAR_POINTS_FOR_SWAPS, few)) if branching else few
+        n, most = self.points.n, min(self.points.n - 1, self.k - 1)
         nearest = np.empty((n, most), dtype=np.int32)
         for begin, stop in portions(n, SearchLimits(), first=64):
             nearest[begin:stop], _ = nearest_points(self.points.arrays, begin, stop, most)
-        if isinstance(self.separation, Branching):
-            self.separation.near = nearest
-        points, rows = self._grown(nearest[:, :few], limits)
+        points, rows = self._classes_of(np.column_stack([np.arange(n, dtype=np.int32), nearest]))
         costs = self._widths(points)
         cheap = np.full(n, self.weight)
         np.minimum.at(cheap, points[points >= 0], np.repeat(costs, (points >= 0).sum(axis=1)))
         self.ceiling = np.where(
-            self.counts >= k,
+            self.counts >= self.k,
             0.0,
             np.minimum(
                 MAX_MULTIPLIER_IN_COSTS * cheap + 0.1 * self.weight / self.problem.m, self.most
             ),
         )
-        self.center = self.best
-        if isinstance(self.separation, Branching):
-            # Nearer to the solution, though some classes are overpaid.
-            self.center = np.minimum(cheap, self.ceiling)
+        # Nearer to the solution than the best multipliers, though some classes are overpaid.
+        self.center = np.minimum(cheap, self.ceiling)
         program = LinearProgram(
             -self.counts,
             sparse.csr_array((0, n)),
@@ -240,21 +238,12 @@ class DualBound:
         self._append(points, rows)
         return self._model
 
-    def _grown(
-        self, nearest: NDArray[np.int32], limits: SearchLimits
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Grow a class of k rows from each point, each time by the near point that widens it least.
-
-        Classes with fewer than k rows when the time is over are left out.
-        """
-        from discreet.kanonymity.kernels.swapping import swapped
-
-        n, classes = self.points.n, room_for(self.points.n, self.k)
-        arguments = (self.points.arrays, np.diff(self.points.first), np.zeros(n), nearest, self.k)
-        for begin, stop in portions(n, limits, first=64):
-            swapped(*arguments, 0.0, 0, 0, begin, stop, classes)
-        full = classes.rows[:, 0].sum(axis=1) == self.k
-        return classes.points[full, 0], classes.rows[full, 0]
+    def _classes_of(self, points: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return classes of k rows each, taken from the points of a line in their order."""
+        counts = np.diff(self.points.first)[points]
+        before = np.cumsum(counts, axis=1) - counts
+        rows = np.clip(self.k - before, 0, counts).astype(np.int32)
+        return np.where(rows > 0, points, -1).astype(np.int32), rows
 
     def learn(self, labels: NDArray[np.int32]) -> None:
         """Add the classes of a partition to the program, whose value is then at most the loss of the partition."""
@@ -267,7 +256,7 @@ class DualBound:
         sizes = np.diff(np.append(first, pairs.shape[1]))
         slot = np.arange(pairs.shape[1]) - np.repeat(first, sizes)
         at = np.repeat(np.arange(len(first)), sizes)
-        if not 0 < len(first) * sizes.max(initial=0) <= MOST_LEARNED:
+        if not 0 < len(first) * sizes.max(initial=0) <= MAX_ROWS_LEARNED:
             return
         points = np.full((len(first), sizes.max()), -1, dtype=np.int32)
         many = np.zeros(points.shape, dtype=np.int32)
@@ -283,7 +272,7 @@ class DualBound:
         chosen = []
         for at, members in enumerate(points):
             mine = members[scarce[members]]
-            if len(mine) and cover[mine].min() >= self.separation.covered:
+            if len(mine) and cover[mine].min() >= MAX_CLASSES_PER_SCARCE_POINT:
                 continue
             cover[mine] += 1
             chosen.append(at)
@@ -380,7 +369,7 @@ def scaled(problem: Problem) -> tuple[Problem, int]:
 
 
 def boxes_of(problem: Problem, points: Points) -> float:
-    """Estimate the boxes of a sweep of all."""
+    """Estimate the number of boxes: the product of the cells of all columns."""
     total = 1.0
     numbers = []
     for j, column in enumerate(problem.columns):

@@ -1,4 +1,4 @@
-"""The cells of packed columns as the search for shared cells reads them: integer costs, floors, and tables of boxes.
+"""The cells of packed columns as the search for shared cells reads them: integer costs and floors.
 
 Costs are rounded down, and a floor is what the cheapest box costs that has so many different rows or more: see the
 proofs in ``docs/theory/kanonymity/lower-bounds.md``.
@@ -21,14 +21,8 @@ __all__ = ["COST_UNITS", "bits_of", "lattice_of"]
 COST_UNITS = 2**26
 """Units of cost that all weights together have."""
 
-MOST_DIFFERENT = 64
+MAX_ROWS_WITH_FLOORS = 64
 """Different rows of a box up to which it is known what they cost at least."""
-
-MOST_ADDED = 400
-"""Sums by which a table of boxes is filled, at most."""
-
-FEWEST_LISTED = 1
-"""Columns before those of such a table, which threads share."""
 
 
 def bits_of(cover: Cover) -> int:
@@ -46,7 +40,7 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
     scale
         Units of a cost of 1.
     """
-    from discreet.kanonymity.kernels.shared import DIVIDED, FIXED, TABLE, WHOLE, Lattice
+    from discreet.kanonymity.kernels.shared import DIVIDED, FIXED, WHOLE, Lattice
 
     sizes = [len(cover.costs) for cover in covers]
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -59,7 +53,7 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
     alone: list[NDArray[np.bool_]] = []
     cost: list[NDArray[np.int64]] = []
     depth: list[int] = []
-    kind, low, high, set_costs = _last(covers[-2:], scale)
+    kind, low, high, set_costs = _last(covers[-1], scale)
     for at, cover in zip(start.tolist(), covers, strict=False):
         below = [-1] * len(cover.costs)
         after = [-1] * len(cover.costs)
@@ -94,9 +88,6 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
         alone.append(single & (len(depth) < len(covers) - 1))
         cost.append(paid)
         depth.append(deep[0])
-    first, boxes, part, into, of_box = _table(covers, cost, FEWEST_LISTED)
-    if first < len(covers):
-        opens[int(start[first])] = TABLE
     return Lattice(
         start,
         np.array([bits_of(cover) for cover in covers]),
@@ -111,72 +102,11 @@ def lattice_of(covers: list[Cover], scale: float) -> Lattice:
         _floors(covers, cost, kind, low, high, set_costs),
         np.array([cover.width for cover in covers]),
         np.array(depth),
-        boxes,
-        part,
-        into,
-        of_box,
         kind,
         low,
         high,
         set_costs,
     )
-
-
-def _table(
-    covers: list[Cover], costs: list[NDArray[np.int64]], least: int
-) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Choose the last columns whose boxes are looked at in a table, and say how it is filled, one column at a time.
-
-    Returns
-    -------
-    first : int
-        The first of these columns; the number of all where there are none.
-    boxes : int
-        Entries before those of the boxes.
-    part, into
-        What is added to what.
-    paid
-        What each box costs.
-
-    Examples
-    --------
-    >>> from discreet.kanonymity.bounds.covers import Cover
-    >>> inside = np.array([[1, 1], [1, 0], [0, 1]], dtype=bool)
-    >>> cover = Cover(np.arange(2), inside, np.array([1.0, 0.0, 0.0]), np.array([-1, 0, 0]))
-    >>> [np.asarray(each).tolist() for each in _table([cover, cover], [np.array([9, 0, 0])] * 2, 1)]
-    [1, 2, [0, 1, 0, 1], [2, 2, 3, 4], [9, 0, 0]]
-    """
-    empty = np.zeros(0, dtype=np.int64)
-    table = len(covers), 0, empty, empty, empty
-    for first in range(len(covers) - 1, least - 1, -1):
-        chosen = covers[first:]
-        if any(cover.sizes is not None for cover in chosen):
-            break
-        # The first column has the lowest bits of a packed row, so that it is the last axis.
-        shape = [1 << bits_of(cover) for cover in reversed(chosen)]
-        entries = np.arange(int(np.prod(shape))).reshape(shape)
-        present = np.zeros(shape, dtype=np.bool_)
-        present[np.ix_(*(np.arange(cover.width) for cover in reversed(chosen)))] = True
-        parts, intos, size = [], [], entries.size
-        for axis, cover in enumerate(reversed(chosen)):
-            cells = len(cover.costs)
-            after = list(entries.shape)
-            after[axis] = cells
-            made = (size + np.arange(int(np.prod(after)))).reshape(after)
-            cell, atom = np.nonzero(cover.members)
-            real = np.take(present, atom, axis)
-            parts.append(np.take(entries, atom, axis)[real])
-            intos.append(np.take(made, cell, axis)[real])
-            present = np.ones(after, dtype=np.bool_) & present.any(axis=axis, keepdims=True)
-            entries, size = made, size + made.size
-        part, into = np.concatenate(parts), np.concatenate(intos)
-        if len(part) > MOST_ADDED:
-            break
-        paid = np.zeros((), dtype=np.int64)
-        for cost in reversed(costs[first:]):
-            paid = np.add.outer(paid, cost)
-        table = first, size - entries.size, part, into, paid.ravel()
-    return table
 
 
 def _floors(  # noqa: PLR0917 - the fields of a lattice
@@ -191,23 +121,20 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
 
     A box has no more different rows than the product of the atoms in its cells.
     """
-    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS
+    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED
 
-    rows = np.arange(MOST_DIFFERENT + 1)
+    rows = np.arange(MAX_ROWS_WITH_FLOORS + 1)
     # Behind all columns there is one row.
     later = np.where(rows > 1, COST_UNITS, 0)
     listed = len(covers)
     if kind != LISTED:
-        listed -= 2 if kind == PAIRS else 1
+        listed -= 1
         for r in range(2, len(rows)):
             if kind == INTERVALS:
                 spans = low[r - 1 :] - high[: max(0, len(high) - r + 1)]
                 paid = np.clip(spans, 0, set_costs[-1])
             else:
-                first, other = (low, high) if kind == PAIRS else (np.zeros(1, np.int64), set_costs)
-                need = -(-r // (1 + np.arange(len(first))))
-                enough_values = need <= len(other)
-                paid = first[enough_values] + other[need[enough_values] - 1]
+                paid = set_costs[r - 1 : r]
             later[r] = int(paid.min(initial=COST_UNITS))
         later = np.maximum.accumulate(later)
     floors: list[NDArray[np.int64]] = [
@@ -225,13 +152,12 @@ def _floors(  # noqa: PLR0917 - the fields of a lattice
 
 
 def _last(
-    covers: list[Cover], scale: float
+    cover: Cover, scale: float
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Round the ends of intervals inwards, and costs down, by a unit more than a product's rounding can be."""
-    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, PAIRS, SETS
+    from discreet.kanonymity.kernels.shared import INTERVALS, LISTED, SETS
 
     empty = np.zeros(0, dtype=np.int64)
-    cover = covers[-1]
     if cover.sizes is None:
         return LISTED, empty, empty, empty
     sizes = np.maximum(np.floor(cover.sizes * scale) - 1, 0).astype(np.int64)
@@ -239,7 +165,4 @@ def _last(
         low = np.floor(cover.ends[0] * scale).astype(np.int64) - 1
         high = np.floor(cover.ends[1] * scale).astype(np.int64) + 2
         return INTERVALS, low, high, sizes
-    if len(covers) > 1 and covers[0].sizes is not None:
-        first = np.maximum(np.floor(covers[0].sizes * scale) - 1, 0).astype(np.int64)
-        return PAIRS, first, sizes, empty
     return SETS, empty, empty, sizes

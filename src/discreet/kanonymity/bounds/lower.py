@@ -11,9 +11,7 @@ import numpy as np
 
 from discreet.core.jit import clock
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.alone import alone_bound
-from discreet.kanonymity.bounds.branching import Branching
-from discreet.kanonymity.bounds.dual import MOST_POINTS, DualBound
+from discreet.kanonymity.bounds.dual import MAX_POINTS_OF_PROGRAM, DualBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
 from discreet.kanonymity.problem import Taxonomy
@@ -37,7 +35,7 @@ UNTIMED_NEAREST_SECONDS = 20.0
 PACKING_SECONDS_PER_CELL = 1e-7
 """Seconds for a cell that is made ready for the search for shared cells."""
 
-MANY_COLUMNS, BRIEFLY = 16, 0.1
+MAX_COLUMNS_SEARCHED_FULLY, SHARE_OF_TIME_FOR_MANY_COLUMNS = 16, 0.1
 """Columns beyond which k rows share few cells but those of all values, and part of a time limit for these.
 
 Thirty columns of 20,000 rows gained .2 to 2 % of the loss in the first tenth of a second, and nothing in a second more
@@ -51,7 +49,7 @@ class LowerBound:
 
     A table of up to 6,000 different rows has multipliers by cutting planes
     (:class:`~discreet.kanonymity.bounds.dual.DualBound`); a larger one the cheapest cells of each row that k rows share
-    (:class:`~discreet.kanonymity.bounds.shared.Shared`), what columns cost on their own, and the nearest rows.
+    (:class:`~discreet.kanonymity.bounds.shared.Shared`) and the nearest rows.
 
     Parameters
     ----------
@@ -87,26 +85,26 @@ class LowerBound:
         self.suppressed, self.aimed = suppressed, False
 
     @cached_property
-    def stages(self) -> tuple[DualBound | Shared | _Alone | _Nearest, ...]:
+    def stages(self) -> tuple[DualBound | Shared | _Nearest, ...]:
         """What raises the bound of this table, in order."""
         problem, k = self.problem, self.k
         if k == 1:
             return ()
         # The first rows tell of most large tables that they have too many different ones.
-        if len(np.unique(problem.codes[:ROWS_SAMPLED_FOR_DUPLICATES], axis=0)) <= MOST_POINTS:
+        if (
+            len(np.unique(problem.codes[:ROWS_SAMPLED_FOR_DUPLICATES], axis=0))
+            <= MAX_POINTS_OF_PROGRAM
+        ):
             dual = DualBound(problem, k, suppressed=self.suppressed)
-            if dual.points.n <= MOST_POINTS:
+            if dual.points.n <= MAX_POINTS_OF_PROGRAM:
                 return (dual,)
         shared = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
-        return _Alone(problem, k), shared, _Nearest(problem, k, shared, self.nearest)
+        return shared, _Nearest(problem, k, shared, self.nearest)
 
     @property
     def is_branching(self) -> bool:
-        """Whether the bound rises by branching, which takes longer than others do."""
-        return any(
-            isinstance(stage, DualBound) and isinstance(stage.separation, Branching)
-            for stage in self.stages
-        )
+        """Whether the bound rises by branching over many boxes, which takes longer than others do."""
+        return any(isinstance(stage, DualBound) and not stage.few_boxes for stage in self.stages)
 
     def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
         """Raise the bound until the time is over or nothing more is known to do.
@@ -137,9 +135,9 @@ class LowerBound:
     def _briefly(self, limits: SearchLimits) -> SearchLimits:
         """Return the limits of the search for shared cells: a small part of the time if there are many columns."""
         problem = self.problem
-        if problem.m <= MANY_COLUMNS:
+        if problem.m <= MAX_COLUMNS_SEARCHED_FULLY:
             return limits
-        seconds = BRIEFLY * min(limits.left, self.nearest)
+        seconds = SHARE_OF_TIME_FOR_MANY_COLUMNS * min(limits.left, self.nearest)
         if PACKING_SECONDS_PER_CELL * problem.n * problem.m > seconds:
             return replace(limits, deadline=clock())
         return limits if limits.left == math.inf else replace(limits, deadline=clock() + seconds)
@@ -153,24 +151,6 @@ class LowerBound:
             mean = problem.loss_of(labels) / problem.n / weights
             sets = any(column.is_set for column in problem.columns)
             stage.aim(min(1.0, mean), problem.n * problem.m, sets=sets, timed=timed)
-
-
-@final
-class _Alone:
-    """The bound by columns on their own, which takes no time to speak of."""
-
-    def __init__(self, problem: Problem, k: int) -> None:
-        self.problem, self.k = problem, k
-        self.lower, self.done = 0.0, False
-
-    def refine(self, _limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
-        """Compute the bound of each column by itself."""
-        columns = self.problem.columns
-        counts = [
-            np.bincount(codes, minlength=len(column.domain))
-            for codes, column in zip(self.problem.codes.T, columns, strict=True)
-        ]
-        self.lower, self.done = alone_bound(columns, counts, self.k), True
 
 
 @final

@@ -13,15 +13,8 @@ the search below it, and so does one in which every row has a cheaper box alread
 
 The cells of most columns are listed, and a list that grows with the square of the values, or faster, is cut down to
 larger cells at lower costs. The last column needs no list: where cells of all others are fixed, how many rows have each
-of its values gives the narrowest interval, or the least set, that holds row i and k rows, exactly. For two sets at the
-end, s values of the first and t of the other hold no more rows than
-
-.. math:: \sum_{v \in S} \; \max_{T_v : |T_v| = t} \; \sum_{w \in T_v} n_{vw},
-          \qquad S = \{v_i\} \cup \{\text{the } s - 1 \text{ others with most}\},
-
-T being chosen anew for each v, so that the cheapest s and t for which this is k or more cost no more than any two sets
-that k rows share. The same with the columns exchanged is a bound too, and the larger one counts. Columns that are left
-out cost nothing.
+of its values gives the narrowest interval, or the least set, that holds row i and k rows, exactly. Columns that are
+left out cost nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +26,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.bounds.covers import MAX_VALUES_BY_SIZE, SUBSETS, cover_of, whole_of
+from discreet.kanonymity.bounds.covers import (
+    MAX_VALUES_BY_SIZE,
+    MAX_VALUES_OF_ALL_SUBSETS,
+    cover_of,
+    whole_of,
+)
 from discreet.kanonymity.bounds.lattice import COST_UNITS, bits_of, lattice_of
 from discreet.kanonymity.problem import Numeric
 
@@ -55,7 +53,7 @@ CEILINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 MOST_ROWS = 20_000_000
 """Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
 
-UNTIMED, LOOKS = 200_000_000, 120
+MIN_ROWS_LOOKED_AT, LOOKS_PER_CELL = 200_000_000, 120
 """Rows looked at in one search without a time limit: so many, a second or two, or so many times the table's cells
 where that is more. 1 million rows of nine taxonomies at k = 50 took 95 looks a cell for all there is to prove, 14.3 %
 from the loss, in 4.4 CPU s (2026-11, a busy machine)."""
@@ -67,15 +65,12 @@ BITS_PER_PACKED_ROW = 63
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
 
 
-MANY_VALUES = 32
+MAX_VALUES_BESIDE_OTHERS = 32
 """Values of a set beyond which it is left out where others are looked at whole: 1 million rows of Adult with 41
 countries, up to 15 % of the loss: 22.6 CPU s with them, less than 4 without (2026-11, a busy machine)."""
 
-FEW_LISTED = 2
+MIN_COLUMNS_LISTED = 2
 """Other columns that have to be listed for that."""
-
-FEW_BINS = 9
-"""Pieces of a numeric column beside two sets that are looked at whole."""
 
 
 @final
@@ -122,29 +117,29 @@ class AtomPlaces:
         cls, columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]], k: int, bins: int
     ) -> AtomPlaces:
         """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
-        last, free = _not_listed(columns, counts), BITS_PER_PACKED_ROW
+        last, free = _last_column(columns, counts), BITS_PER_PACKED_ROW
         wide = {
             j
             for j, (column, rows) in enumerate(zip(columns, counts, strict=True))
-            if last and j not in last and column.is_set and np.count_nonzero(rows) > MANY_VALUES
+            if last not in {None, j}
+            and column.is_set
+            and np.count_nonzero(rows) > MAX_VALUES_BESIDE_OTHERS
         }
-        if len(columns) - len(last) - len(wide) < FEW_LISTED:
+        if len(columns) - (last is not None) - len(wide) < MIN_COLUMNS_LISTED:
             wide = set()
         column_covers = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
             if j in wide:
                 # A list of its cells proves less than what two values cost, for most of the time.
                 continue
-            if len(last) > 1:
-                bins = min(bins, FEW_BINS)
-            cover = whole_of(column, rows) if j in last else cover_of(column, rows, k, bins)
+            cover = whole_of(column, rows) if j == last else cover_of(column, rows, k, bins)
             if cover is not None and cover.costs.max() > 0:
                 column_covers.append((j, cover))
-                free -= bits_of(cover) if j in last else 0
-        column_covers.sort(key=lambda one: (one[0] in last, -one[1].width))
+                free -= bits_of(cover) if j == last else 0
+        column_covers.sort(key=lambda one: (one[0] == last, -one[1].width))
         placed, shift = [], 0
         for j, cover in column_covers:
-            if j in last or shift + bits_of(cover) <= free:
+            if j == last or shift + bits_of(cover) <= free:
                 placed.append((j, cover, shift))
                 shift += bits_of(cover)
         # Where all weights are zero no cell costs anything, and no cover is kept.
@@ -175,26 +170,24 @@ class AtomPlaces:
         return Packed(lattice_of(covers, self.scale), keys, counts, self.scale)
 
 
-def _not_listed(
-    columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]]
-) -> tuple[int, ...]:
-    """Choose the columns that come last, all of whose cells are looked at without a list of them.
+def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]]) -> int | None:
+    """Choose the column that comes last, all of whose cells are looked at without a list of them, or `None`.
 
-    Two sets with more values than all subsets are listed of, since what is listed of them costs least; else the
-    interval that weighs most, or the one set.
+    Of two or more sets with more values than all subsets are listed of, the one whose second value costs least, few
+    values first; else the numeric column that weighs most, or the one set.
     """
     values = [int(np.count_nonzero(rows)) for rows in counts]
     weights = [column.attribute.weight for column in columns]
     of_cost = [j for j, weight in enumerate(weights) if weight > 0]
-    sets = [j for j in of_cost if columns[j].is_set and SUBSETS < values[j] <= MAX_VALUES_BY_SIZE]
-    # Those whose second value costs most: of sets of many values less is lost.
-    sets.sort(key=lambda j: (values[j] > MANY_VALUES, columns[j].set_cost(2)))
-    if len(sets) > 1:
-        few = [j for j in sets if values[j] <= MANY_VALUES]
-        return tuple(few[:2]) if len(few) > 1 else tuple(sets[:2])
+    sets = [
+        j
+        for j in of_cost
+        if columns[j].is_set and MAX_VALUES_OF_ALL_SUBSETS < values[j] <= MAX_VALUES_BY_SIZE
+    ]
+    sets.sort(key=lambda j: (values[j] > MAX_VALUES_BESIDE_OTHERS, columns[j].set_cost(2)))
     numbers = [j for j in of_cost if isinstance(columns[j].attribute, Numeric)]
     numbers.sort(key=lambda j: (-weights[j], -values[j]))
-    return tuple(numbers[:1] or sets)
+    return next(iter([*numbers, *sets] if len(sets) < 2 else sets), None)
 
 
 def summed(
@@ -213,13 +206,13 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
-FEW_KEYS, BEYOND = 100_000, 1.5
+MAX_KEYS_SEARCHED_FULLY, MEAN_LOSSES_SEARCHED = 100_000, 1.5
 """Different rows beyond which there is one search without a time limit, up to so many times the mean loss. Of 1
 million rows of nine taxonomies at k = 50, searches up to 1, 1.1, 1.2, 1.35, 1.5 and 2 times the mean left 18.3, 16.1,
 15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s; of 5 million, up to 1.25 and 1.5 times,
 15.1 and 13.3 % in runs of 25.9 and 27.5 CPU s (2026-11, a busy machine)."""
 
-SHARES_OF_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
+SHARES_OF_MEAN_LOSS_FOR_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
 """Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the one before,
 and few searches come to the mean."""
 
@@ -228,14 +221,16 @@ def ceilings_of(mean_loss: float, *, sets: bool = False) -> tuple[float, ...]:
     """Return rising cost ceilings: a third of the mean loss, the mean loss, and its doubles up to all weights.
 
     The first search is short, and few rows that lose more than the mean are settled by it; the search up to the mean
-    proves most of the bound. Columns of sets have more and lower ceilings (:data:`SHARES_OF_SETS`).
+    proves most of the bound. Columns of sets have more and lower ceilings (:data:`SHARES_OF_MEAN_LOSS_FOR_SETS`).
 
     Examples
     --------
     >>> ceilings_of(0.3)
     (0.09999999999999999, 0.3, 0.6, 1.0)
     """
-    ceilings = [min(1.0, mean_loss * part) for part in (SHARES_OF_SETS if sets else (1 / 3,))]
+    ceilings = [
+        min(1.0, mean_loss * part) for part in (SHARES_OF_MEAN_LOSS_FOR_SETS if sets else (1 / 3,))
+    ]
     share = mean_loss
     while 0 < share < 1:
         ceilings.append(share)
@@ -333,7 +328,7 @@ class Shared:
         self,
         k: int,
         pack: Callable[[], Packed | None],
-        most_rows: int = UNTIMED,
+        most_rows: int = MIN_ROWS_LOOKED_AT,
         ceilings: Sequence[float] = CEILINGS,
     ) -> None:
         self.k, self.pack, self.most_rows = k, pack, most_rows
@@ -362,10 +357,10 @@ class Shared:
             Whether there is a time limit, so that a search may be cut off anywhere.
         """
         self.ceilings = list(ceilings_of(mean_loss, sets=sets))
-        self.most_rows = max(UNTIMED, LOOKS * cells)
-        if not (timed or sets) and self.packed and len(self.packed.keys) > FEW_KEYS:
+        self.most_rows = max(MIN_ROWS_LOOKED_AT, LOOKS_PER_CELL * cells)
+        if not (timed or sets) and self.packed and len(self.packed.keys) > MAX_KEYS_SEARCHED_FULLY:
             # What is above proves little more; the rest is for a time limit, as most is for sets.
-            self.ceilings = [min(1.0, BEYOND * mean_loss)]
+            self.ceilings = [min(1.0, MEAN_LOSSES_SEARCHED * mean_loss)]
 
     def prepare(self) -> Packed | None:
         """Pack the rows, once; return `None` if all cells are free."""

@@ -1,6 +1,6 @@
-r"""Subset-row cuts [JPS08]_ of three, five and seven rows, by multipliers of one half.
+r"""Subset-row cuts [JPS08]_ of three rows, by multipliers of one half.
 
-For an odd set C of rows a class takes :math:`\lfloor |S \cap C| / 2 \rfloor`, and a partition no more than
+For a set C of three rows a class takes :math:`\lfloor |S \cap C| / 2 \rfloor`, and a partition no more than
 :math:`\lfloor |C| / 2 \rfloor`: half of what its classes have of C, rounded down. They hold for every list of classes.
 """
 
@@ -18,34 +18,21 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_CUTS", "half", "rows_of", "violated"]
 
-SIZES = (5, 7)
-"""Rows of cuts besides three."""
+NO_CUTS = np.empty((0, 3), dtype=np.int32)
 
-NO_CUTS = np.empty((0, max(SIZES)), dtype=np.int32)
+MAX_CUTS_PER_ROUND = 60
+"""Cuts that are added at a time, the most violated ones."""
 
-CUTS_PER_ROUND = 60
-"""Cuts of a size that are added at a time."""
+MAX_TRIPLES_FOUND = 20 * MAX_CUTS_PER_ROUND
+"""Violated cuts that are listed in one round, of which the most violated are taken."""
 
 MIN_VIOLATION = 0.02
 """By how much a cut has to be violated."""
-
-FEW_TRIPLES = 20
-"""Violated cuts of three rows below which larger ones are looked for."""
 
 
 def half(cuts: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return half the number of rows of each cut, rounded down."""
     return np.asarray((cuts >= 0).sum(axis=1) // 2)
-
-
-def _chosen(rows: NDArray[np.int32], value: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Take different cuts, the most violated first, padded with -1."""
-    best = np.argsort(-value, kind="stable")
-    sorted_ = np.sort(rows[best], axis=1)
-    first = np.sort(np.unique(sorted_, axis=0, return_index=True)[1])[:CUTS_PER_ROUND]
-    cuts = np.full((len(first), NO_CUTS.shape[1]), -1, dtype=np.int32)
-    cuts[:, : rows.shape[1]] = sorted_[first]
-    return cuts
 
 
 def rows_of(
@@ -62,25 +49,20 @@ def rows_of(
 
 
 def violated(classes: NDArray[np.int32], shares: NDArray[np.float64], n: int) -> NDArray[np.int32]:
-    """Choose cuts that a fractional solution violates: of three rows, and of more where few of these are left.
+    """Return ``(n_cuts, 3)`` rows of the cuts that a fractional solution violates most.
 
     Parameters
     ----------
     classes
-        The classes that are in it in part.
+        ``(n_classes, 2k - 1)`` classes that the solution has in part, padded with -1.
     shares
-        By how much.
+        ``(n_classes,)`` the part of each.
     n
         Rows of the table.
     """
-    from discreet.kanonymity.kernels.pricing import odd_sets, triples
+    from discreet.kanonymity.kernels.pricing import triples
 
-    room, value = np.empty((20 * CUTS_PER_ROUND, 3), dtype=np.int32), np.empty(20 * CUTS_PER_ROUND)
+    room, value = np.empty((MAX_TRIPLES_FOUND, 3), dtype=np.int32), np.empty(MAX_TRIPLES_FOUND)
     n_found = triples(classes, shares, n, MIN_VIOLATION, room, value)
-    cuts = [_chosen(room[:n_found], value[:n_found])]
-    if n_found < FEW_TRIPLES:
-        for size in SIZES:
-            room = np.empty((20 * CUTS_PER_ROUND, size), dtype=np.int32)
-            n_found = odd_sets(classes, shares, n, size, MIN_VIOLATION, room, value)
-            cuts.append(_chosen(room[:n_found], value[:n_found]))
-    return np.concatenate(cuts)
+    most_violated = np.argsort(-value[:n_found], kind="stable")[:MAX_CUTS_PER_ROUND]
+    return np.sort(room[most_violated], axis=1)

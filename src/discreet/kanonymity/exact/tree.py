@@ -97,7 +97,7 @@ class Settled:
     dived
         ``(n_dived, 2k - 1)`` classes that a dive into the program chose; they share no row, and may leave some out.
     cuts
-        ``(n_cuts, 7)`` an odd number of rows for each cut, padded with -1; they hold for other lists as well.
+        ``(n_cuts, 3)`` the rows of each cut; they hold for other lists as well.
     """
 
     chosen: NDArray[np.int64] | None

@@ -173,10 +173,13 @@ def grow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     begin: int,
     stop: int,
 ) -> None:
-    """Grow classes of k rows, one after another, each by the row that widens it least: the picks from `begin` on.
+    r"""Grow classes of k rows, one after another, each by the row that widens it least: the picks from `begin` on.
 
-    With a `seed` below zero each class starts at the first row that is left; else the first class starts at that point
-    and each other at the row farthest from the one added last. Of equal rows the first is taken.
+    .. math:: S \leftarrow S \cup \{ \arg\min_{r \text{ left}} w(S \cup \{r\}) \}, \qquad |S| < k,
+
+    w being the cost per row of a class. With a `seed` below zero each class starts at the first row that is left; else
+    the first class starts at that point and each other at the row farthest from the one added last. Costs that differ
+    by `tolerance` are ties, which the first row wins. ``first`` is ``(n_points + 1,)`` int64. ``O(n_points m)`` a pick.
     """
     m = len(A.kind)
     left, at, box, marks, wider = G.left, G.at, G.box, G.marks, G.wider
@@ -247,7 +250,11 @@ def grow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 def nearest_points(
     A: Arrays, begin: int, stop: int, n_nearest: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Find the nearest other points of points `begin` to ``stop - 1``, nearest first, with their costs."""
+    """Return the nearest other points of points `begin` to ``stop - 1``, nearest first, with their costs.
+
+    Both are ``(stop - begin, n_nearest)``, int32 and float64; -1 and infinity where there are no more. A distance is
+    the cost per row of the class of two points. ``O(n_points m)`` for each point.
+    """
     n_points = len(A.codes)
     m = len(A.kind)
     nearest = np.empty((stop - begin, n_nearest), dtype=np.int32)
@@ -287,7 +294,8 @@ def nearest_in_order(  # noqa: PLR0917 - a compiled kernel takes its arrays one 
 ) -> None:
     """Update near points with points at most `reach` places away in an order, for places `begin` to ``stop - 1``.
 
-    ``found[p]`` are the nearest points of p that were seen, nearest first, -1 for none, and ``apart[p]`` their costs.
+    ``found[p]`` ``(n_nearest,)`` int32 are the nearest points of p that were seen, nearest first, -1 for none, and
+    ``apart[p]`` float64 their costs. ``O(reach m)`` for each place.
     """
     n_points, n_nearest = found.shape
     for x in range(begin, stop):
@@ -316,11 +324,13 @@ def nearest_in_order(  # noqa: PLR0917 - a compiled kernel takes its arrays one 
 def crowded(
     A: Arrays, counts: NDArray[np.int64], begin: int, stop: int, k: int
 ) -> NDArray[np.float64]:
-    """Return for points `begin` to ``stop - 1`` the least distance within which there are k rows, their own included.
+    r"""Return for points `begin` to ``stop - 1`` the least distance within which there are k rows, their own included.
 
-    Point q stands for ``counts[q]`` rows; a distance is the cost per row of the class of two points. The nearest points
-    that have k rows together are held in order, so that others end early. ``O(n m)`` for each point, for few of which
-    all m columns are read.
+    .. math:: d_i = \min\{\, t : \sum_{q:\, d(i, q) \le t} c_q \ge k \,\}
+
+    for points q of ``counts[q]`` ``(n_points,)`` int64 rows, a distance being the cost per row of the class of two
+    points. The nearest points that have k rows together are held in order, so that others end early. ``O(n m)`` for
+    each point, for few of which all m columns are read.
     """
     n_points, m = A.codes.shape
     at = _addresses(A)

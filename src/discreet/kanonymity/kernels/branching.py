@@ -1,4 +1,8 @@
-"""Compiled search for classes that their rows' multipliers overpay among many values: branches of boxes.
+"""Compiled search for classes that their rows' multipliers overpay: branches of boxes.
+
+Proposes classes, and proves bounds of their excess; `tests/kanonymity/test_lower_bounds.py` checks both against all
+classes of small tables.
+
 
 A node of the search has an inner and an outer box; its classes cover the one and lie in the other. What is found is
 kept by root, the point of the class with the largest multiplier, ties by rank.
@@ -6,20 +10,22 @@ kept by root, the point of the class with the largest multiplier, ties by rank.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from discreet.core.jit import inlined, kernel, part
 from discreet.kanonymity.kernels.boxes import pair_cost, span
-from discreet.kanonymity.kernels.dearest import CLASSES_PER_ROOT, FoundBoxes, Largest, keep, room_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["NODES_BETWEEN_RECOUNTS", "branches"]
+__all__ = ["CLASSES_PER_ROOT", "NODES_BETWEEN_RECOUNTS", "OverpaidClasses", "branches"]
+
+CLASSES_PER_ROOT = 4
+"""Classes that are kept for each root."""
 
 MAX_OPEN_NODES = 500
 """Boxes that wait in one search."""
@@ -29,6 +35,59 @@ NODES_BETWEEN_RECOUNTS = 64
 
 BITS_PER_SET = 62
 """Bits of a set; values beyond share bits, so that a set may seem smaller, and cheaper, than it is."""
+
+
+class OverpaidClasses(NamedTuple):
+    """A few overpaid classes of each root.
+
+    `points` and `rows` ``(n_points, CLASSES_PER_ROOT, k)`` int32 are the points of a class, -1 for none, and the number
+    of rows of each; `excess` ``(n_points, CLASSES_PER_ROOT)`` float64 is by how much the class is overpaid.
+    """
+
+    points: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    excess: NDArray[np.float64]
+
+
+class Largest(NamedTuple):
+    """The k rows of largest multiplier so far, by points."""
+
+    u: NDArray[np.float64]
+    point: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+
+@part
+def _keep(F: OverpaidClasses, root: int, T: Largest, used: int, excess: float) -> None:
+    """Keep a class unless it is known or all that are kept are worse violated."""
+    worst = 0
+    for slot in range(CLASSES_PER_ROOT):
+        if F.excess[root, slot] < F.excess[root, worst]:
+            worst = slot
+        same = F.excess[root, slot] > 0
+        for t in range(used):
+            same = (
+                same
+                and F.points[root, slot, t] == T.point[t]
+                and F.rows[root, slot, t] == T.rows[t]
+            )
+        if same:
+            F.excess[root, slot] = max(F.excess[root, slot], excess)
+            return
+    if excess <= F.excess[root, worst]:
+        return
+    F.excess[root, worst] = excess
+    for t in range(F.points.shape[2]):
+        F.points[root, worst, t] = T.point[t] if t < used else -1
+        F.rows[root, worst, t] = T.rows[t] if t < used else 0
+
+
+@part
+def _room_of(k: int) -> Largest:
+    """Allocate arrays for k rows, and one more for insertion."""
+    return Largest(
+        np.empty(k + 1), np.empty(k + 1, dtype=np.int32), np.empty(k + 1, dtype=np.int32)
+    )
 
 
 @part
@@ -254,22 +313,27 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     limit: int,
     begin: int,
     stop: int,
-    F: FoundBoxes,
+    F: OverpaidClasses,
     upper: NDArray[np.float64],
     doubtful: NDArray[np.bool_],
     halted: NDArray[np.bool_],
 ) -> int:
-    """Find classes whose mean multiplier exceeds ``(1 + slack)`` times their width, by roots; give the nodes.
+    r"""Find classes whose mean multiplier exceeds ``(1 + slack)`` times their width, and return the number of nodes.
 
-    The roots are those of ranks `begin` to ``stop - 1``.
+    The roots are the points ``order[begin]`` to ``order[stop - 1]``, by falling multiplier `u` ``(n_points,)`` float64;
+    point p stands for ``counts[p]`` int64 rows. A node is a pair of an inner and an outer box. A row l of a class
+    between them costs at least :math:`e_l`, what the inner box with it does, so that the excess is at most
 
-    Each row of a class costs at least what the inner box with it does, so that for some t their mean is at most that of
-    the k largest multipliers of rows within t, and their width at least t. ``upper[i]`` becomes no less than the
-    largest excess of a class with root i, and infinite where a search ends after `limit` nodes or when it is halted;
-    then ``doubtful[p]`` becomes true for each point p of a class of it that may have an excess above zero.
+    .. math:: \max_t \Bigl\{ \tfrac{1}{k} \max_{|T| = k,\; e_l \le t\; (l \in T)} \sum_{l \in T} u_l
+              - (1 + \text{slack})\, t \Bigr\}.
+
+    The class of that maximum is measured; the node is divided where it sticks out of the inner box most. ``upper[i]``
+    ``(n_points,)`` float64 becomes no less than the largest excess of a class with root i, and infinite where a search
+    ends after `limit` nodes or when ``halted[0]`` is set; then ``doubtful[p]`` becomes true for each point p of a class
+    of it that may have an excess above zero. ``O(n_points m)`` for a root, and for a node one pass over its rows.
     """
     n, m = A.codes.shape
-    T, best_top, slots = room_of(k), room_of(k), np.empty(k + 1, dtype=np.int64)
+    T, best_top, slots = _room_of(k), _room_of(k), np.empty(k + 1, dtype=np.int64)
     state = np.empty((MAX_OPEN_NODES, 4, m), dtype=np.int64)
     bound, part = np.empty(MAX_OPEN_NODES), np.empty((MAX_OPEN_NODES, 2), dtype=np.int64)
     depth = np.empty(MAX_OPEN_NODES, dtype=np.int64)
@@ -363,7 +427,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
                 continue
             excess = _mean(best_top, used) - times * _class_cost(A, best_top, used)
             if excess > 0:
-                keep(F, root, best_top, used, excess)
+                _keep(F, root, best_top, used, excess)
             best = max(best, excess)
             value = min(value, bound[waiting])
             a = _parted(A, best_top, used, box, inner, outer)

@@ -20,7 +20,11 @@ __all__ = ["deal_rows", "label_runs", "route_rows"]
 def label_runs(
     P: NDArray[np.int64], bound: NDArray[np.uint8], labels: NDArray[np.int32], first: int
 ) -> int:
-    """Number the classes in the order of their runs, from `first` on; give the next number."""
+    """Number the classes in the order of their runs, from `first` on, and return the next number.
+
+    `P` ``(n, words)`` int64 are packed rows, `bound` ``(n,)`` uint8 marks the first row of a run, and `labels` int32
+    becomes the class by row number. ``O(n)``.
+    """
     label = first - 1
     for r in range(len(P)):
         label += int(bound[r])
@@ -37,7 +41,7 @@ def route_rows(
     after: NDArray[np.int32],
     part: NDArray[np.int32],
 ) -> None:
-    """Find the part of each row by a tree of tests of its codes."""
+    """Write the part of each row ``(n,)`` int32, by a tree of tests of its codes; see `Top`. ``O(n depth)``."""
     for r in range(len(P)):
         i = 0
         while column[i] >= 0:
@@ -50,7 +54,7 @@ def route_rows(
 def deal_rows(
     P: NDArray[np.int64], part: NDArray[np.int32], at: NDArray[np.int64], to: NDArray[np.int64]
 ) -> None:
-    """Sort rows stably by their part; rows of part q go to ``at[q]`` and after, which is counted up."""
+    """Sort rows stably by their part ``(n,)``; rows of part q go to ``to[at[q]]`` and after. `at` is counted up."""
     words = P.shape[1]
     for r in range(len(P)):
         place = at[part[r]]

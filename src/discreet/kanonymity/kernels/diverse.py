@@ -50,9 +50,13 @@ def improve_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one b
     draw: NDArray[np.int64],
     rounds: int,
 ) -> float:
-    """Partition unions of near classes anew, in place, where all parts meet the demands; give what is lost less.
+    """Partition unions of near classes anew, in place, where all parts meet the demands; return the fall of the loss.
 
-    Labels are below n / k, and may have gaps.
+    Row r is of point ``point[r]``; rows of point p are ``at[start[p] : start[p + 1]]``, and ``near[p]`` int32 are near
+    points, -1 for none. `labels` ``(n,)`` int64 are below n / k, and may have gaps. In each of `rounds` a random class
+    of at most `most_rows` rows and up to five near ones are united; classes grow anew or stay, rows are exchanged, and
+    the result is kept if it loses no more and each class holds. ``O(u^2 m)`` for a union of u rows, and as many
+    decisions of the demands as rows are exchanged.
     """
     n_all = len(labels)
     slots = n_all // k
@@ -71,7 +75,8 @@ def improve_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one b
             n_free += 1
     room = most_rows + 1
     union, part, old = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    rows = np.empty(room, dtype=np.int64)
+    m, rows = len(A.kind), np.empty(room, dtype=np.int64)
+    codes = np.empty((room, m), dtype=np.int64)
     picked = np.empty(room, dtype=np.int64)
     gained = 0.0
     for _ in range(rounds):
@@ -100,16 +105,18 @@ def improve_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one b
             for t in range(n_picked):
                 if labels[union[i]] == picked[t]:
                     old[i] = t
-        before = part_costs(A, point, union, n, old, n_picked).sum()
+            for a in range(m):
+                codes[i, a] = A.codes[point[union[i]], a]
+        before = part_costs(A, codes, n, old, n_picked).sum()
         if before == 0.0:
             continue
         grown = below(draw, 3) > 0
-        n_parts = grow_diverse(A, W, point, union, n, k, part, draw) if grown else 0
+        n_parts = grow_diverse(A, W, codes, union, n, k, part, draw) if grown else 0
         if n_parts == 0:
             part[:n] = old[:n]
             n_parts = n_picked
-        exchange(A, W, point, union, n, k, part, draw, 4 * n)
-        after_cost = part_costs(A, point, union, n, part, n_parts).sum()
+        exchange(A, W, codes, union, n, k, part, draw, 4 * n)
+        after_cost = part_costs(A, codes, n, part, n_parts).sum()
         if after_cost > before or n_parts > n_free + n_picked:
             continue
         good = True

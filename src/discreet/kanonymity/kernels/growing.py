@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.jit import kernel, part
-from discreet.kanonymity.kernels.boxes import code_of, span
+from discreet.kanonymity.kernels.boxes import span
 from discreet.kanonymity.kernels.rebuild import below, part_costs
 from discreet.kanonymity.kernels.sorting import sort_up
 
@@ -22,7 +22,10 @@ __all__ = ["exchange", "grow_diverse", "holds", "part_holds"]
 
 @kernel
 def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
-    """Whether ``rows[:n]`` as a class meet all demands; entropies by a margin, all else in integers."""
+    """Return whether ``rows[:n]`` int64 as a class meet all demands; entropies by a margin, all else in integers.
+
+    ``O(n)`` for each demand, and for closeness the number of values of the table.
+    """
     for q in range(len(W.kind)):
         met = 0
         for i in range(n):
@@ -82,21 +85,20 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
 @part
 def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
-    p: int,
+    code: NDArray[np.int64],
     lo: NDArray[np.int64],
     hi: NDArray[np.int64],
     marks: NDArray[np.bool_],
     count: NDArray[np.int64],
 ) -> float:
-    """Cost of a row of a box with point p added."""
+    """Return the cost of a row of a box once a row with these codes is added."""
     cost = 0.0
     for a in range(len(A.kind)):
-        code = code_of(A, p, a)
         if A.kind[a] == 2:
-            more = 0 if marks[A.start[a] + code] else 1
+            more = 0 if marks[A.start[a] + code[a]] else 1
             cost += A.place[A.start[a] + count[a] + more - 1]
         else:
-            cost += span(A, a, min(lo[a], code), max(hi[a], code))
+            cost += span(A, a, min(lo[a], code[a]), max(hi[a], code[a]))
     return cost
 
 
@@ -104,14 +106,17 @@ def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     W: Wanted,
-    point: NDArray[np.int64],
+    codes: NDArray[np.int64],
     union: NDArray[np.int64],
     n: int,
     k: int,
     part: NDArray[np.int64],
     draw: NDArray[np.int64],
 ) -> int:
-    """Grow classes from rows at random until each has k rows and meets the demands; give their number, 0 for none.
+    """Grow classes from rows at random until each has k rows and meets the demands; return their number, 0 for none.
+
+    Row i of the union is row ``union[i]`` of the table, with the codes ``codes[i]``; ``part[i]`` becomes its class.
+    ``O(n^2 m)``.
 
     Once a class has k rows, or as few places left as the first demand needs values, only rows of values that it has
     least of are added. What is left when no further class can be grown joins the classes that it widens least.
@@ -152,9 +157,7 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
                 if n_mine == 0:
                     place = t
                     break
-                cost = _wider(
-                    A, point[union[left[t]]], lo[label], hi[label], marks[label], count[label]
-                )
+                cost = _wider(A, codes[left[t]], lo[label], hi[label], marks[label], count[label])
                 if cost < best:
                     best, place = cost, t
             i = left[place]
@@ -166,7 +169,7 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
                 met += 1
             tally[value] += 1
             for a in range(m):
-                code = code_of(A, point[row], a)
+                code = codes[i, a]
                 if n_mine == 0:
                     lo[label, a], hi[label, a] = code, code
                 lo[label, a], hi[label, a] = min(lo[label, a], code), max(hi[label, a], code)
@@ -191,15 +194,14 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
     if label == 0:
         return 0
     for t in range(n_left):
-        p = point[union[left[t]]]
         best, chosen = np.inf, 0
         for c in range(label):
-            now = _wider(A, p, lo[c], hi[c], marks[c], count[c])
+            now = _wider(A, codes[left[t]], lo[c], hi[c], marks[c], count[c])
             if now < best:
                 best, chosen = now, c
         part[left[t]] = chosen
         for a in range(m):
-            code = code_of(A, p, a)
+            code = codes[left[t], a]
             lo[chosen, a], hi[chosen, a] = min(lo[chosen, a], code), max(hi[chosen, a], code)
             if A.kind[a] == 2 and not marks[chosen, A.start[a] + code]:
                 marks[chosen, A.start[a] + code] = True
@@ -230,7 +232,7 @@ def part_holds(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     W: Wanted,
-    point: NDArray[np.int64],
+    codes: NDArray[np.int64],
     union: NDArray[np.int64],
     n: int,
     k: int,
@@ -240,7 +242,7 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Move rows, or swap two, at random, where both parts still meet the demands and lose less."""
     rows = np.empty(n, dtype=np.int64)
-    two, sides = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    two, sides = np.empty((n, codes.shape[1]), dtype=np.int64), np.empty(n, dtype=np.int64)
     two_sides = int(np.int64(2))
     for _ in range(tries):
         i, j = below(draw, n), below(draw, n)
@@ -251,9 +253,9 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         count = int(np.int64(0))
         for t in range(n):
             if part[t] == c or part[t] == d:
-                two[count], sides[count] = union[t], 0 if part[t] == c else 1
+                two[count], sides[count] = codes[t], 0 if part[t] == c else 1
                 count += 1
-        before = part_costs(A, point, two, count, sides, two_sides).sum()
+        before = part_costs(A, two, count, sides, two_sides).sum()
         part[i] = d
         if swap:
             part[j] = c
@@ -261,12 +263,12 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         nonempty = False
         for t in range(n):
             if part[t] == c or part[t] == d:
-                two[count], sides[count] = union[t], 0 if part[t] == c else 1
+                two[count], sides[count] = codes[t], 0 if part[t] == c else 1
                 nonempty = nonempty or part[t] == c
                 count += 1
         good = False
         # What is emptied is gone; its rows are held by the other.
-        if nonempty and part_costs(A, point, two, count, sides, two_sides).sum() < before - 1e-12:
+        if nonempty and part_costs(A, two, count, sides, two_sides).sum() < before - 1e-12:
             good = part_holds(W, union, n, part, c, k, rows) and part_holds(
                 W, union, n, part, d, k, rows
             )

@@ -53,7 +53,8 @@ def cut_at_medians(A: Arrays, k: int, strict: bool, P: MedianParts, most: int) -
     """Split parts of a table at the median until no part is left or `most` rows were read.
 
     The widest column that has an allowed cut is cut. Strict: equal values stay together, the median itself goes below,
-    or above where that alone leaves k rows on each side. Relaxed: ties are divided, in the order of rows.
+    or above where that alone leaves k rows on each side. Relaxed: ties are divided, in the order of rows. A part of s
+    rows takes ``O(s m)`` looks and a sort.
     """
     m = len(A.kind)
     rows, stack, labels, scratch, stamp = P.rows, P.stack, P.labels, P.scratch, P.stamp

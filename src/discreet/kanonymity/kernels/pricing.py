@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["Room", "all_pairs", "odd_sets", "price", "room_for", "triples"]
+__all__ = ["Room", "all_pairs", "price", "room_for", "triples"]
 
 
 class Room(NamedTuple):
@@ -62,7 +62,7 @@ def room_for(n: int, m: int, k: int) -> Room:
 
 @kernel
 def all_pairs(A: Arrays) -> NDArray[np.float64]:
-    """Cost of a row of the class of each two rows."""
+    """Return ``(n, n)`` float64 costs per row of the class of each two rows. ``O(n^2 m)``."""
     n = len(A.codes)
     costs = np.zeros((n, n))
     for i in range(n):
@@ -219,9 +219,11 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     least: NDArray[np.float64],
     work: NDArray[np.int64],
 ) -> int:
-    """Find classes with a reduced cost below a number: from roots ``order[first]``, ``order[first + step]``, ...
+    r"""Find classes with a reduced cost :math:`c(S) - \sum_{i \in S} \pi_i` below a number, root by root.
 
-    The places of roots are below `stop`.
+    The roots are ``order[first]``, ``order[first + step]``, ..., at places below `stop`. A root's rows are those behind
+    it; its widest row is chosen first, then the widest of the rest. A branch ends where what all rows pay for the box
+    so far, less the largest multipliers that are left, is not below the number. Exponential in k at worst.
 
     Parameters
     ----------
@@ -342,10 +344,10 @@ def triples(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     room: NDArray[np.int32],
     room_value: NDArray[np.float64],
 ) -> int:
-    """Find three rows of which classes hold two or more with a total of `x` above ``1 + more``.
+    """Find three rows of which classes hold two or more with a total of `x` above ``1 + more``; return their number.
 
-    Classes are rows of `classes`, padded with -1. ``room[t]`` are triples, ``room_value[t]`` their totals; the number
-    written is returned.
+    `classes` ``(n_classes, 2k - 1)`` int32 are padded with -1, and `x` ``(n_classes,)`` float64 is the part of each.
+    ``room[t]`` ``(3,)`` int32 becomes a triple, ``room_value[t]`` its total. ``O(n^3)`` at least.
     """
     together = np.zeros((n, n))
     count = np.zeros(n, dtype=np.int64)
@@ -382,86 +384,5 @@ def triples(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                     room[written, 1] = q
                     room[written, 2] = p
                     room_value[written] = pairs - 2 * all_three
-                    written += 1
-    return written
-
-
-@kernel
-def odd_sets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    classes: NDArray[np.int32],
-    x: NDArray[np.float64],
-    n: int,
-    size: int,
-    more: float,
-    room: NDArray[np.int32],
-    room_value: NDArray[np.float64],
-) -> int:
-    """Grow sets of `size` rows, an odd number, from pairs that classes hold, by the row that adds most.
-
-    Each class counts by half of the rows of the set that it holds, rounded down; of a partition at most
-    ``size // 2`` come together. Sets with more, by `more`, are written; they need not differ.
-    """
-    members = np.zeros(len(x), dtype=np.int64)
-    holding = np.empty((n, len(x)), dtype=np.int32)
-    count = np.zeros(n, dtype=np.int64)
-    for s in range(len(x)):
-        for e in range(classes.shape[1]):
-            if classes[s, e] < 0:
-                break
-            holding[classes[s, e], count[classes[s, e]]] = s
-            count[classes[s, e]] += 1
-    gain = np.zeros(n)
-    inside = np.zeros(n, dtype=np.bool_)
-    rows = np.empty(size, dtype=np.int64)
-    written = 0
-    for s in range(len(x)):
-        for e in range(classes.shape[1]):
-            for f in range(e):
-                if classes[s, e] < 0 or written == len(room):
-                    break
-                members[:] = 0
-                inside[:] = False
-                rows[0], rows[1] = classes[s, e], classes[s, f]
-                for t in range(1, size + 1):
-                    row = rows[t - 1]
-                    inside[row] = True
-                    for h in range(count[row]):
-                        members[holding[row, h]] += 1
-                    if t == size:
-                        break
-                    if t == 1:
-                        continue
-                    gain[:] = 0.0
-                    for c in range(len(x)):
-                        if members[c] == 0:
-                            continue
-                        # A row that only begins a half is worth a little.
-                        worth = x[c] if members[c] % 2 == 1 else 0.01 * x[c]
-                        for g in range(classes.shape[1]):
-                            row = classes[c, g]
-                            if row < 0:
-                                break
-                            if not inside[row]:
-                                gain[row] += worth
-                    best = -1
-                    for row in range(n):
-                        if (
-                            not inside[row]
-                            and gain[row] > 0.0
-                            and (best < 0 or gain[row] > gain[best])
-                        ):
-                            best = row
-                    if best < 0:
-                        break
-                    rows[t] = best
-                if inside.sum() < size:
-                    continue
-                total = -float(size // 2)
-                for c in range(len(x)):
-                    total += (members[c] // 2) * x[c]
-                if total > more:
-                    for t in range(size):
-                        room[written, t] = rows[t]
-                    room_value[written] = total
                     written += 1
     return written

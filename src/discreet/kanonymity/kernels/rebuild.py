@@ -1,4 +1,8 @@
-"""Compiled: grow classes among a few hundred rows from random seeds, then move and swap rows between them."""
+"""Compiled: grow classes among a few hundred rows from random seeds, then move and swap rows between them.
+
+Row i of the union has the codes ``codes[i]`` ``(m,)`` int64, which are copied together once, and its class is
+``part[i]``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.jit import part
-from discreet.kanonymity.kernels.boxes import code_of, extend, pair_cost, span
+from discreet.kanonymity.kernels.boxes import extend, pair_cost, span
 from discreet.kanonymity.kernels.runs import Cuts, cut_rows
 from discreet.kanonymity.kernels.sorting import sort_by
 
@@ -27,15 +31,14 @@ def below(draw: NDArray[np.int64], n: int) -> int:
 
 
 @part
-def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+def part_costs(
     A: Arrays,
-    point: NDArray[np.int64],
-    union: NDArray[np.int64],
+    codes: NDArray[np.int64],
     n: int,
     part: NDArray[np.int64],
     n_parts: int,
 ) -> NDArray[np.float64]:
-    """Cost of each part of ``union[:n]``."""
+    """Return the cost of each part of the first n rows. ``O(n m)``."""
     m = len(A.kind)
     size = np.zeros(n_parts, dtype=np.int64)
     width = np.zeros(n_parts)
@@ -48,7 +51,7 @@ def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             seen = np.zeros((n_parts, n_values), dtype=np.bool_)
             hi[:] = -1
             for i in range(n):
-                code = code_of(A, point[union[i]], a)
+                code = codes[i, a]
                 if not seen[part[i], code]:
                     seen[part[i], code] = True
                     hi[part[i]] += 1
@@ -57,7 +60,7 @@ def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             continue
         lo[:], hi[:] = A.start[a + 1], -1
         for i in range(n):
-            code = code_of(A, point[union[i]], a)
+            code = codes[i, a]
             lo[part[i]] = min(lo[part[i]], code)
             hi[part[i]] = max(hi[part[i]], code)
         for c in range(n_parts):
@@ -68,8 +71,7 @@ def part_costs(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 @part
 def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
-    point: NDArray[np.int64],
-    union: NDArray[np.int64],
+    codes: NDArray[np.int64],
     n: int,
     k: int,
     part: NDArray[np.int64],
@@ -77,9 +79,10 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     wider: NDArray[np.float64],
     marks: NDArray[np.bool_],
 ) -> int:
-    """Grow ``n // k`` classes among the rows, each from a row at random or far from the last; give their number.
+    """Grow ``n // k`` classes among n rows, each from a row at random or far from the last; return ``n // k``.
 
-    The last class takes what is left. Ties are broken by a random order.
+    The last class takes what is left; `part` ``(n,)`` int64 becomes the class of each row. Ties are broken by a random
+    order. ``O(n^2 m)``.
     """
     m = len(A.kind)
     left = np.empty(n, dtype=np.int64)
@@ -101,19 +104,16 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if far:
             farthest = -1.0
             for t in range(n_left):
-                apart = pair_cost(
-                    A, A.codes[point[union[left[t]]]], A.codes[point[union[last]]], np.inf
-                )
+                apart = pair_cost(A, codes[left[t]], codes[last], np.inf)
                 if apart > farthest:
                     farthest, place = apart, t
         for step in range(k):
             if step > 0:
                 best = np.inf
                 for t in range(n_left):
-                    p = point[union[left[t]]]
                     cost = 0.0
                     for a in range(m):
-                        code = code_of(A, p, a)
+                        code = codes[left[t], a]
                         if tabled[a]:
                             cost += wider[A.start[a] + code]
                         else:
@@ -128,7 +128,7 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             n_left -= 1
             left[place] = left[n_left]
             for a in range(m):
-                code = code_of(A, point[union[i]], a)
+                code = codes[i, a]
                 changed = step == 0
                 if step == 0:
                     lo[a], hi[a], count[a] = code, code, 0
@@ -154,8 +154,7 @@ def regrow(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 @part
 def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
-    point: NDArray[np.int64],
-    union: NDArray[np.int64],
+    codes: NDArray[np.int64],
     n: int,
     k: int,
     part: NDArray[np.int64],
@@ -163,7 +162,8 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> int:
     """Partition the rows into runs of a random order at the least cost; return the number of classes.
 
-    The order is by columns in a random sequence, to and fro, or by a random direction through all of them.
+    The order is by columns in a random sequence, to and fro, or by a random direction through all of them; the cuts are
+    those of :func:`~discreet.kanonymity.kernels.runs.cut_rows`. ``O(n (log n + k) m)``.
     """
     m = len(A.kind)
     key, least = np.empty(n, dtype=np.float64), np.empty(n + 1, dtype=np.float64)
@@ -184,21 +184,21 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         weight *= A.cap[a] if below(draw, two) == 0 else -A.cap[a]
         for i in range(n):
             row = order[i]
-            code = code_of(A, point[union[row]], a)
+            code = codes[row, a]
             if slanted:
                 key[row] += weight * code
             else:
-                back = t > 0 and A.codes[point[union[row]], columns[t - 1]] % 2 == 1
+                back = t > 0 and codes[row, columns[t - 1]] % 2 == 1
                 key[row] = most - code if back else code
         if not slanted or t == 0:
             sort_by(key, order, spare)
     origin, stamp = np.empty(n + 1, dtype=np.int64), np.empty(A.start[m], dtype=np.int64)
     for i in range(n):
-        spare[i], least[i + 1] = point[union[order[i]]], np.inf
+        least[i + 1] = np.inf
     for at in range(A.start[m]):
         stamp[at] = -1
     least[0], origin[0] = 0.0, 0
-    cut_rows(A, Cuts(spare, least, origin, stamp), k, k, n + 1)
+    cut_rows(A, codes, Cuts(order, least, origin, stamp), k, k, n + 1)
     classes, stop = 0, n
     while stop > 0:
         classes += 1
@@ -215,8 +215,7 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 @part
 def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
-    point: NDArray[np.int64],
-    union: NDArray[np.int64],
+    codes: NDArray[np.int64],
     n: int,
     part: NDArray[np.int64],
     c: int,
@@ -234,7 +233,7 @@ def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if part[i] != c:
             continue
         for a in range(m):
-            code = code_of(A, point[union[i]], a)
+            code = codes[i, a]
             if A.kind[a] == 2:
                 tally[c, A.start[a] + code] += 1
                 continue
@@ -255,9 +254,15 @@ def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 @part
 def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    A: Arrays, c: int, out: int, into: int, ends: NDArray[np.int64], tally: NDArray[np.int64]
+    A: Arrays,
+    codes: NDArray[np.int64],
+    c: int,
+    out: int,
+    into: int,
+    ends: NDArray[np.int64],
+    tally: NDArray[np.int64],
 ) -> float:
-    """Cost of a row of part c without the point `out` and with the point `into`; -1 for none."""
+    """Cost of a row of part c without the row `out` and with the row `into`; -1 for none. ``O(m)``."""
     width = 0.0
     for a in range(len(A.kind)):
         if A.kind[a] == 2:
@@ -265,21 +270,21 @@ def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             start = A.start[a]
             gone, come = -1, -1
             if out >= 0:
-                gone = code_of(A, out, a)
+                gone = codes[out, a]
                 count -= 1 if tally[c, start + gone] == 1 else 0
             if into >= 0:
-                come = code_of(A, into, a)
+                come = codes[into, a]
                 remaining = tally[c, start + come] - (1 if come == gone else 0)
                 count += 1 if remaining == 0 else 0
             width += A.place[start + count - 1]
             continue
         lo, hi = ends[c, a, 0], ends[c, a, 2]
         if out >= 0:
-            code = code_of(A, out, a)
+            code = codes[out, a]
             lo = ends[c, a, 1] if code == lo else lo
             hi = ends[c, a, 3] if code == hi else hi
         if into >= 0:
-            code = code_of(A, into, a)
+            code = codes[into, a]
             lo, hi = min(lo, code), max(hi, code)
         width += span(A, a, lo, hi)
     return width
@@ -288,8 +293,7 @@ def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 @part
 def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
-    point: NDArray[np.int64],
-    union: NDArray[np.int64],
+    codes: NDArray[np.int64],
     n: int,
     k: int,
     part: NDArray[np.int64],
@@ -298,11 +302,12 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Swap rows of two parts, or move one out of a part of more than k, while that loses less.
 
-    A swap can help only if one of the two rows widens its part, so that pairs of others are not looked at.
+    A swap can help only if one of the two rows widens its part, so that pairs of others are not looked at. ``O(n^2 m)``
+    for each of at most `passes` passes.
     """
     m = len(A.kind)
     # A literal as an argument is a type of its own, for which a kernel is compiled once more.
-    no_point = int(np.int64(-1))
+    no_row = int(np.int64(-1))
     ends = np.empty((n_parts, m, 4), dtype=np.int64)
     tally = np.empty((n_parts, A.start[m]), dtype=np.int64)
     size = np.zeros(n_parts, dtype=np.int64)
@@ -310,36 +315,34 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     for i in range(n):
         size[part[i]] += 1
     for c in range(n_parts):
-        _summarize(A, point, union, n, part, c, ends, tally)
-        width[c] = _width(A, c, no_point, no_point, ends, tally)
+        _summarize(A, codes, n, part, c, ends, tally)
+        width[c] = _width(A, codes, c, no_row, no_row, ends, tally)
     for _ in range(passes):
         improved = False
         for i in range(n):
             c = part[i]
-            out = point[union[i]]
             if width[c] == 0.0:
                 continue
-            slim = _width(A, c, out, no_point, ends, tally)
+            slim = _width(A, codes, c, i, no_row, ends, tally)
             if slim >= width[c] - 1e-12:
                 continue
-            gain, partner, target = 1e-12, no_point, no_point
+            gain, partner, target = 1e-12, no_row, no_row
             if size[c] > k:
                 freed = size[c] * width[c] - (size[c] - 1) * slim
                 for d in range(n_parts):
                     if d != c and size[d] < 2 * k - 1:
-                        wide = _width(A, d, no_point, out, ends, tally)
+                        wide = _width(A, codes, d, no_row, i, ends, tally)
                         saved = freed - (size[d] + 1) * wide + size[d] * width[d]
                         if saved > gain:
-                            gain, target, partner = saved, d, no_point
+                            gain, target, partner = saved, d, no_row
             for j in range(n):
                 d = part[j]
                 if d == c:
                     continue
-                into = point[union[j]]
-                mine = size[c] * (width[c] - _width(A, c, out, into, ends, tally))
+                mine = size[c] * (width[c] - _width(A, codes, c, i, j, ends, tally))
                 if mine + size[d] * width[d] <= gain:
                     continue
-                saved = mine + size[d] * (width[d] - _width(A, d, into, out, ends, tally))
+                saved = mine + size[d] * (width[d] - _width(A, codes, d, j, i, ends, tally))
                 if saved > gain:
                     gain, target, partner = saved, d, j
             if target < 0:
@@ -351,8 +354,8 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 size[c] -= 1
                 size[target] += 1
             for d in (c, target):
-                _summarize(A, point, union, n, part, d, ends, tally)
-                width[d] = _width(A, d, no_point, no_point, ends, tally)
+                _summarize(A, codes, n, part, d, ends, tally)
+                width[d] = _width(A, codes, d, no_row, no_row, ends, tally)
             improved = True
         if not improved:
             break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel
-from discreet.kanonymity.kernels.boxes import code_of, span
+from discreet.kanonymity.kernels.boxes import span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,9 @@ def start_cuts(A: Arrays, first: NDArray[np.int64]) -> Cuts:
 
 
 @kernel
-def cut_rows(A: Arrays, C: Cuts, k: int, begin: int, stop: int) -> None:
+def cut_rows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays, codes: NDArray[np.int64], C: Cuts, k: int, begin: int, stop: int
+) -> None:
     r"""Find the best last run of the first e rows, for e from `begin` to ``stop - 1``.
 
     .. math:: f(e) = \min_{k \le s < 2k} f(e - s) + s\, w(\text{rows } e - s, \ldots, e - 1), \qquad f(0) = 0,
@@ -64,7 +66,7 @@ def cut_rows(A: Arrays, C: Cuts, k: int, begin: int, stop: int) -> None:
                 before = p
                 width = 0.0
                 for a in range(m):
-                    code = code_of(A, p, a)
+                    code = codes[p, a]
                     if A.kind[a] == 2:
                         if size == 1:
                             count[a] = 0

@@ -6,7 +6,7 @@ cells inside its own, and then fixes its own: the column's bits are dropped, and
 Costs are whole numbers, so that sums are exact.
 
 The cells of the last column need not be listed: the narrowest interval, or the least set of values, that holds a row
-and k rows follows from how many rows have each value. The last two may be sets, of which a table of counts tells.
+and k rows follows from how many rows have each value.
 """
 
 from __future__ import annotations
@@ -25,21 +25,18 @@ __all__ = ["Lattice", "deal_atoms", "descend", "descend_below", "packed"]
 MORE_ROOM = 10_000_000
 """Rows of 20 bytes that a search has room for beyond three times its own, at most."""
 
-LISTED, INTERVALS, SETS, PAIRS = range(4)
-"""What the cells of the last column are: listed, all intervals, all sets, or all sets of the last two."""
+LISTED, INTERVALS, SETS = range(3)
+"""What the cells of the last column are: listed, all intervals, or all sets."""
 
-FIXED, CLOSED, WHOLE, DIVIDED, TABLE = range(-1, -6, -1)
+FIXED, CLOSED, WHOLE, DIVIDED = range(-1, -5, -1)
 """What is done next with a frame, if not a cell inside it: its own cell is fixed; nothing; all cells of the last
-columns; all cells inside it together; a table of all boxes of the columns that are left."""
+columns; all cells inside it together."""
 
 LEFT_CELL = -1
 """In place of the step to the next row: a cell that is left without looking."""
 
 ROWS_UNIT = 2**31
 """A cell's rows and its different rows are counted in one number: so many times the first, and the other."""
-
-NO_BOX_COST = 2**62
-"""The cost of no box."""
 
 
 class Lattice(NamedTuple):
@@ -52,13 +49,9 @@ class Lattice(NamedTuple):
     ``floor[cell, r]`` is what all boxes cost at least that have r different rows or more, within the cell and the
     columns after it. `width` and `depth` are the atoms of each column and how often its cells lie in one another.
 
-    The last columns may have so few boxes that a table of them is filled: one of `boxes` entries for packed rows and
-    steps between, and one for each box, which costs `paid`; ``into[i]`` is added up from ``part[i]``, in their order.
-
     By `kind` the last column is listed like the others, or has all intervals, which cost no less than
     ``low[b] - high[a]`` from atom a to a later one b and ``sizes[0]`` at most, or all sets of values, of which s cost
-    ``sizes[s - 1]``. Where the last two are such sets, s values cost ``low[s - 1]`` in the first, and
-    ``high[s - 1]`` in the other.
+    ``sizes[s - 1]``.
     """
 
     start: NDArray[np.int64]
@@ -74,77 +67,10 @@ class Lattice(NamedTuple):
     floor: NDArray[np.int64]
     width: NDArray[np.int64]
     depth: NDArray[np.int64]
-    boxes: int
-    part: NDArray[np.int64]
-    into: NDArray[np.int64]
-    paid: NDArray[np.int64]
     kind: int
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     sizes: NDArray[np.int64]
-
-
-@expanded
-def _nested(  # noqa: PLR0917 - the arrays of one search
-    table: NDArray[np.int64],
-    n: int,
-    m: int,
-    step: int,
-    skip: int,
-    one: NDArray[np.int64],
-    other: NDArray[np.int64],
-    tops: NDArray[np.int64],
-    sums: NDArray[np.int64],
-    order: NDArray[np.int64],
-    k: int,
-    found: NDArray[np.int64],
-) -> None:
-    """Bound what two sets cost together, for each value v of the first that is among its values.
-
-    At most so many rows lie in s values of the first and t of the other: those in the t most frequent values of the
-    other, chosen anew for each of the s, added up for v and the others that have most. The sets that k rows share cost
-    no less than the cheapest s and t for which these are k.
-    """
-    for v in range(n):
-        found[v] = one[n - 1] + other[m - 1]
-        for w in range(m):
-            rows = table[v * step + w * skip]
-            at = w
-            while at > 0 and tops[v * m + at - 1] < rows:
-                tops[v * m + at] = tops[v * m + at - 1]
-                at -= 1
-            tops[v * m + at] = rows
-        for w in range(1, m):
-            tops[v * m + w] += tops[v * m + w - 1]
-    for v in range(n):
-        order[v] = v
-    for w in range(m):
-        for v in range(1, n):
-            value, at = order[v], v
-            while at > 0 and tops[order[at - 1] * m + w] < tops[value * m + w]:
-                order[at] = order[at - 1]
-                at -= 1
-            order[at] = value
-        total = 0
-        for at in range(n):
-            total += tops[order[at] * m + w]
-            sums[at] = total
-        if total < k:
-            continue
-        for rank in range(n):
-            v = order[rank]
-            mine = tops[v * m + w]
-            if mine == 0:
-                break
-            if mine >= k:
-                found[v] = min(found[v], other[w])
-                continue
-            for s in range(1, n):
-                if other[w] + one[s] >= found[v]:
-                    break
-                if (sums[s] if rank <= s else sums[s - 1] + mine) >= k:
-                    found[v] = other[w] + one[s]
-                    break
 
 
 @expanded
@@ -241,7 +167,7 @@ def _sets(  # noqa: PLR0917 - the arrays of one search
 def packed(
     keys: NDArray[np.int64], codes: NDArray[np.int32], atoms: NDArray[np.int64], shift: int
 ) -> None:
-    """Write the atoms of a column into the packed rows."""
+    """Write the atoms of a column into the packed rows ``(n,)`` int64, from bit `shift` on. ``O(n)``."""
     for i in range(len(keys)):
         keys[i] |= atoms[codes[i]] << shift
 
@@ -289,18 +215,13 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
         what was not looked at by then counts as in the sentence above, so that ``B[i]`` is no more than it would be.
     """
     room, last, deep = len(K) - 1, len(L.bits) - 1, L.floor.shape[1] - 1
-    into = np.empty(room, dtype=np.int32)
-    n1, m = len(L.low), len(L.high)
-    pairs = n1 * m if L.kind == PAIRS else 0
-    table, tops = np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64)
-    sums, order = np.zeros(n1 + m, dtype=np.int64), np.zeros(n1 + m, dtype=np.int64)
-    first, second = np.zeros(n1, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    # One place more, as `K` has, for rows in no cell inside.
+    into = np.empty(room + 1, dtype=np.int32)
     cells = len(L.cost)
     # The last entry is for rows in no cell inside, which are written to the last place.
     packed_sizes, most_of = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
     many_of, to = np.zeros(cells + 1, dtype=np.int64), np.full(cells + 1, room, dtype=np.int64)
     step, drop = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
-    boxes = np.zeros(L.boxes + len(L.paid), dtype=np.int64)
     f = np.empty((cells + len(L.bits) + 2, 7), dtype=np.int64)
     d = 0
     f[0, 0], f[0, 1], f[0, 2], f[0, 3], f[0, 4] = column, L.start[column], 0, n, paid
@@ -314,42 +235,13 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
         a, cell, begin, end, cost = f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4]
         inner = f[d, 5]
         looked += end - begin
-        if inner == TABLE:
-            f[d, 5] = CLOSED
-            if cut:
-                for x in range(begin, end):
-                    B[x] = min(B[x], cost)
-                continue
-            boxes[:] = 0
-            for x in range(begin, end):
-                boxes[K[x]] += N[x]
-            for at in range(len(L.into)):
-                boxes[L.into[at]] += boxes[L.part[at]]
-            for at in range(L.boxes, len(boxes)):
-                boxes[at] = cost + L.paid[at - L.boxes] if boxes[at] >= k else NO_BOX_COST
-            for at in range(L.boxes):
-                boxes[at] = NO_BOX_COST
-            for at in range(len(L.into) - 1, -1, -1):
-                boxes[L.part[at]] = min(boxes[L.part[at]], boxes[L.into[at]])
-            for x in range(begin, end):
-                B[x] = min(B[x], boxes[K[x]])
-        elif inner == WHOLE:
+        if inner == WHOLE:
             f[d, 5] = CLOSED
             if cut or end + (end - begin) > room:
                 for x in range(begin, end):
                     B[x] = min(B[x], cost)
             elif L.kind == INTERVALS:
                 _intervals(L, K, N, B, into, begin, end, cost, k)
-            elif L.kind == PAIRS:
-                bits = L.bits[last - 1]
-                for x in range(begin, end):
-                    table[(K[x] & ((1 << bits) - 1)) * m + (K[x] >> bits)] = N[x]
-                _nested(table, n1, m, m, 1, L.low, L.high, tops, sums, order, k, first)
-                _nested(table, m, n1, 1, m, L.high, L.low, tops, sums, order, k, second)
-                for x in range(begin, end):
-                    v, w = K[x] & ((1 << bits) - 1), K[x] >> bits
-                    table[v * m + w] = 0
-                    B[x] = min(B[x], cost + max(first[v], second[w]))
             else:
                 _sets(L, N, B, into, begin, end, cost, k)
         elif inner == DIVIDED:
@@ -362,7 +254,7 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                 c = L.next[c]
             for x in range(begin, end):
                 c = L.branch[base + (K[x] & mask)]
-                packed_sizes[c] += ROWS_UNIT * N[x] + 1
+                packed_sizes[c] += ROWS_UNIT * np.int64(N[x]) + 1
                 most_of[c] = max(most_of[c], B[x])
                 many_of[c] = max(many_of[c], N[x])
             at, c, some, without = end, L.child[cell], False, False

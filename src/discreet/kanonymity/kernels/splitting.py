@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
-    "MAX_TREE_DEPTH",
+    "PackedTable",
     "Rules",
     "SplitRoom",
     "rank_splits",
@@ -40,22 +40,35 @@ UNUSABLE_NATS = 0.3
 SPENT_NATS_OFFSET = 0.1
 """Added to the nats that a split spends, so that one that spends next to nothing is not taken for nothing."""
 
-MAX_TREE_DEPTH = 12
-"""Splits below a node that the search of a whole tree looks ahead."""
+TRIED, IN_TRIALS = 0, 1
+"""Rows of `ranked` in :class:`Scratch`: the splits of a node that is split, and of nodes of a greedy run below it."""
+
+
+class PackedTable(NamedTuple):
+    """Packed rows, which splits move about, with their columns and demands.
+
+    Row r is ``words[r]`` ``(words,)`` int64, in the layout of :class:`~discreet.kanonymity.packed.RowLayout`; `buffer`
+    has the shape of `words` and is overwritten. ``bound[r]`` is 1 for the first row of each class, else 0.
+    """
+
+    columns: Arrays
+    layout: RowLayout
+    wanted: Wanted
+    words: NDArray[np.int64]
+    buffer: NDArray[np.int64]
+    bound: NDArray[np.uint8]
 
 
 class Rules(NamedTuple):
     """Least rows of a class, and how much is tried.
 
-    Below `ahead_rows` rows the `ahead` best splits of a node are each tried with a greedy run, and below `tree_rows`
-    all trees of the `tree` best splits of each node.
+    Of a node of up to `trial_rows` rows the `trials` best splits are each tried with a greedy run, and the best of
+    these is taken; of a larger node the best split is taken as it is.
     """
 
     k: int
-    ahead: int
-    ahead_rows: int
-    tree: int
-    tree_rows: int
+    trials: int
+    trial_rows: int
 
 
 VALUE, COUNT, BEGIN, END, ROWS, KEYS, SPARE, GROUP, AT, DENSE, APART = range(11)
@@ -77,7 +90,7 @@ class Scratch(NamedTuple):
 class SplitRoom(NamedTuple):
     """Room of one thread: ``numbers[0]`` nodes are on the stack, ``numbers[1]`` are put aside at its other end.
 
-    The others are for greedy runs and trees.
+    The others are for greedy runs.
     """
 
     scratch: Scratch
@@ -85,39 +98,29 @@ class SplitRoom(NamedTuple):
     below: NDArray[np.int64]
     ends: NDArray[np.int64]
     ends_ahead: NDArray[np.int64]
-    frame: NDArray[np.int64]
-    worth: NDArray[np.float64]
-    kept: NDArray[np.int64]
-    kept_bound: NDArray[np.uint8]
     numbers: NDArray[np.int64]
 
 
-def room_for_rows(A: Arrays, L: RowLayout, W: Wanted, most: int, rules: Rules) -> SplitRoom:
+def room_for_rows(A: Arrays, W: Wanted, most: int, rules: Rules) -> SplitRoom:
     """Allocate arrays for nodes of at most `most` rows, with an empty stack."""
     m = len(A.kind)
     size = max(m, int(np.diff(A.start).max(initial=1))) + 4
     nodes = most // max(rules.k, 1) + 4
-    tree = min(rules.tree_rows, most) + 1
-    wide = tree // max(rules.k, 1) + 4
     scratch = Scratch(
         np.zeros(int(A.start[m]), np.int64),
         np.zeros((11, size), np.int64),
         np.empty(size),
-        np.empty((MAX_TREE_DEPTH + 2, 2, m + 1), np.int64),
-        np.empty((MAX_TREE_DEPTH + 2, m + 1)),
+        np.empty((2, 2, m + 1), np.int64),
+        np.empty((2, m + 1)),
         np.zeros(1),
         np.empty(most if len(W.kind) else 1, np.int64),
     )
     return SplitRoom(
         scratch,
         np.empty((nodes, 2), np.int64),
-        np.empty((min(most, max(rules.ahead_rows, 1)) // max(rules.k, 1) + 4, 2), np.int64),
+        np.empty((min(most, max(rules.trial_rows, 1)) // max(rules.k, 1) + 4, 2), np.int64),
         np.empty(size + nodes, np.int64),
         np.empty(size + nodes, np.int64),
-        np.empty((MAX_TREE_DEPTH + 1, 10 + wide), np.int64),
-        np.empty((MAX_TREE_DEPTH + 1, 3)),
-        np.empty((MAX_TREE_DEPTH + 1, tree, L.words), np.int64),
-        np.empty((MAX_TREE_DEPTH + 1, tree), np.uint8),
         np.zeros(2, np.int64),
     )
 
@@ -145,11 +148,11 @@ def _is_counted(values: int, size: int) -> bool:
 
 
 @inlined
-def _count_all(A: Arrays, L: RowLayout, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> None:
+def _count_all(T: PackedTable, lo: int, hi: int, S: Scratch) -> None:
     """Count the values of all columns that have few for so many rows, four columns in a pass."""
-    n, size = 0, hi - lo
-    dense, start, tally = S.lists[DENSE], A.start, S.tally
-    word, shift, mask = L.word, L.shift, L.mask
+    n, size, P = 0, hi - lo, T.words
+    dense, start, tally = S.lists[DENSE], T.columns.start, S.tally
+    word, shift, mask = T.layout.word, T.layout.shift, T.layout.mask
     for a in range(len(start) - 1):
         if _is_counted(start[a + 1] - start[a], size):
             dense[n] = a
@@ -175,21 +178,12 @@ def _count_all(A: Arrays, L: RowLayout, P: NDArray[np.int64], lo: int, hi: int, 
 
 
 @inlined
-def _present(
-    A: Arrays,
-    L: RowLayout,
-    P: NDArray[np.int64],
-    lo: int,
-    hi: int,
-    a: int,
-    S: Scratch,
-    counted: int,
-) -> int:
+def _present(T: PackedTable, lo: int, hi: int, a: int, S: Scratch, counted: int) -> int:
     """List the different values of a column and how many rows have each; give how many there are."""
     value, count, tally, spare = S.lists[VALUE], S.lists[COUNT], S.tally, S.lists[SPARE]
-    size, first = hi - lo, A.start[a]
-    values = A.start[a + 1] - first
-    word, shift, mask = L.word[a], L.shift[a], L.mask[a]
+    size, first, P = hi - lo, T.columns.start[a], T.words
+    values = T.columns.start[a + 1] - first
+    word, shift, mask = T.layout.word[a], T.layout.shift[a], T.layout.mask[a]
     n = 0
     if _is_counted(values, size):
         if not counted:
@@ -372,24 +366,19 @@ def _best_cut(
 
 
 @kernel
-def rank_splits(
-    A: Arrays,
-    L: RowLayout,
-    P: NDArray[np.int64],
-    lo: int,
-    hi: int,
-    k: int,
-    most: int,
-    S: Scratch,
-    depth: int,
-) -> int:
-    """List the best split of each column, the best first, at most so many; ``whole[0]`` is what a row costs unsplit."""
+def rank_splits(T: PackedTable, lo: int, hi: int, k: int, most: int, S: Scratch, use: int) -> int:
+    """List the best split of each column of the rows `lo` to ``hi - 1``, the best first, and return their number.
+
+    At most `most` are counted; ``S.ranked[use, 0]`` are their columns, ``S.ranked[use, 1]`` how many units are
+    separated, and ``S.whole[0]`` is what a row costs unsplit. A split that lowers the loss of s rows by D and spends u
+    nats scores ``D / s / (u + SPENT_NATS_OFFSET)``. ``O(s m)``, and a sort for a column of more values than rows.
+    """
     size, n = hi - lo, 0
-    scores, columns, cuts = S.score[depth], S.ranked[depth, 0], S.ranked[depth, 1]
-    total = 0.0
-    _count_all(A, L, P, lo, hi, S)
+    scores, columns, cuts = S.score[use], S.ranked[use, 0], S.ranked[use, 1]
+    A, total = T.columns, 0.0
+    _count_all(T, lo, hi, S)
     for a in range(len(A.kind)):
-        values = _present(A, L, P, lo, hi, a, S, 1)
+        values = _present(T, lo, hi, a, S, 1)
         unsplit = _whole_cost(A, a, values, S)
         total += unsplit
         if size < 2 * k or unsplit <= 0.0:
@@ -414,9 +403,7 @@ def rank_splits(
 
 @inlined
 def _move(
-    L: RowLayout,
-    P: NDArray[np.int64],
-    buf: NDArray[np.int64],
+    T: PackedTable,
     lo: int,
     hi: int,
     a: int,
@@ -435,7 +422,8 @@ def _move(
     for q in range(groups):
         ends[q + 1] += ends[q]
         at[q] = ends[q]
-    word, shift, mask = L.word[a], L.shift[a], L.mask[a]
+    word, shift, mask = T.layout.word[a], T.layout.shift[a], T.layout.mask[a]
+    P, buf = T.words, T.buffer
     words = P.shape[1]
     for r in range(lo, hi):
         first = P[r, 0]
@@ -456,19 +444,16 @@ def _move(
 
 
 @part
-def _holds(W: Wanted, P: NDArray[np.int64], lo: int, hi: int, S: Scratch) -> bool:
+def _holds(T: PackedTable, lo: int, hi: int, S: Scratch) -> bool:
     """Whether rows as a class meet the demands."""
     for r in range(lo, hi):
-        S.members[r - lo] = P[r, 0] >> 32
-    return bool(holds(W, S.members, hi - lo))
+        S.members[r - lo] = T.words[r, 0] >> 32
+    return bool(holds(T.wanted, S.members, hi - lo))
 
 
 @part
 def _cut_held(
-    L: RowLayout,
-    W: Wanted,
-    P: NDArray[np.int64],
-    buf: NDArray[np.int64],
+    T: PackedTable,
     lo: int,
     hi: int,
     a: int,
@@ -493,18 +478,15 @@ def _cut_held(
                 continue
         for x in range(units):
             group[value[begin[x]]] = 0 if x < cut else 1
-        _move(L, P, buf, lo, hi, a, units, 2, S, ends)
-        if _holds(W, P, lo, ends[1], S) and _holds(W, P, ends[1], hi, S):
+        _move(T, lo, hi, a, units, 2, S, ends)
+        if _holds(T, lo, ends[1], S) and _holds(T, ends[1], hi, S):
             return 2
     return 0
 
 
 @part
 def _children_held(
-    L: RowLayout,
-    W: Wanted,
-    P: NDArray[np.int64],
-    buf: NDArray[np.int64],
+    T: PackedTable,
     lo: int,
     hi: int,
     a: int,
@@ -537,15 +519,15 @@ def _children_held(
                 groups += 1
             for i in range(begin[x], end[x]):
                 group[value[i]] = q
-        _move(L, P, buf, lo, hi, a, values, groups, S, ends)
+        _move(T, lo, hi, a, values, groups, S, ends)
         changed, q = False, 1 if rest_rows else 0
         for x in range(units):
             if apart[x]:
-                if not _holds(W, P, ends[q], ends[q + 1], S):
+                if not _holds(T, ends[q], ends[q + 1], S):
                     apart[x] = 0
                     changed = True
                 q += 1
-        if not changed and rest_rows and (rest_rows < k or not _holds(W, P, lo, ends[1], S)):
+        if not changed and rest_rows and (rest_rows < k or not _holds(T, lo, ends[1], S)):
             apart[last] = 0
             changed = True
         if not changed:
@@ -554,11 +536,7 @@ def _children_held(
 
 @kernel
 def split_node(
-    A: Arrays,
-    L: RowLayout,
-    W: Wanted,
-    P: NDArray[np.int64],
-    buf: NDArray[np.int64],
+    T: PackedTable,
     lo: int,
     hi: int,
     a: int,
@@ -567,21 +545,24 @@ def split_node(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> int:
-    """Split a node; give the number of groups, 0 where no split of the column meets the demands."""
-    values = _present(A, L, P, lo, hi, a, S, 0)
+    """Split the rows `lo` to ``hi - 1`` by t units of column a; return the number of groups, 0 if demands forbid it.
+
+    Group q is then the rows ``ends[q]`` to ``ends[q + 1] - 1``. ``O(hi - lo)``, and more where demands are decided.
+    """
+    A, values = T.columns, _present(T, lo, hi, a, S, 0)
     units = _units(A, a, values, _whole_cost(A, a, values, S), S)
-    demanded = len(W.kind) > 0
+    demanded = len(T.wanted.kind) > 0
     group, value, begin, end = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[END]
     rows = S.lists[ROWS]
     if A.kind[a] != 1:
         if demanded:
-            return int(_cut_held(L, W, P, buf, lo, hi, a, units, t, k, S, ends))
+            return int(_cut_held(T, lo, hi, a, units, t, k, S, ends))
         for x in range(units):
             group[value[begin[x]]] = 0 if x < t else 1
-        _move(L, P, buf, lo, hi, a, values, 2, S, ends)
+        _move(T, lo, hi, a, values, 2, S, ends)
         return 2
     if demanded:
-        return int(_children_held(L, W, P, buf, lo, hi, a, values, units, t, k, S, ends))
+        return int(_children_held(T, lo, hi, a, values, units, t, k, S, ends))
     rest = 0
     for x in range(t, units):
         rest += rows[x]
@@ -589,7 +570,7 @@ def split_node(
     for x in range(units):
         for i in range(begin[x], end[x]):
             group[value[i]] = rest_groups + x if x < t else 0
-    _move(L, P, buf, lo, hi, a, values, rest_groups + t, S, ends)
+    _move(T, lo, hi, a, values, rest_groups + t, S, ends)
     if 0 < rest < k:
         # The most frequent child lies next to them.
         ends[1] = lo + k

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel, part
-from discreet.kanonymity.kernels.boxes import code_of, span
+from discreet.kanonymity.kernels.boxes import span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,15 +65,13 @@ def room_for(most: int, m: int, k: int) -> Subsets:
 
 
 @part
-def _number_locally(
-    A: Arrays, point: NDArray[np.int64], union: NDArray[np.int64], n: int, W: Subsets
-) -> None:
+def _number_locally(A: Arrays, codes: NDArray[np.int64], n: int, W: Subsets) -> None:
     """Number the values of each column among these rows, and table what spans of them cost."""
     values = np.empty(n, dtype=np.int64)
     for a in range(len(A.kind)):
         n_values = 0
         for i in range(n):
-            code = code_of(A, point[union[i]], a)
+            code = codes[i, a]
             t = n_values
             while t > 0 and values[t - 1] > code:
                 t -= 1
@@ -84,7 +82,7 @@ def _number_locally(
             values[t] = code
             n_values += 1
         for i in range(n):
-            code = code_of(A, point[union[i]], a)
+            code = codes[i, a]
             t = 0
             while values[t] != code:
                 t += 1
@@ -98,27 +96,22 @@ def _number_locally(
 
 
 @kernel
-def best_partition(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    A: Arrays,
-    point: NDArray[np.int64],
-    union: NDArray[np.int64],
-    n: int,
-    part: NDArray[np.int64],
-    W: Subsets,
+def best_partition(
+    A: Arrays, codes: NDArray[np.int64], n: int, part: NDArray[np.int64], W: Subsets
 ) -> float:
-    r"""Partition ``union[:n]`` into classes of k to 2k - 1 rows at the least cost, and return that cost.
+    r"""Partition n rows into classes of k to 2k - 1 rows at the least cost, and return that cost.
 
     .. math:: f(S \cup T) = \min_T f(S) + c(T), \qquad T \ni \text{the last row outside of } S,\; k \le |T| < 2k,
 
-    over subsets written as bits. `union` ``(n,)`` int64 are rows, ``point[row]`` their points, and ``part[:n]`` becomes
-    the class of each. ``O(2^n (m + C(n - 1, 2k - 2)))`` at most.
+    over subsets written as bits. Row i has the codes ``codes[i]`` ``(m,)`` int64, and ``part[i]`` becomes its class.
+    ``O(2^n (m + C(n - 1, 2k - 2)))`` at most.
 
     Of costs that differ by rounding the partition into more classes is taken, so that the cost given may be above the
     least by as much, more than once; :func:`least_loss` gives the least. Every class is looked at, by its last row.
     """
     m = len(A.kind)
     k = W.k
-    _number_locally(A, point, union, n, W)
+    _number_locally(A, codes, n, W)
     for a in range(m):
         W.lo[0, a], W.hi[0, a], W.mask[0, a] = 255, 0, 0
     for b in range(n):

@@ -9,13 +9,11 @@ import numpy as np
 from discreet.core.jit import kernel, part
 from discreet.kanonymity.kernels.boxes import pair_cost
 from discreet.kanonymity.kernels.rebuild import below, part_costs, polish, recut, regrow
-from discreet.kanonymity.kernels.subsets import best_partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.kanonymity.arrays import Arrays
-    from discreet.kanonymity.kernels.subsets import Subsets
 
 __all__ = ["NearTable", "SearchState", "improve"]
 
@@ -138,9 +136,7 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     A: Arrays,
     T: NearTable,
     S: SearchState,
-    W: Subsets,
     k: int,
-    exact_rows: int,
     most_rows: int,
     most_classes: int,
     samples: int,
@@ -149,19 +145,18 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """Improve a partition in place for so many rounds, and return the decrease of its loss.
 
     Each round unites a class of positive loss with classes near to it, of at most `most_rows` rows together, partitions
-    the union anew, and replaces its classes if the loss does not rise. Unions of at most `exact_rows` rows are
-    partitioned exactly; larger ones grow anew from random rows, or are cut along a random order, and are polished.
-    With suppression, one row in three rounds is suppressed or taken back. ``O(2^n m)`` for an exact union of n rows,
-    ``O(n^2 m)`` for another.
+    the union anew, and replaces its classes if the loss does not rise. Classes grow anew from random rows, or a random
+    order of the rows is cut, and both are polished. With suppression, one row in three rounds is suppressed or taken
+    back. ``O(n^2 m)`` for a union of n rows.
     """
     union = np.empty(max(most_rows, S.members.shape[1]) + 1, dtype=np.int64)
-    alone = 0.0
-    for a in range(len(A.cap)):
+    m, alone = len(A.kind), 0.0
+    for a in range(m):
         alone += A.cap[a]
-    part = np.empty(len(union), dtype=np.int64)
+    codes, part = np.empty((len(union), m), np.int64), np.empty(len(union), dtype=np.int64)
     picked = np.empty(most_classes, dtype=np.int64)
     slots = np.empty(len(S.size), dtype=np.int64)
-    wider = np.empty(A.start[len(A.kind)], dtype=np.float64)
+    wider = np.empty(A.start[m], dtype=np.float64)
     marks = np.zeros(len(wider), dtype=np.bool_)
     active = np.empty(len(S.size), dtype=np.int64)
     n_free, n_active = int(np.int64(0)), int(np.int64(0))
@@ -201,20 +196,15 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if n_picked < 2 and n < 2 * k and back < 0 and gone < 0:
             continue
         added = alone if gone >= 0 else 0.0
-        if n <= exact_rows:
-            after = best_partition(A, T.point, union, n, part, W)
-            if after + added >= before - 1e-12:
-                continue
-            n_parts = int(np.int64(0))
-            for i in range(n):
-                n_parts = max(n_parts, part[i] + 1)
+        for i in range(n):
+            for a in range(m):
+                codes[i, a] = A.codes[T.point[union[i]], a]
+        if below(S.draw, two) == 0:
+            n_parts = recut(A, codes, n, k, part, S.draw)
         else:
-            if below(S.draw, two) == 0:
-                n_parts = recut(A, T.point, union, n, k, part, S.draw)
-            else:
-                n_parts = regrow(A, T.point, union, n, k, part, S.draw, wider, marks)
-            polish(A, T.point, union, n, k, part, n_parts, 3)
-        costs = part_costs(A, T.point, union, n, part, n_parts)
+            n_parts = regrow(A, codes, n, k, part, S.draw, wider, marks)
+        polish(A, codes, n, k, part, n_parts, 3)
+        costs = part_costs(A, codes, n, part, n_parts)
         after = added
         for t in range(n_parts):
             after += costs[t]

@@ -1,4 +1,4 @@
-"""Local search: unions of near classes are partitioned anew, exactly where they are small."""
+"""Local search: unions of near classes are partitioned anew."""
 
 from __future__ import annotations
 
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalSearch", "split_large"]
 
-MOST_EXACT = 14
-"""Rows up to which a union may be partitioned exactly."""
-
 NOTE = "Unions of near classes were partitioned anew."
 
 
@@ -53,7 +50,7 @@ class LocalSearch:
     rounds
         Unions to look at, at most; ``None`` for as many as fit into the time.
     unions
-        Kinds of unions, of at most 14 rows where they are exact; ``None`` chooses by k.
+        Kinds of unions; ``None`` chooses by k.
     nearest
         Near points that are kept for each point.
     seed
@@ -75,11 +72,8 @@ class LocalSearch:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        rows = max([0, *(union.rows for union in self.unions or () if union.exact)])
-        if rows > MOST_EXACT or self.unions == ():
-            raise InvalidProblemError(
-                "unions", f"one or more, exact ones of {MOST_EXACT} rows at most", "others"
-            )
+        if self.unions == ():
+            raise InvalidProblemError("unions", "one or more", "none")
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search until the rounds or the time are over; without either, for 20 rounds a class, at least 300 and 60 k.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mondrian"]
 
-ROWS_AT_ONCE = 200_000
+ROWS_BETWEEN_CLOCK_READS = 200_000
 """Rows that are looked at between two looks at the clock, a part more at most."""
 
 
@@ -56,7 +56,7 @@ class Mondrian:
         arrays = arrays_of(problem)
         parts = start_parts(arrays, k)
         while parts.counts[0] and limits.left > 0:
-            cut_at_medians(arrays, k, self.strict, parts, ROWS_AT_ONCE)
+            cut_at_medians(arrays, k, self.strict, parts, ROWS_BETWEEN_CLOCK_READS)
         for place, (begin, stop) in enumerate(parts.stack[: parts.counts[0]].tolist()):
             parts.labels[parts.rows[begin:stop]] = parts.counts[1] + place
         return CandidateClasses("mondrian", parts.labels, note="The table was cut at medians.")

@@ -41,7 +41,7 @@ __all__ = ["MOST_ROWS", "SetPartitioning"]
 MOST_ROWS = 5_000
 """Rows of the largest table: the costs of all pairs are kept, 200 megabytes."""
 
-MOST_CLASSES, LAST_CLASSES = 60_000, 200_000
+MAX_CLASSES_LISTED_FIRST, MAX_CLASSES_LISTED = 60_000, 200_000
 """Classes that a linear program gets, at first and once a good partition is known."""
 
 FIRST_WIDTH_SHARE = 0.004
@@ -50,11 +50,11 @@ FIRST_WIDTH_SHARE = 0.004
 WIDTH_FACTOR = 1.25
 """By how much that distance grows when nothing was found."""
 
-FEW_ROWS, STARTS = 200, 12
+MAX_ROWS_STARTED_ANEW, NEW_STARTS = 200, 12
 """Rows up to which local search begins anew, and how often: a loss near the least spares the proof far more than that
 takes."""
 
-EACH_PART = 3.0
+MAX_SECONDS_PER_PART = 3.0
 """Seconds for one part of a larger table."""
 
 
@@ -157,10 +157,10 @@ class _Search:
             width = FIRST_WIDTH_SHARE * relaxed.lower
             if self._is_large and not self.done:
                 # For its dive, a far better start for parts than a local search.
-                self._look(relaxed, width, MOST_CLASSES)
+                self._look(relaxed, width, MAX_CLASSES_LISTED_FIRST)
             self._improve()
             while not self.done:
-                width = self._look(relaxed, width, LAST_CLASSES)
+                width = self._look(relaxed, width, MAX_CLASSES_LISTED)
                 if width == 0:
                     self._improve()
                     break
@@ -182,13 +182,13 @@ class _Search:
 
     def _begin_anew(self) -> None:
         """Search from other partitions as well, where there are few rows."""
-        if self.problem.n > FEW_ROWS or not self.method.polish:
+        if self.problem.n > MAX_ROWS_STARTED_ANEW or not self.method.polish:
             return
         first = self.labels
-        for at in range(STARTS):
+        for at in range(NEW_STARTS):
             if self.limits.left <= 0:
                 break
-            member = KMember(start=at * self.problem.n // STARTS)
+            member = KMember(start=at * self.problem.n // NEW_STARTS)
             self._polish(member.solve(self.problem, self.k, SearchLimits()).labels, 1, at + 2)
             self._polish(first, 1, at + 2)
         self._polish(self.labels, 5)
@@ -249,7 +249,7 @@ class _Search:
             before = self.loss
             some = replace(self.problem, codes=self.problem.codes[rows])
             start = np.unique(self.labels[rows], return_inverse=True)[1].astype(np.int32)
-            limits = SearchLimits.within(min(self.limits.left, EACH_PART), start=start)
+            limits = SearchLimits.within(min(self.limits.left, MAX_SECONDS_PER_PART), start=start)
             part_labels = part.solve(some, self.k, limits).labels
             labels = self.labels.copy()
             labels[rows] = classes + part_labels

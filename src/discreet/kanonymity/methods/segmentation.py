@@ -92,10 +92,11 @@ def segmented(
     from discreet.kanonymity.kernels.runs import cut_rows, runs_of, start_cuts
 
     points = points_of(problem, order)
+    codes = points.arrays.codes.astype(np.int64)
     cuts = start_cuts(points.arrays, points.first)
     reached = 0
     for begin, stop in portions(problem.n + 1 - k, limits or SearchLimits(), first=1000):
-        cut_rows(points.arrays, cuts, k, k + begin, k + stop)
+        cut_rows(points.arrays, codes, cuts, k, k + begin, k + stop)
         reached = k + stop - 1
     if reached == problem.n:
         return labels_of(order, np.diff(runs_of(cuts, reached)))

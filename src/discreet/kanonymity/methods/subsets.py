@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.kanonymity.arrays import arrays_of, with_codes
+from discreet.kanonymity.arrays import arrays_of
 from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, require_feasible
 
 if TYPE_CHECKING:
@@ -72,7 +72,5 @@ def _solved(
 
     n, part = len(rows), np.empty(len(rows), dtype=np.int64)
     room = room_for(n, problem.m, k)
-    own = np.arange(n)
-    arrays = with_codes(arrays_of(problem), problem.codes[rows])
-    loss = best_partition(arrays, own, own, n, part, room)
+    loss = best_partition(arrays_of(problem), problem.codes[rows].astype(np.int64), n, part, room)
     return part.astype(np.int32), float(loss), room

@@ -44,14 +44,13 @@ class TopDown:
     together under its label; too few others borrow rows of the most frequent child. A split of an interval cuts it
     anywhere, and one of a set separates its most frequent values. What is ours is the score: the fall of the loss,
     divided by the fall of :math:`\max(0, \ln(s/k) - 0.3)` for nodes of s rows, which charges for the rows that a class
-    has beyond k as entropy does not; that splits are tried before they are taken; and the end, where all trees of few
-    splits are searched.
+    has beyond k as entropy does not; and that splits are tried before they are taken.
 
     Parameters
     ----------
     effort
-        ``"fast"`` tries trees of two splits in nodes of up to 4 k rows; ``"strong"`` those of more splits in larger
-        nodes, and above them each of several splits with a greedy run.
+        ``"fast"`` tries two splits of each node of up to 12 k rows, each with a greedy run; ``"strong"`` three or four
+        of each node of up to 50,000 rows.
     demands
         What each class must hold besides k rows. A split that would leave a group short of it is not made.
     top

@@ -35,7 +35,7 @@ LOSSES = ("ncp", "ncp-printed", "range", "taxonomy", "arx-loss", "one-hot")
 MISSING = None
 """How a missing value stands in a domain."""
 
-_LARGEST = 2**53
+_MAX_INTEGER = 2**53
 """Integers beyond it are no floats, so that two could become one."""
 
 
@@ -241,10 +241,10 @@ def _code_numbers(
         raise InvalidProblemError(
             attribute.name, "numbers", "something else", code="numbers-none"
         ) from None
-    if numbers.ndim != 1 or np.isinf(numbers).any() or (np.abs(numbers) > _LARGEST).any():
+    if numbers.ndim != 1 or np.isinf(numbers).any() or (np.abs(numbers) > _MAX_INTEGER).any():
         raise InvalidProblemError(
             attribute.name,
-            f"one number a row, at most {_LARGEST} in size",
+            f"one number a row, at most {_MAX_INTEGER} in size",
             "others",
             code="numbers-too-large",
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Diverse"]
 
-NEAR_POINTS = 12
+NEAR_POINTS_KEPT = 12
 
 PARTNERS_CONSIDERED = 1_000
 """Classes next in number among which a failing class looks for a partner; methods number near classes alike."""
@@ -104,7 +104,7 @@ class Diverse:
         if start is None:
             start = self.first.solve(problem, k, limits).labels
         points = points_of(problem, order_of(problem, range(problem.m)))
-        near = near_points(problem, points, NEAR_POINTS, limits)
+        near = near_points(problem, points, NEAR_POINTS_KEPT, limits)
         wanted = wanted_of(self.demands)
         start = without_gaps(start).astype(np.int32)
         start = merge_failing(problem, start, self._failing, limits, window=PARTNERS_CONSIDERED)

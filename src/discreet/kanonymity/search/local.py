@@ -47,7 +47,7 @@ MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS = 2e5
 LEAST_ROWS = 1_000
 """Rows for each thread below which one thread does it all."""
 
-CYCLES, LEAST_GAIN, MANY_ROUNDS = 8, 1e-3, 20_000
+MAX_CYCLES_UNTIMED, MIN_GAIN_PER_CYCLE, MIN_ROUNDS_JUDGED = 8, 1e-3, 20_000
 """Turns of each kind of union without a time limit, what they have to gain, and unions from which on this is judged.
 
 Of thirty columns all eight gain .1 to .3 % of the loss (20,000 rows, 2026-11).
@@ -72,53 +72,39 @@ class Union:
         Rows in it at most.
     classes
         Classes in it at most.
-    exact
-        Whether it is partitioned exactly, by all subsets, or grown and cut anew.
     samples
         0 for classes of the nearest points; else of the nearest of so many rows, at random from classes that lose
         something.
 
     Examples
     --------
-    >>> Union(12, 4, exact=True).work > Union(9, 3, exact=True).work
+    >>> Union(12, 4).work > Union(9, 3).work
     True
     """
 
     rows: int
     classes: int
-    exact: bool
     samples: int = 0
 
     @property
     def work(self) -> float:
         """Estimated microseconds for one, as measured for eight columns; only their ratios count."""
-        return 3 + (0.17 * 2**self.rows if self.exact else 0.04 * self.rows**2) + self.samples / 10
+        return 3 + 0.04 * self.rows**2 + self.samples / 10
 
 
 def unions_for(k: int) -> tuple[Union, ...]:
     """Choose kinds of unions for a class size, the cheapest first.
 
+    Unions of up to 14 rows that were partitioned exactly lost as much (five tables, k from 4 to 9, 2026-11).
+
     Examples
     --------
-    >>> [(union.rows, union.samples) for union in unions_for(3) if union.exact]
-    [(9, 0), (9, 32), (12, 0), (12, 32)]
+    >>> [(union.rows, union.samples) for union in unions_for(3)]
+    [(10, 0), (15, 0), (15, 64), (20, 0), (30, 0), (30, 64), (50, 0)]
     """
-    exact = [
-        Union(rows, rows // k, exact=True, samples=samples)
-        for rows in _exact_rows(k)
-        for samples in (0, 32)
-    ]
-    grown = [Union(count * (2 * k - 1), count, exact=False) for count in (2, 3, 4, 6, 10)]
-    far = [Union(count * (2 * k - 1), count, exact=False, samples=64) for count in (3, 6)]
-    return tuple(sorted([*exact, *grown, *far], key=lambda union: union.work))
-
-
-def _exact_rows(k: int) -> tuple[int, ...]:
-    if k == 1:
-        return ()
-    if k <= 4:
-        return (3 * k, 12) if 3 * k < 12 else (12,)
-    return (2 * k,) if k <= 7 else ()
+    near = [Union(count * (2 * k - 1), count) for count in (2, 3, 4, 6, 10)]
+    far = [Union(count * (2 * k - 1), count, samples=64) for count in (3, 6)]
+    return tuple(sorted([*near, *far], key=lambda union: union.work))
 
 
 class Schedule:
@@ -182,18 +168,16 @@ def work(  # noqa: PLR0917 - the parts of one search
     stop: Event | None = None,
 ) -> None:
     """Improve the state in place until rounds or time are over, or `stop` is set."""
-    from discreet.kanonymity.kernels.subsets import room_for
     from discreet.kanonymity.kernels.unions import improve
 
     unions = tuple(union for union in unions if union.work <= MAX_MICROSECONDS_PER_UNION)
     if not unions:
         return
-    room = room_for(max([1, *(u.rows for u in unions if u.exact)]), arrays.codes.shape[1], k)
     schedule, large = Schedule(unions), False
     if rounds is None and limits.left == float("inf"):
         rounds = max(300, UNTIMED_UNIONS_PER_CLASS * len(state.size), UNTIMED_UNIONS_PER_K * k)
-        large = rounds >= MANY_ROUNDS
-    cycles, turn, before = CYCLES if large else 2, 0, float(state.cost.sum())
+        large = rounds >= MIN_ROUNDS_JUDGED
+    cycles, turn, before = MAX_CYCLES_UNTIMED if large else 2, 0, float(state.cost.sum())
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
     portion, done = 20_000.0, 0
     while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
@@ -208,24 +192,13 @@ def work(  # noqa: PLR0917 - the parts of one search
             most = max(1, int(MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS / union.work))
             n_unions = min(most, rounds - done, max(1, rounds // (cycles * len(unions))))
         began = clock()
-        gain = improve(
-            arrays,
-            table,
-            state,
-            room,
-            k,
-            union.rows if union.exact else 0,
-            union.rows,
-            union.classes,
-            union.samples,
-            n_unions,
-        )
+        gain = improve(arrays, table, state, k, union.rows, union.classes, union.samples, n_unions)
         schedule.learn(at, gain, n_unions)
         done += n_unions
         turn += 1
         if large and turn % len(unions) == 0:
             after = float(state.cost.sum())
-            if before - after < LEAST_GAIN * before:
+            if before - after < MIN_GAIN_PER_CYCLE * before:
                 return
             before = after
         if rounds is None:

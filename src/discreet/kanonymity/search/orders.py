@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cardinality_columns", "hilbert_order", "several_orders", "snake_order"]
 
-ALL_ORDERS = 6
+MAX_COLUMNS_OF_ALL_ORDERS = 6
 """Columns up to which every order of them is tried: 720."""
 
 
@@ -35,7 +35,7 @@ def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
     if second != favorite:
         yield "variance", snake_order(problem, second)
     yield "hilbert", hilbert_order(problem)
-    if problem.m <= ALL_ORDERS:
+    if problem.m <= MAX_COLUMNS_OF_ALL_ORDERS:
         for columns in map(list, itertools.permutations(favorite)):
             if columns not in (favorite, second):
                 yield "columns", snake_order(problem, columns)

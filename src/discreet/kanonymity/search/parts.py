@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "rules_for", "split_part", "split_parts"]
 
-ROWS_AT_ONCE = 2_000_000
+ROWS_BETWEEN_CLOCK_READS = 2_000_000
 """Rows that are looked at between two looks at the clock: about a tenth of a second."""
 
-SMALL_TABLE = 100_000
+MAX_ROWS_WITH_FOUR_TRIALS = 100_000
 """Rows up to which many splits are tried."""
 
 RESERVE_FACTOR = 1.5
@@ -37,31 +37,28 @@ RESERVE_FACTOR = 1.5
 GRACE_SECONDS = 0.5
 """Seconds after Ctrl-C, or after a limit, in which what was begun may end."""
 
-SHARED_PARTS = 16
+MIN_PARTS_SHARED_BY_THREADS = 16
 """Parts of a table, at least, that threads share where more is tried than the best split of each node."""
 
 STRONG_SECONDS_PER_FAST_SECOND = 60.0
 """Times the seconds of fast splitting that strong splitting takes in most tables: 16 to 140, 30 for Adult (2026-11)."""
 
-AHEAD_IN_HASTE = 2_000
-"""Rows of a node below which splits are tried with greedy runs where there is less time: 20 times, and 1.3 % more loss
+MAX_TRIAL_ROWS_IN_HASTE = 2_000
+"""Rows of a node up to which splits are tried with greedy runs where there is less time: 20 times, and 1.3 % more loss
 (Adult, nine columns, k = 5, 2026-11)."""
 
 
 def rules_for(effort: str, k: int, n: int) -> Rules:
     """Choose how much is tried, by the size of the table.
 
-    Measured on Adult of 30,162 rows, k = 5, and enlarged to 5 million, k = 50. All trees below nodes of 6 k rows in
-    place of 4 k lose 1 % less on 100,000 rows of eight numeric columns at k = 10, and .1 % less on taxonomies, for 20
-    to 50 % more time of splitting (2026-11, three seeds).
+    Two splits in nodes of up to 12 k rows lose .3 to 2 % less than all trees of two splits in nodes of 6 k did (eleven
+    tables, 2026-11).
     """
     from discreet.kanonymity.kernels.splitting import Rules
 
     if effort == "fast":
-        return Rules(k, 1, 0, 2, 6 * k)
-    if n <= SMALL_TABLE:
-        return Rules(k, 4, 50_000, 9, max(60, min(12 * k, 120)))
-    return Rules(k, 3, 50_000, 3, 8 * k)
+        return Rules(k, 2, 12 * k)
+    return Rules(k, 4 if n <= MAX_ROWS_WITH_FOUR_TRIALS else 3, 50_000)
 
 
 @final
@@ -139,7 +136,7 @@ def split_parts(
         rows_and_paces = zip(longest_first, paces, strict=True)
         took = sum((end - begin) * (pace or 0.0) for (begin, end), pace in rows_and_paces)
         if STRONG_SECONDS_PER_FAST_SECOND * took > limits.left * limits.threads:
-            rules = rules._replace(ahead_rows=min(rules.ahead_rows, AHEAD_IN_HASTE))
+            rules = rules._replace(trial_rows=min(rules.trial_rows, MAX_TRIAL_ROWS_IN_HASTE))
     if limits.threads <= len(parts):
         _split_in_threads(rows, longest_first, rules, limits, paces, stop)
         return stop.is_set()
@@ -159,7 +156,7 @@ def _first_nodes(
     rows: Rows, rules: Rules, limits: SearchLimits, stop: Event, pace: float | None
 ) -> list[tuple[int, int]]:
     """Split a part until its nodes are as small as what threads share, the largest of them first."""
-    work, least = _Work(rows, rules, stop), len(rows.words) // SHARED_PARTS
+    work, least = _Work(rows, rules, stop), len(rows.words) // MIN_PARTS_SHARED_BY_THREADS
     try:
         while len(work.nodes) and not stop.is_set():
             if limits.left <= RESERVE_FACTOR * (pace or 0.0) * len(rows.words):
@@ -262,13 +259,15 @@ class _Work:
     """Nodes of one part that are still to be split."""
 
     def __init__(self, rows: Rows, rules: Rules, stop: Event) -> None:
-        from discreet.kanonymity.kernels.splitting import room_for_rows
+        from discreet.kanonymity.kernels.splitting import PackedTable, room_for_rows
 
         self.rows, self.stop = rows, stop
-        self.arrays, self.buffer = columns_as_arrays(rows.columns), np.empty_like(rows.words)
-        n, fast = len(rows.words), rules_for("fast", rules.k, len(rows.words))
-        roomy = rules._replace(tree_rows=max(rules.tree_rows, fast.tree_rows))
-        self.room: SplitRoom = room_for_rows(self.arrays, rows.layout, rows.wanted, n, roomy)
+        arrays = columns_as_arrays(rows.columns)
+        self.table = PackedTable(
+            arrays, rows.layout, rows.wanted, rows.words, np.empty_like(rows.words), rows.bound
+        )
+        n = len(rows.words)
+        self.room: SplitRoom = room_for_rows(arrays, rows.wanted, n, rules)
         self.room.stack[0] = 0, n
         self.room.numbers[0] = 1
 
@@ -286,12 +285,7 @@ class _Work:
         """Split nodes of at least so many rows, for about a tenth of a second."""
         from discreet.kanonymity.kernels.top_down import split_nodes
 
-        rows = self.rows
-        words, buffer, bound = rows.words, self.buffer, rows.bound
-        room, most = self.room, ROWS_AT_ONCE
-        split_nodes(
-            self.arrays, rows.layout, rows.wanted, words, buffer, bound, rules, room, least, most
-        )
+        split_nodes(self.table, rules, self.room, least, ROWS_BETWEEN_CLOCK_READS)
 
     def by_depth(self, rules: Rules, limits: SearchLimits, pace: float) -> None:
         """Split nodes as they lie in the cache, while there is time for the fast rules to split what is left."""
@@ -304,7 +298,7 @@ class _Work:
         """Split the largest nodes first, by sizes that fall fourfold."""
         least = len(self.rows.words)
         while len(self.nodes) + len(self.aside):
-            least = 0 if least <= rules.tree_rows + 1 else max(least // 4, rules.tree_rows + 1)
+            least = 0 if least <= rules.trial_rows else least // 4
             again, first = self.aside.copy(), len(self.nodes)
             self.room.numbers[:] = first + len(again), 0
             self.room.stack[first : first + len(again)] = again

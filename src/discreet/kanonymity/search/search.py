@@ -44,10 +44,10 @@ SECONDS_PER_ROW_AND_VALUE = 0.6e-9
 MAX_GROWTH_SECONDS = 10.0
 """Seconds that this may take, and at most a fifth of the time that is left."""
 
-FEWEST_GROWN = 500
+MIN_ROWS_TO_GROW_IN = 500
 """Rows of a part within which classes grow, at least."""
 
-WORTH_SPLITTING = 0.95
+STRONG_SPLITTING_LOSS_FACTOR = 0.95
 """Of the loss of fast splitting: where another method loses less than this, strong splitting is left out.
 
 It takes 15 to 140 times as long as the fast one and loses 4 to 15 % less; classes that grow lose up to 35 % less
@@ -65,20 +65,20 @@ TRIAL_ROWS = 1_000
 TRIAL_LOSS_FACTOR = 1.03
 """Times the loss of splitting up to which a method is then taken to lose less of a whole table."""
 
-BOUND_SHARE, BRANCHING_SHARE, PROVING_SHARE = 0.4, 0.25, 0.1
+SHARE_OF_TIME_FOR_BOUND, SHARE_OF_TIME_FOR_BRANCHING, SHARE_OF_TIME_BEFORE_PROOF = 0.4, 0.25, 0.1
 """Part of the time that may go into the lower bound, where it rises by branching, and where a method that proves one
 follows."""
 
-NEAREST_FAST = 2.0
+FAST_NEAREST_SECONDS = 2.0
 """Seconds for the bound by near rows of a fast search without a time limit, which takes less itself."""
 
-START_PART = 0.8
+SHARE_OF_TIME_FOR_SPLITTING = 0.8
 """Part of the time that is left for splitting, fast or strong, at most: it gains more in less time than the others."""
 
-FAST_CELL = 1e-6
+FAST_SPLITTING_SECONDS_PER_CELL = 1e-6
 """Seconds for a cell that fast splitting takes at most: 7.3 for 2,000,000 rows of eight columns, and twice that."""
 
-MOST_UNTIMED = 200_000
+MAX_ROWS_SEARCHED_UNTIMED = 200_000
 """Rows up to which near classes are partitioned anew without a time limit; effort is strong by default then."""
 
 OPTIMALITY_TOLERANCE = 1e-9
@@ -88,10 +88,10 @@ OPTIMALITY_TOLERANCE = 1e-9
 MAX_PROVABLE_K = 4
 """Largest k for which an optimum, or a bound near it, is looked for."""
 
-MOST_PROVED = 1_500
+MAX_PROVABLE_ROWS = 1_500
 """Rows up to which it is, within a time limit."""
 
-MOST_PROVED_UNTIMED = 40
+MAX_PROVABLE_ROWS_UNTIMED = 40
 """Rows up to which it is without one: about a second."""
 
 
@@ -240,7 +240,7 @@ def search(
         require_whole(demands, problem.n)
     deadline = SearchLimits.within(time_limit).deadline
     limits = SearchLimits(deadline, gap or 0.0, threads, int(suppress * problem.n))
-    chosen_effort = effort or ("strong" if problem.n <= MOST_UNTIMED else "fast")
+    chosen_effort = effort or ("strong" if problem.n <= MAX_ROWS_SEARCHED_UNTIMED else "fast")
     run = _Run(problem, k, limits, on_step, demands=tuple(demands), effort=chosen_effort)
     try:
         run.all(chosen)
@@ -280,11 +280,11 @@ def _by_cost(run: _Run) -> Iterator[Method]:
         yield SubsetProgram()
         if not limits.suppress:
             return
-    if limits.left < FAST_CELL * problem.n * problem.m:
+    if limits.left < FAST_SPLITTING_SECONDS_PER_CELL * problem.n * problem.m:
         # Cut short, splitting may lose more than the plainest method.
         yield Initial()
     timed = limits.left < np.inf
-    if not timed and (effort == "fast" or problem.n > MOST_UNTIMED):
+    if not timed and (effort == "fast" or problem.n > MAX_ROWS_SEARCHED_UNTIMED):
         yield TopDown()
         return
     # Splitting suppresses rows where it gains most; classes that grow suppress none.
@@ -293,7 +293,7 @@ def _by_cost(run: _Run) -> Iterator[Method]:
     else:
         yield from _with_splitting(run)
     # What it takes to prove an optimum is known for few rows alone.
-    most = MOST_PROVED if timed else MOST_PROVED_UNTIMED
+    most = MAX_PROVABLE_ROWS if timed else MAX_PROVABLE_ROWS_UNTIMED
     if k <= MAX_PROVABLE_K and not limits.suppress and problem.n <= most:
         yield SetPartitioning()
     yield LocalSearch()
@@ -306,12 +306,12 @@ def _with_splitting(run: _Run) -> Iterator[Method]:
     problem, limits = run.problem, run.limits
     yield TopDown()
     split, loss, seconds = run.best, run.steps[-1].loss, run.took
-    if problem.n <= MOST_UNTIMED:
+    if problem.n <= MAX_ROWS_SEARCHED_UNTIMED:
         for method in _linear(problem, limits):
             if run.pays(method, split):
                 yield method
     # It begins with the fast one.
-    strong = run.effort == "strong" and run.loss > WORTH_SPLITTING * loss
+    strong = run.effort == "strong" and run.loss > STRONG_SPLITTING_LOSS_FACTOR * loss
     if strong and limits.left > 4 * seconds:
         yield TopDown("strong")
 
@@ -323,7 +323,7 @@ def _linear(problem: Problem, limits: SearchLimits) -> Iterator[Method]:
 
     yield Segmentation(orders=8)
     part = _rows_of_part(problem, min(MAX_GROWTH_SECONDS, limits.left / 5))
-    if part >= min(FEWEST_GROWN, problem.n):
+    if part >= min(MIN_ROWS_TO_GROW_IN, problem.n):
         yield GreedySearch(part=None if part >= problem.n else part)
 
 
@@ -357,8 +357,8 @@ class _Run:
         # On first use: bounds load the solver's interface and threads, which reading a problem does not need.
         from discreet.kanonymity.bounds.lower import UNTIMED_NEAREST_SECONDS, LowerBound
 
-        quick = effort == "fast" and problem.n <= MOST_UNTIMED
-        nearest = NEAREST_FAST if quick else UNTIMED_NEAREST_SECONDS
+        quick = effort == "fast" and problem.n <= MAX_ROWS_SEARCHED_UNTIMED
+        nearest = FAST_NEAREST_SECONDS if quick else UNTIMED_NEAREST_SECONDS
         self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0, nearest=nearest)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
@@ -390,10 +390,10 @@ class _Run:
 
     def all(self, method: Method | None) -> None:
         """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
-        proves = self.k <= MAX_PROVABLE_K and self.problem.n <= MOST_PROVED
-        share = BRANCHING_SHARE if self.bounds.is_branching else BOUND_SHARE
+        proves = self.k <= MAX_PROVABLE_K and self.problem.n <= MAX_PROVABLE_ROWS
+        share = SHARE_OF_TIME_FOR_BRANCHING if self.bounds.is_branching else SHARE_OF_TIME_FOR_BOUND
         if proves:
-            share = PROVING_SHARE
+            share = SHARE_OF_TIME_BEFORE_PROOF
         if self.demands or method is not None:
             self.bound(share)
         if self.demands:
@@ -426,7 +426,7 @@ class _Run:
             limits = replace(limits, deadline=limits.deadline - self.learning)
         if several and limits.left < np.inf and isinstance(method, TopDown):
             # Trees of splits may take all the time, where every column can be split at many values.
-            limits = replace(limits, deadline=clock() + START_PART * limits.left)
+            limits = replace(limits, deadline=clock() + SHARE_OF_TIME_FOR_SPLITTING * limits.left)
         began = clock()
         candidate = method.solve(self.problem, self.k, limits)
         ended = clock()
@@ -458,13 +458,13 @@ class _Run:
         limits = self.limits
         if method is None:
             self.take(TopDown(self.effort, self.demands))
-            large = self.problem.n > MOST_UNTIMED or self.effort == "fast"
+            large = self.problem.n > MAX_ROWS_SEARCHED_UNTIMED or self.effort == "fast"
             if self.done or (large and limits.left == np.inf):
                 return
             start = None if self.best is None else self.best.labels
         else:
             # Most of the time is for what holds the demands.
-            first = SearchLimits.within(START_PART * limits.left, gap=limits.gap)
+            first = SearchLimits.within(SHARE_OF_TIME_FOR_SPLITTING * limits.left, gap=limits.gap)
             first = replace(first, threads=limits.threads, suppress=limits.suppress)
             start = method.solve(self.problem, self.k, first).labels
         self.learn(Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start)))

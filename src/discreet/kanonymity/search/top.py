@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["FEW_ROWS", "Top", "first_splits", "join_small", "sampled"]
+__all__ = ["MAX_ROWS_OF_ONE_PART", "Top", "first_splits", "join_small", "sampled"]
 
-FEW_ROWS = 200_000
+MAX_ROWS_OF_ONE_PART = 200_000
 """Rows up to which a table is one part."""
 
 MIN_SAMPLE_ROWS = 100_000
@@ -112,49 +112,36 @@ def first_splits(
     """
     from discreet.kanonymity.kernels.splitting import (
         GROUP,
+        PackedTable,
         Rules,
         rank_splits,
         room_for_rows,
         split_node,
     )
 
-    if n <= FEW_ROWS or len(sample) < 2:
+    if n <= MAX_ROWS_OF_ONE_PART or len(sample) < 2:
         return Top.single()
     arrays, no_demands = columns_as_arrays(columns), wanted_of(())
     share = len(sample) / n
     least = max(2, int(MIN_SAMPLED_CLASSES_PER_SIDE * k * share), min(k, 20))
-    room = room_for_rows(arrays, layout, no_demands, len(sample), Rules(least, 1, 0, 1, 0))
-    group = room.scratch.lists[GROUP]
-    buffer, limit = np.empty_like(sample), max(2 * least, len(sample) // TARGET_PARTS)
+    room = room_for_rows(arrays, no_demands, len(sample), Rules(least, 1, 0))
+    group, no_bound = room.scratch.lists[GROUP], np.empty(0, dtype=np.uint8)
+    table = PackedTable(arrays, layout, no_demands, sample, np.empty_like(sample), no_bound)
+    limit = max(2 * least, len(sample) // TARGET_PARTS)
     column, first, after = [-1], [0], [np.empty(0, np.int32)]
     used, parts = 0, 0
     # Depth first, so that neighbors in the tree are neighbors in number.
     stack = [(0, 0, len(sample))]
     while stack:
         node, lo, hi = stack.pop()
-        if hi - lo <= limit or not rank_splits(
-            arrays, layout, sample, lo, hi, least, 1, room.scratch, 0
-        ):
+        if hi - lo <= limit or not rank_splits(table, lo, hi, least, 1, room.scratch, 0):
             first[node] = parts
             parts += 1
             continue
         a, cut = int(room.scratch.ranked[0, 0, 0]), int(room.scratch.ranked[0, 1, 0])
         size = int(arrays.start[a + 1] - arrays.start[a])
         group[:size] = -1
-        groups = split_node(
-            arrays,
-            layout,
-            no_demands,
-            sample,
-            buffer,
-            lo,
-            hi,
-            a,
-            cut,
-            least,
-            room.scratch,
-            room.ends,
-        )
+        groups = split_node(table, lo, hi, a, cut, least, room.scratch, room.ends)
         ends = room.ends[: groups + 1].copy()
         counts = np.diff(ends)
         goes = _everywhere(group[:size].copy(), int(arrays.kind[a]), int(np.argmax(counts)))
