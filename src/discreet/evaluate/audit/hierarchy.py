@@ -132,11 +132,7 @@ def audit_counts(request: AuditRequest) -> Audit:
         _sampled_pairs(method, claim),
         claim,
         batch=None if published else measurements_of,
-        failure=request.failure,
-        samples=request.samples,
-        executor=request.executor,
-        bits=request.bits,
-        on_stage=request.on_stage,
+        **request.sampling,
     )
 
 

@@ -46,7 +46,7 @@ class Truncation(Matroid):
         return _Short(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Tell whether a set is small enough and independent."""
+        """Return whether a set is small enough and independent."""
         members = self.check(chosen)
         return len(members) <= self.rank and self.matroid.is_independent(members)
 

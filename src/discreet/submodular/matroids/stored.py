@@ -34,7 +34,7 @@ MAX_NESTED = 8
 
 
 def matroid_to_dict(matroid: Matroid) -> dict[str, Any]:  # noqa: C901 - a case for each kind
-    """Give plain values for JSON.
+    """Return plain values for JSON.
 
     Raises
     ------

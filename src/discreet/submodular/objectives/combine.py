@@ -153,9 +153,6 @@ class _Summed(GrowingChoice):
             state.add(element, kind)
         return int(self._of.weighted(gained))
 
-    def _copy(self) -> GrowingChoice:
-        return _Summed(self._of, [state.copy() for state in self._inner])
-
 
 @final
 class FromRecords(Objective):
@@ -265,9 +262,6 @@ class _Parts(GrowingChoice):
         gained = int((after - self._reached).sum())
         self._reached = after
         return gained
-
-    def _copy(self) -> GrowingChoice:
-        return _Parts(self._of, self._numbers, self._reached.copy())
 
 
 @final
@@ -381,9 +375,6 @@ class _Called(GrowingChoice):
     def _add(self, element: int, kind: int) -> int:
         return self._rise(element, kind)
 
-    def _copy(self) -> GrowingChoice:
-        return _Called(self._of)
-
 
 def sets_of(chosen: tuple[tuple[int, int], ...], n_kinds: int) -> Any:  # noqa: ANN401 - a set, or a tuple of sets
     """Give what is chosen as one frozenset, or for several kinds as a tuple of them."""
@@ -459,6 +450,3 @@ class _Counting(GrowingChoice):
         before = self._inner.value
         self._inner.add(element, kind)
         return self._inner.value - before
-
-    def _copy(self) -> GrowingChoice:
-        return _Counting(self._counter, self._inner.copy())

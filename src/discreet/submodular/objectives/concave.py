@@ -267,9 +267,6 @@ class _Weighted(GrowingChoice):
         self._totals[slots] = np.minimum(self._totals[slots] + weights, self._of.limit)
         return gained
 
-    def _copy(self) -> GrowingChoice:
-        return _Weighted(self._of, self._totals.copy())
-
 
 def _is_concave(table: NDArray[np.int64]) -> bool:
     steps = np.diff(table)

@@ -314,9 +314,6 @@ class _Reached(GrowingChoice):
         del kind
         return int(cover_take(self._bits[element], self._left))
 
-    def _copy(self) -> GrowingChoice:
-        return _Reached(self._objective, self._bits, self._left.copy())  # type: ignore[arg-type]  # its own kind
-
 
 @final
 class WeightedCoverage(Objective):
@@ -443,9 +440,6 @@ class _Weighed(GrowingChoice):
         gained = int(self._left[reached].sum())
         self._left[reached] = 0
         return gained
-
-    def _copy(self) -> GrowingChoice:
-        return _Weighed(self._cover, self._left.copy())
 
 
 def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -188,9 +188,6 @@ class _Told(GrowingChoice):
         self._cells = self._of.refine(self._cells, element)
         return gained
 
-    def _copy(self) -> GrowingChoice:
-        return _Told(self._of, self._cells)
-
 
 @final
 class SensorPlacement(Objective):
@@ -285,6 +282,3 @@ class _Split(GrowingChoice):
         gained = self._of.split(self._cells, element, kind)
         self._cells = self._of.refine(self._cells, element, kind)
         return gained
-
-    def _copy(self) -> GrowingChoice:
-        return _Split(self._of, self._cells)

@@ -312,9 +312,6 @@ class _Served(GrowingChoice):
         del kind
         return int(facility_take(self._places.similarities[element], self._best))
 
-    def _copy(self) -> GrowingChoice:
-        return _Served(self._places, self._best.copy())
-
 
 def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
     """Map a ``.npy`` file into memory: its header is read now, its entries where they are used.

@@ -100,9 +100,6 @@ class _Paired(GrowingChoice):
         self._inner.add(element * self._tags.n_kinds + kind)
         return self._inner.value - before
 
-    def _copy(self) -> GrowingChoice:
-        return _Paired(self._tags, self._inner.copy())
-
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
     """Read the kind of each edge; -1 for one that is unknown."""
@@ -357,6 +354,3 @@ class _Offered(GrowingChoice):
         before = self._inner[kind].value
         self._inner[kind].add(element)
         return self._inner[kind].value - before
-
-    def _copy(self) -> GrowingChoice:
-        return _Offered(self._of, [state.copy() for state in self._inner])

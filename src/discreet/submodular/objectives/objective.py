@@ -117,15 +117,6 @@ class GrowingChoice(ABC):
         self._taken[element] = True
         self._members.append((int(element), int(kind)))
 
-    def copy(self) -> GrowingChoice:
-        """Make a state that grows on its own from here."""
-        other = self._copy()
-        other._objective = self._objective  # noqa: SLF001 - a copy fills in its own kind
-        other._members = list(self._members)  # noqa: SLF001 - as above
-        other._taken = self._taken.copy()  # noqa: SLF001 - as above
-        other._value = self._value  # noqa: SLF001 - as above
-        return other
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._members)} chosen)"
 
@@ -136,10 +127,6 @@ class GrowingChoice(ABC):
     @abstractmethod
     def _add(self, element: int, kind: int) -> int:
         """Take an element in and return what it gained."""
-
-    @abstractmethod
-    def _copy(self) -> GrowingChoice:
-        """Copy what the subclass holds, without what this class holds."""
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
