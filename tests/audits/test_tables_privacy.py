@@ -1,4 +1,4 @@
-"""The measurement of tables keeps its claim on every neighbor, and an audit rejects what is measured with too little noise."""
+"""The measurement of tables keeps its claim on every neighbor, and too little noise is rejected."""
 
 from __future__ import annotations
 

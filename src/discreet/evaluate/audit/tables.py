@@ -17,14 +17,15 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.tree import Tree
-from discreet.evaluate.audit.audit import Audit, Pair, audit_laws
-from discreet.evaluate.audit.hierarchy import joined_law, sides_of
+from discreet.evaluate.audit.hierarchy import audit_changes
 from discreet.hierarchy.contingency.measure import marginal_scales
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.evaluate.audit.audit import Audit
+    from discreet.evaluate.audit.hierarchy import Changes
     from discreet.evaluate.audit.request import AuditRequest
     from discreet.hierarchy.contingency.measure import Scales
 
@@ -80,20 +81,14 @@ def audit_tables(request: AuditRequest) -> Audit:
     part = Fraction(1, len(marginals) * levels)
     frame = TableFrame(_TREE, _DOMAIN, dict.fromkeys(marginals, (part,) * levels), rows)
     scales = marginal_scales(frame, claim)
-    compared: dict[tuple[tuple[int, int, Fraction], ...], str] = {}
+    changes: dict[Changes, str] = {}
     for one, other in _neighbors(claim.neighbors, rows):
-        key = tuple(sorted(_changed_numbers(frame, scales, one, other)))
+        key = _changes(frame, scales, one, other)
         if key:
-            compared.setdefault(key, f"rows {one} and {other}, as (leaf, cell)")
-    laws, spent = [], Fraction(0)
-    for key in compared:
-        spent = max(spent, sum((abs(a - b) / scale for a, b, scale in key), Fraction(0)))
-        sides = [sides_of(*move) for move in key]
-        laws.append((joined_law([a for a, _ in sides]), joined_law([b for _, b in sides])))
-    pairs = [Pair(None, None, label) for label in compared.values()]
-    outcome = audit_laws(laws, pairs, claim)
+            changes.setdefault(key, f"rows {one} and {other}, as (leaf, cell)")
+    spent = max(sum((abs(a - b) / scale for a, b, scale in key), Fraction(0)) for key in changes)
     # The delta of coarsened laws is not that of the release; the noise of all numbers, added up, is.
-    return replace(outcome, delta=0.0 if spent <= claim.epsilon else 1.0)
+    return replace(audit_changes(changes, claim), delta=0.0 if spent <= claim.epsilon else 1.0)
 
 
 def _neighbors(relation: str, most: int) -> list[tuple[Rows, Rows]]:
@@ -107,19 +102,17 @@ def _neighbors(relation: str, most: int) -> list[tuple[Rows, Rows]]:
     return [(one, other) for one, other in product(persons, repeat=2) if one < other]
 
 
-def _changed_numbers(
-    frame: TableFrame, scales: Scales, one: Rows, other: Rows
-) -> list[tuple[int, int, Fraction]]:
-    """List the noisy numbers that differ between two inputs: both values, and the scale of the noise."""
-    changed: list[tuple[int, int, Fraction]] = []
+def _changes(frame: TableFrame, scales: Scales, one: Rows, other: Rows) -> Changes:
+    """List the noisy numbers that differ, in order: both values, and the scale of the noise."""
+    changes: list[tuple[int, int, Fraction]] = []
     tables = [_TREE.totals(_table(rows)) for rows in (one, other)]
     for q, scale_of in scales.items():
         first, second = (_DOMAIN.project(table, q) for table in tables)
         for node, entry in zip(*np.nonzero(first != second), strict=True):
             scale = scale_of[int(frame.strata[node])]
             if scale is not None:
-                changed.append((int(first[node, entry]), int(second[node, entry]), scale))
-    return changed
+                changes.append((int(first[node, entry]), int(second[node, entry]), scale))
+    return tuple(sorted(changes))
 
 
 def _table(rows: Rows) -> NDArray[np.int64]:

@@ -16,8 +16,12 @@ from discreet.core.printed import at_least
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
 from discreet.evaluate.attack.finding import Attacked
-from discreet.evaluate.attack.location import Session, attack_traffic, distinct_sessions
-from discreet.evaluate.attack.location_reports import attack_repeats
+from discreet.evaluate.attack.location import (
+    Session,
+    attack_repeats,
+    attack_traffic,
+    distinct_sessions,
+)
 from discreet.evaluate.attack.reports import attack_reports, draw_secrets
 from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.audit.audit import Pair, audit

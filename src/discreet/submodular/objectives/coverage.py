@@ -309,10 +309,11 @@ class _Reached(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
-        from discreet.submodular.kernels.gains import cover_take
 
         del kind
-        return int(cover_take(self._bits[element], self._left))
+        gain = int(self._gains(np.array([element]))[0, 0])
+        self._left &= ~self._bits[element]
+        return gain
 
 
 @final

@@ -70,6 +70,8 @@ class Tagged(Objective):
         How many consecutive records of F belong to one record.
     """
 
+    scale_bits = TABLE_BITS
+
     def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
         self._pairs = pairs
         self._repeats = repeats
@@ -153,16 +155,9 @@ class AdAllocation(Tagged):
     @classmethod
     def spec(cls, *, n_agencies: int) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; records, elements and agencies come later."""
-        private = [RecordArgument(name, ("edge",)) for name in ("records", "elements", "agencies")]
         public = {"n_agencies": read_kinds([], n_agencies, "agencies")[1]}
-        return cls.facts(
-            private,
-            public,
-            scale_bits=TABLE_BITS,
-            n_kinds=n_agencies,
-            optional=("n_records",),
-            takes_size=True,
-        )
+        names = ("records", "elements", "agencies")
+        return cls.edge_facts(names, public, n_kinds=n_agencies)
 
     def __init__(
         self,
@@ -223,17 +218,9 @@ class TopicInfluence(Tagged):
     @classmethod
     def spec(cls, *, n_topics: int) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the edges come later."""
-        names = ("records", "elements", "topics", "chances")
-        private = [RecordArgument(name, ("edge",)) for name in names]
         public = {"n_topics": read_kinds([], n_topics, "topics")[1]}
-        return cls.facts(
-            private,
-            public,
-            scale_bits=TABLE_BITS,
-            n_kinds=n_topics,
-            optional=("n_records",),
-            takes_size=True,
-        )
+        names = ("records", "elements", "topics", "chances")
+        return cls.edge_facts(names, public, n_kinds=n_topics)
 
     def __init__(
         self,
