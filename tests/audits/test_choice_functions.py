@@ -51,9 +51,6 @@ class _Raw(GrowingChoice):
     def _add(self, element: int, kind: int) -> int:
         return int(self._gains(np.array([element]))[0, kind])
 
-    def _copy(self) -> GrowingChoice:
-        return _Raw(self._objective)
-
 
 def own(records: list[int]) -> FromRecords:
     return FromRecords(records, wild, n_elements=3, scale_bits=1)

@@ -1,14 +1,16 @@
-"""The measurement of tables keeps its claim on every neighbor, and each broken twin is found out."""
+"""The measurement of tables keeps its claim on every neighbor, and too little noise is rejected."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from discreet import InvalidProblemError
+from discreet import InvalidProblemError, PureDP
 from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.audit.tables import TABLE_METHODS, audit_tables
+from discreet.hierarchy.contingency.measure import marginal_scales
 
 ADDED, REPLACED = "add-remove-person", "replace-person"
 
@@ -29,17 +31,43 @@ def test_the_measurement_keeps_its_claim(method: str, neighbors: Any) -> None:
     assert found.delta == 0
 
 
-@pytest.mark.parametrize(
-    ("method", "neighbors"),
-    [
-        ("undivided-budget", ADDED),
-        pytest.param("undivided-budget", REPLACED, marks=pytest.mark.slow),
-        ("replaced-as-added", REPLACED),
-        pytest.param("two-rows-as-one", ADDED, marks=pytest.mark.slow),
-        ("exact-total", ADDED),
-    ],
-)
-def test_a_broken_twin_is_rejected(method: str, neighbors: Any) -> None:
+@pytest.mark.parametrize("neighbors", [ADDED, pytest.param(REPLACED, marks=pytest.mark.slow)])
+def test_a_budget_that_is_not_divided_among_marginals_is_rejected(
+    neighbors: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def undivided(frame: Any, claim: Any) -> Any:
+        scales = marginal_scales(frame, claim)
+        return {
+            q: tuple(None if one is None else one / len(scales) for one in of)
+            for q, of in scales.items()
+        }
+
+    monkeypatch.setattr("discreet.evaluate.audit.tables.marginal_scales", undivided)
+    rejects(neighbors)
+
+
+def test_a_replaced_person_that_counts_as_an_added_one_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def as_added(frame: Any, claim: Any) -> Any:
+        return marginal_scales(frame, PureDP(claim.epsilon, ADDED))
+
+    monkeypatch.setattr("discreet.evaluate.audit.tables.marginal_scales", as_added)
+    rejects(REPLACED)
+
+
+@pytest.mark.slow
+def test_noise_for_one_row_where_persons_have_two_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def for_one_row(frame: Any, claim: Any) -> Any:
+        return marginal_scales(replace(frame, max_rows=1), claim)
+
+    monkeypatch.setattr("discreet.evaluate.audit.tables.marginal_scales", for_one_row)
+    rejects(ADDED, "marginals-two-rows")
+
+
+def rejects(neighbors: Any, method: str = "marginals") -> None:
     found = audit_tables(AuditRequest(method, epsilon="1", neighbors=neighbors))
     assert found.rejected
     assert found.lower > 1.3

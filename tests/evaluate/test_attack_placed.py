@@ -19,8 +19,12 @@ from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.attack.bayes import infer, success_limit
 from discreet.evaluate.attack.rows import ShownRows
-from discreet.evaluate.audit.implicit import audit_anchored, law_of_place, telling_pairs
-from discreet.evaluate.audit.metricdp import find_steps
+from discreet.evaluate.audit.channels import (
+    audit_channel,
+    find_steps,
+    law_of_secret,
+    telling_pairs,
+)
 from discreet.evaluate.audit.request import AuditRequest
 
 DATA = Path(__file__).parents[1] / "data"
@@ -69,7 +73,7 @@ def test_draws_are_those_of_the_production_sampler() -> None:
 def test_the_law_of_what_is_shown_is_found_exactly() -> None:
     rows = ShownRows(renamed())
     for secret in (0, 4):
-        law = law_of_place(rows, secret)
+        law = law_of_secret(rows, secret)
         weights = rows.channel.row(secret).tolist()
         for name in rows.names.tolist():
             held = sum(
@@ -97,9 +101,9 @@ def test_beyond_what_can_be_written_down_the_refusal_says_what_would_do() -> Non
     with pytest.raises(InvalidProblemError, match="at most 2600 places.*--strength certified"):
         ShownRows(large)
     claim = MetricDP(2, "km")
-    assert audit_anchored(large, claim, PASSED, AuditRequest()).strength == "certified"
+    assert audit_channel(large, large.space, claim, PASSED, AuditRequest()).strength == "certified"
     with pytest.raises(InvalidProblemError, match="fewer places"):
-        audit_anchored(large, claim, PASSED, AuditRequest(strength="sampled"))
+        audit_channel(large, large.space, claim, PASSED, AuditRequest(strength="sampled"))
 
 
 def test_a_thousand_places_are_looked_at_by_some() -> None:
@@ -108,10 +112,10 @@ def test_a_thousand_places_are_looked_at_by_some() -> None:
     rows = ShownRows(AnchoredChannel(space, 1, range(400), [2**40] * 400, lift=2**20))
     claim = MetricDP(2, "km", 3)
     for samples in (None, 10_000):
-        pairs = telling_pairs(rows, claim, samples)
+        pairs = telling_pairs(rows, space, claim, samples)
         assert len(pairs) == 4
         assert all(0 < space.distance(i, j) <= 3 for i, j in pairs)
-    found = audit_anchored(rows.channel, claim, PASSED, AuditRequest(strength="exact"))
+    found = audit_channel(rows.channel, space, claim, PASSED, AuditRequest(strength="exact"))
     assert not found.rejected
     assert 0.9 < found.lower <= 2
 

@@ -11,11 +11,11 @@ from discreet.evaluate.attack.bayes import distances_of
 from discreet.evaluate.attack.location import (
     Request,
     Session,
+    attack_repeats,
     attack_traffic,
     count_guesses,
     distinct_sessions,
 )
-from discreet.evaluate.attack.location_reports import attack_repeats
 from discreet.lrgeo.places.region import Region
 
 REGION = Region.from_grid(5, 5, cell=1, unit="km")

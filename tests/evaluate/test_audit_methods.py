@@ -12,10 +12,11 @@ import pytest
 
 from discreet import Channel, InvalidProblemError, MetricDP, MetricSpace
 from discreet.core.randomness import RandomBits, SeededBits
+from discreet.evaluate.audit.channels import audit_channel, law_by_steps
 from discreet.evaluate.audit.hierarchy import audit_counts, count_pairs, measurements_of
 from discreet.evaluate.audit.kanonymity import audit_tables
 from discreet.evaluate.audit.lrgeo import audit_places
-from discreet.evaluate.audit.metricdp import audit_channel, audit_designs, law_by_steps, worst_pairs
+from discreet.evaluate.audit.metricdp import audit_designs
 from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.audit.submodular import audit_choices, choice_pairs
 from discreet.hierarchy import measure as measuring
@@ -170,7 +171,7 @@ def test_one_infinite_ratio_is_refused_in_every_strength(strength: str) -> None:
     found = audit_channel(channel, space, claim, certificate, asked)
     assert found.rejected
     assert math.isinf(found.lower) or strength == "sampled"
-    assert 2 in worst_pairs(channel, space, claim)[0]
+    assert "2" in found.pair
 
 
 def test_samplers_that_draw_otherwise_are_found_out() -> None:
@@ -198,10 +199,11 @@ def test_samplers_that_draw_otherwise_are_found_out() -> None:
 def test_channels_without_pairs_are_refused() -> None:
     alone = MetricSpace.grid(1, 1, cell=1, unit="km")
     channel = Channel.from_weights([[2**62]])
-    with pytest.raises(InvalidProblemError, match="two secrets"):
-        audit_channel(
-            channel, alone, MetricDP(1, unit="km"), None, AuditRequest(strength="sampled")
-        )
+    for strength in ("exact", "sampled"):
+        with pytest.raises(InvalidProblemError, match="two secrets"):
+            audit_channel(
+                channel, alone, MetricDP(1, unit="km"), None, AuditRequest(strength=strength)
+            )
 
 
 # Places.

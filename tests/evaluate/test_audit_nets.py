@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,20 +18,33 @@ from discreet.evaluate.audit.nets import (
     NetPairs,
     edge_net_pairs,
     random_net_pairs,
+    rows_of_noise,
 )
 from discreet.evaluate.audit.points import count_broken, exceeds
 from discreet.evaluate.simulate.borders import laws_of
-from discreet.lrgeo import Region, design
+from discreet.lrgeo import NoiseMechanism, Region, design
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CLAIM = MetricDP(2, "km")
 
 
 @cache
-def laws() -> NetLaws:
+def mechanism() -> NoiseMechanism:
     region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    found = laws_of(design(region, CLAIM, method="noise", spacing="0.25").published())
-    assert isinstance(found, NetLaws)
-    return found
+    made = design(region, CLAIM, method="noise", spacing="0.25").published()
+    assert isinstance(made, NoiseMechanism)
+    return made
+
+
+@cache
+def laws() -> NetLaws:
+    return laws_of(mechanism())
+
+
+def with_noise(noise: NDArray[np.int64], names: NDArray[np.int64], reports: int) -> NetLaws:
+    return replace(laws(), weights=rows_of_noise(noise, names, reports, laws().cells))
 
 
 def slowly(tried: NetLaws, pairs: NetPairs) -> int:
@@ -45,16 +59,14 @@ def slowly(tried: NetLaws, pairs: NetPairs) -> int:
 
 
 def test_the_rows_are_those_of_the_client() -> None:
-    region = Region.from_grid(3, 3, cell="0.5", unit="km")
-    mechanism = design(region, CLAIM, method="noise", spacing="0.25").published()
-    tried = laws()
-    _, rows = mechanism.net.points
+    tried, made = laws(), mechanism()
+    _, rows = made.net.points
     for column, row in ((0, 0), (3, 1), (5, 5)):
-        assert (tried.weights[column * rows + row] == mechanism.row_at(column, row)).all()
+        assert (tried.weights[column * rows + row] == made.row_at(column, row)).all()
     half, third = Fraction(1, 2), Fraction(1, 3)
     x, y = ((2_500 + 2_500 * (cell + part)) / 10_000 for cell, part in ((1, half), (2, third)))
     spot = (repr(float(x)), f"{y.numerator * 10**30 // y.denominator}e-30")
-    near = mechanism.law(spot)
+    near = made.law(spot)
     assert [float(p) for p in near] == pytest.approx(
         [float(p) for p in tried.law((1, 2), (half, third))]
     )
@@ -76,16 +88,15 @@ def test_what_is_counted_is_what_fractions_count() -> None:
 
 
 def test_noise_with_one_entry_moved_is_found_by_pairs() -> None:
+    noise = mechanism().noise.copy()
     # Each node by its own name: names that cover many nodes hide what happens at one.
-    names = np.arange(laws().noise.size).reshape(laws().noise.shape)
-    apart = replace(laws(), names=names, reports=names.size)
-    pairs = random_net_pairs(apart, 2_000)
-    assert not count_broken(apart, pairs).violated
-    noise = laws().noise.copy()
-    moved = int(noise[0, 0]) // 2
-    noise[0, 0] += moved
+    names = np.arange(noise.size).reshape(noise.shape)
+    apart = with_noise(noise, names, names.size)
+    assert not count_broken(apart, random_net_pairs(apart, 2_000)).violated
+    noise[0, 0] += int(noise[0, 0]) // 2
     # Nearly each of them is left to fractions, of as many laws as there are nodes.
-    assert count_broken(replace(apart, noise=noise), random_net_pairs(apart, 40)).violated > 5
+    moved = with_noise(noise, names, names.size)
+    assert count_broken(moved, random_net_pairs(moved, 40)).violated > 5
 
 
 def test_an_audit_rejects_a_stronger_claim() -> None:
@@ -105,7 +116,8 @@ def test_pairs_across_edges_lie_on_both_sides_and_at_one_spot() -> None:
 
 
 def test_what_cannot_be_judged_is_refused() -> None:
+    noise, names = mechanism().noise, mechanism().names
     with pytest.raises(InvalidProblemError, match="noise"):
-        replace(laws(), noise=laws().noise - int(laws().noise.max()))
+        with_noise(noise - int(noise.max()), names, 3)
     with pytest.raises(InvalidProblemError, match="too many"):
-        replace(laws(), cells=(10_000, 10_000))
+        rows_of_noise(noise, names, 3, (10_000, 10_000))

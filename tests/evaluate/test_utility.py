@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -10,30 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import KAnonymity, MetricDP, PureDP
+from discreet.core.guarantee import KAnonymity, PureDP
 from discreet.core.outcome import Release
 from discreet.core.randomness import SeededBits, UniformSource, as_bits
-from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.datasets import made_patients
 from discreet.datasets.microdata import zip_paths
 from discreet.evaluate.intervals import Estimate
-from discreet.evaluate.utility.channels import channel_utility
-from discreet.evaluate.utility.choices import choice_utility, random_choice
+from discreet.evaluate.utility.choices import choice_utility
 from discreet.evaluate.utility.counts import count_utility
-from discreet.evaluate.utility.measure import Measure, Point, frontier, least_parameter
+from discreet.evaluate.utility.measure import Measure, Point, frontier
 from discreet.evaluate.utility.tables import (
-    classification_utility,
     information_loss,
     table_utility,
 )
 from discreet.hierarchy import GroupSizes, RegionCounts, diagnose, release
 from discreet.kanonymity import Categorical, Numeric, Problem, Taxonomy
-from discreet.metricdp import Exponential, design
-from discreet.metricdp import Problem as Statement
-from discreet.submodular import Coverage, PartitionMatroid, UniformMatroid
+from discreet.submodular import Coverage, UniformMatroid
+from discreet.submodular.methods.baselines import RandomBase
 from kanonymity.tables import anonymize_kept as anonymize
 
 QUASI = ("age", "sex", "zip")
@@ -42,23 +36,6 @@ ATTRIBUTES = (
     Categorical("sex"),
     Taxonomy("zip", Tree.from_paths(zip_paths(), root="*")),
 )
-
-
-def test_a_channel_loses_what_its_design_says() -> None:
-    problem = Statement(MetricSpace.grid(2, 3, cell=1, unit="km"), utility_loss="euclidean")
-    made = design(problem, MetricDP(1, unit="km"), method=Exponential(), throw=False)
-    expected, drawn, most = channel_utility(made.channel, problem, bits=SeededBits(1))
-    assert expected.estimate.value == made.upper
-    assert drawn.estimate.low <= made.upper <= drawn.estimate.high
-    assert (expected.best, expected.kept is not None) == (0.0, True)
-    assert expected.worst is not None
-    assert 0 < expected.estimate.value < expected.worst
-    # The quantile by its definition.
-    joint = problem.prior[:, None] * made.channel.probabilities
-    assert joint[problem.loss <= most.estimate.value].sum() >= 0.95
-    assert joint[problem.loss < most.estimate.value].sum() < 0.95
-    with pytest.raises(InvalidProblemError, match="channel"):
-        channel_utility(Channel.from_weights([[2**62]]), problem)
 
 
 @pytest.fixture(scope="module")
@@ -108,26 +85,16 @@ def test_less_privacy_loses_less(groups: GroupSizes) -> None:
     values = [point.measure.estimate.value for point in points]
     assert values[0] > values[1]
     assert points[0].to_dict()["method"] == "default"
-    assert least_parameter(points, points[1].measure.estimate.high)["default"] == 4
-    assert least_parameter(points, 0.0) == {"default": None}
-    share = Measure("share", Estimate(0.5, 0.4, 0.6))
-    kept = frontier({"a": lambda _: share}, [3, 1])
-    assert least_parameter(kept, 0.4, losses=False) == {"a": 1}
-    assert least_parameter(kept, 0.5, losses=False) == {"a": None}
     for wrong in ([], [1, 1]):
         with pytest.raises(InvalidProblemError):
             frontier({"default": lost}, wrong)
 
 
 @pytest.fixture(scope="module")
-def tables() -> tuple[dict[str, list[Any]], dict[str, list[Any]], Any]:
+def tables() -> tuple[dict[str, list[Any]], Any]:
     import polars as pl
 
-    everybody = made_patients(900, seed=3)
-    first, rest = (
-        {name: column[part] for name, column in everybody.items()}
-        for part in (slice(500), slice(500, None))
-    )
+    first = {name: column[:500] for name, column in made_patients(900, seed=3).items()}
     made = anonymize(
         pl.DataFrame(first),
         KAnonymity(4, QUASI),
@@ -135,11 +102,11 @@ def tables() -> tuple[dict[str, list[Any]], dict[str, list[Any]], Any]:
         suppress=0.02,
         time_limit=1,
     )
-    return first, rest, made
+    return first, made
 
 
 def test_cells_lose_what_the_search_says(tables: Any) -> None:
-    first, _, made = tables
+    first, made = tables
     found = table_utility(made.table, first, ATTRIBUTES)
     assert found[0].estimate.value == pytest.approx(made.diagnostics.mean_loss)
     problem = Problem.from_columns(first, list(ATTRIBUTES))
@@ -161,56 +128,6 @@ def test_cells_that_say_nothing_are_wholly_lost() -> None:
         table_utility({"age": ["20"]}, {"age": [20]}, [Numeric("age", weight=0)])
 
 
-class Nearest:
-    """Answers with the label of the nearest row that it was taught."""
-
-    def fit(self, features: Any, labels: Any) -> None:
-        self.features, self.labels = features, labels
-
-    def predict(self, features: Any) -> Any:
-        apart = ((features[:, None] - self.features[None]) ** 2).sum(axis=2)
-        return self.labels[apart.argmin(axis=1)]
-
-
-def test_a_model_learns_less_from_generalized_cells(tables: Any) -> None:
-    first, rest, made = tables
-    found = classification_utility(
-        made.table, first, rest, ATTRIBUTES, "disease", model=Nearest(), failure=0.05
-    )
-    assert found.estimate.trials == 400
-    assert found.best is not None
-    assert found.worst is not None
-    assert found.estimate.low <= found.best
-    # Nothing generalized: the model is the one that learned from the original.
-    same = classification_utility(first, first, rest, ATTRIBUTES, "disease", model=Nearest())
-    assert same.estimate.value == same.best == found.best
-    assert same.worst == found.worst
-
-
-def test_the_forest_of_scikit_learn_learns() -> None:
-    ages = np.arange(60)
-    before: dict[str, list[Any]] = {
-        "age": ages.tolist(),
-        "ill": np.where(ages < 30, "a", "b").tolist(),
-    }
-    after = {**before, "age": [f"[{age // 10 * 10}, {age // 10 * 10 + 9}]" for age in ages]}
-    found = classification_utility(after, before, before, [Numeric("age")], "ill")
-    assert found.estimate.value == 1
-    assert found.worst == 0.5
-    odd = {"age": ["[70, 80]", "", "5", "50"], "ill": ["a", "b", "a", "b"]}
-    assert classification_utility(odd, before, before, [Numeric("age")], "ill").estimate.value > 0.4
-
-
-def test_without_scikit_learn_a_model_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    table = {"age": ["20"], "ill": ["a"]}
-    with pytest.raises(InvalidProblemError, match="scikit-learn"):
-        classification_utility(table, table, table, [Numeric("age")], "ill")
-
-
 def test_choices_are_worth_a_share_of_the_best() -> None:
     reach = Coverage(np.random.default_rng(5).random((60, 6)) < [0.9, 0.5, 0.4, 0.1, 0.1, 0.1])
     matroid = UniformMatroid(6, 2)
@@ -219,7 +136,7 @@ def test_choices_are_worth_a_share_of_the_best() -> None:
         return [(3, 0), (4, 0)]
 
     def blind(bits: UniformSource | None) -> Iterable[tuple[int, int]]:
-        return random_choice(matroid, bits)
+        return RandomBase().choose(reach, matroid, bits=as_bits(bits))
 
     poor = choice_utility(worst, reach, matroid, trials=2)
     chance = choice_utility(blind, reach, matroid, trials=200, bits=SeededBits(6))
@@ -231,14 +148,6 @@ def test_choices_are_worth_a_share_of_the_best() -> None:
         choice_utility(worst, reach, matroid, trials=1)
     with pytest.raises(InvalidProblemError, match="worth much"):
         choice_utility(worst, Coverage([[False] * 6]), matroid, trials=2)
-
-
-def test_random_choices_are_bases() -> None:
-    matroid = PartitionMatroid([0, 0, 1, 1, 1], [1, 2])
-    for seed in range(5):
-        chosen = [element for element, _ in random_choice(matroid, as_bits(SeededBits(seed)))]
-        assert len(chosen) == matroid.rank
-        assert matroid.is_independent(chosen)
 
 
 def test_what_was_kept_is_told_where_both_ends_are_known() -> None:

@@ -14,7 +14,7 @@ import pytest
 from discreet.core.errors import DiscreetError, InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.randomness.bits import SeededBits
-from discreet.evaluate.audit.nets import TableLaws, edge_net_pairs, random_net_pairs
+from discreet.evaluate.audit.nets import edge_net_pairs, random_net_pairs
 from discreet.evaluate.audit.points import count_broken
 from discreet.evaluate.simulate.borders import laws_of
 from discreet.lrgeo import Region
@@ -279,7 +279,6 @@ def test_pairs_of_points_keep_the_promise_by_a_judge_that_shares_nothing(
 ) -> None:
     """And break it where an entry was moved."""
     laws = laws_of(made.published())
-    assert isinstance(laws, TableLaws)
     for pairs in (random_net_pairs(laws, 3_000), edge_net_pairs(laws, 300)):
         assert count_broken(laws, pairs).violated == 0
     weights = laws.weights.copy()

@@ -198,25 +198,16 @@ MUTANTS = (
     Mutant(
         "draws at twice the rate",
         "submodular/draws/growing.py",
-        find=(
-            "at = exponential_mechanism(gains.reshape(-1), self._rate, 1, "
-            "monotone=True, bits=self._bits)"
-        ),
-        replace=(
-            "at = exponential_mechanism(gains.reshape(-1), 2 * self._rate, 1, "
-            "monotone=True, bits=self._bits)"
-        ),
+        find="lambda gains: exponential_mechanism(gains, rate, 1,",
+        replace="lambda gains: exponential_mechanism(gains, 2 * rate, 1,",
         breaks="sensitivity halved in the draw itself",
         tests=("tests/audits/test_private_choices.py::test_pure_guarantees_hold_on_all_neighbors",),
     ),
     Mutant(
         "the best is taken",
         "submodular/draws/growing.py",
-        find=(
-            "at = exponential_mechanism(gains.reshape(-1), self._rate, 1, "
-            "monotone=True, bits=self._bits)"
-        ),
-        replace="at = int(gains.reshape(-1).argmax())",
+        find="lambda gains: exponential_mechanism(gains, rate, 1, monotone=True, bits=bits),",
+        replace="lambda gains: int(gains.argmax()),",
         breaks="no chance at all: the greedy algorithm",
         tests=(
             "tests/audits/test_private_choices.py::test_lazy_thinning_has_the_law_of_the_eager_mechanism",

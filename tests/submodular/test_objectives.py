@@ -127,13 +127,13 @@ def test_marginals_are_the_expectations_rounded_down_for_each_record(
     assert (w >= expected - 1.01 * len(table) * 2.0**-MARGINAL_BITS - 1e-12).all()
 
 
-def test_a_copy_grows_on_its_own() -> None:
+def test_two_choices_of_one_function_grow_on_their_own() -> None:
     for kind in KINDS:
         f = made(kind, np.array([[1.0, 0.25, 0.75], [0.0, 1.0, 0.75]]))
-        first = f.start()
+        first, second = f.start(), f.start()
+        for element in (0, 1):
+            second.add(element)
         first.add(0)
-        second = first.copy()
-        second.add(1)
         assert first.members == ((0, 0),)
         assert second.members == ((0, 0), (1, 0))
         assert first.value == f.value([0])

@@ -80,9 +80,6 @@ class _WholeGrown(GrowingChoice):
     def _add(self, element: int, kind: int) -> int:
         return self._at(element) - self._at()
 
-    def _copy(self) -> GrowingChoice:
-        return _WholeGrown(self.of)
-
 
 class _Grown(GrowingChoice):
     def __init__(self, objective: Reach, records: list[frozenset[Pair]]) -> None:
@@ -102,9 +99,6 @@ class _Grown(GrowingChoice):
 
     def _add(self, element: int, kind: int) -> int:
         return self._sum((element, kind)) - self._sum()
-
-    def _copy(self) -> GrowingChoice:
-        return _Grown(self.of, self.records)
 
 
 def law_of(

@@ -59,7 +59,7 @@ def try_design(
         the same page.
     """
     from discreet.evaluate.attack.design import attack_channel
-    from discreet.evaluate.audit.metricdp import audit_channel
+    from discreet.evaluate.audit.channels import audit_channel
 
     problem = made.problem
     found = attack_channel(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.evaluate.attack.location import Session, attack_traffic, distinct_sessions
-from discreet.evaluate.simulate.location import Bench, channel_of
+from discreet.evaluate.audit.channels import channel_of
+from discreet.evaluate.simulate.location import Bench
 from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph, lr_set
 from discreet_reproduction.lrgeo.as_published.instance import Instance
 from discreet_reproduction.lrgeo.attack_messages import (

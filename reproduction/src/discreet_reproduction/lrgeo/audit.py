@@ -7,19 +7,19 @@ they are, and compares places at most :math:`\gamma` apart, as the claim does.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.guarantee import MetricDP
-from discreet.evaluate.audit.lrgeo import audit_rows, claimed_epsilon
+from discreet.core.spaces.metric import MetricSpace
+from discreet.evaluate.audit.channels import audit_channel, channel_of
 from discreet_reproduction.lrgeo.as_published.instance import Instance, trip_cost
 from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
 from discreet_reproduction.lrgeo.as_published.protocol import reproduce
 from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
 
 if TYPE_CHECKING:
+    from discreet.core.guarantee import MetricDP
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.audit.request import AuditRequest
 
@@ -56,26 +56,24 @@ def audit_users(request: AuditRequest) -> Audit:
     True
     """
     # The paper's gamma: places next to each other.
-    claim = MetricDP(claimed_epsilon(request), unit="km", radius=1)
-    strength = request.choose("exact", "sampled")
-    rows, distances = rows_of_users(METHODS[request.method or "lr-geo"], claim)
-    return audit_rows(rows, distances, claim, request, strength)
+    claim = request.metric(radius=1)
+    rows = rows_of_users(METHODS[request.method or "lr-geo"], claim)
+    space = MetricSpace.grid(_SIDE, _SIDE, cell=1, unit="km")
+    return audit_channel(channel_of(rows), space, claim, None, request)
 
 
-def rows_of_users(method: Any, claim: MetricDP) -> tuple[list[list[int]], list[list[Fraction]]]:  # noqa: ANN401 - a published method
+def rows_of_users(method: Any, claim: MetricDP) -> list[list[int]]:  # noqa: ANN401 - a published method
     """Run a published method with a user at every place of the grid.
 
     Returns
     -------
-    rows
+    list of list of int
         Row i: weights from which the user at place i samples, in units of ``2^-53``, rounded up.
-    distances
-        Distances of the places, exactly as the method was given them.
     """
     xy = np.array([(column, row) for row in range(_SIDE) for column in range(_SIDE)], dtype=float)
     distances = np.sqrt(((xy[:, None] - xy[None]) ** 2).sum(axis=2))
     places = Instance(distances, trip_cost(distances[:, [_TARGET]]), unit="km")
     made = reproduce(places, claim, method).result
     # Rounded up, so that nothing that was possible becomes impossible.
-    rows = np.ceil(made.matrix * _UNITS_PER_ONE).astype(np.int64).tolist()
-    return rows, [[Fraction(d) for d in row] for row in distances.tolist()]
+    rows: list[list[int]] = np.ceil(made.matrix * _UNITS_PER_ONE).astype(np.int64).tolist()
+    return rows

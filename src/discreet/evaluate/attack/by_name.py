@@ -12,7 +12,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
 from discreet.core.options import items_of, path_of, whole_number
 from discreet.core.printed import count
-from discreet.evaluate.attack.design import attack_channel, attack_shown
+from discreet.evaluate.attack.design import attack_channel
 from discreet.evaluate.attack.finding import FAILURE
 from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.attack.rows import ShownRows
@@ -187,7 +187,7 @@ def _attack_channel(kind: str, request: AttackRequest) -> Attacked:
     channel, guarantee = placed.channel, placed.guarantee
     if request.trials is None and channel.n_secrets > _MAX_PLACES_FOR_ALL_DRAWS:
         options["trials"] = _FEWER_DRAWS
-    return attack_shown(ShownRows(channel), channel.space, guarantee, target=path, **options)
+    return attack_channel(ShownRows(channel), channel.space, guarantee, target=path, **options)
 
 
 def _attack_table(request: AttackRequest) -> Attacked:

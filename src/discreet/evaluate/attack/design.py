@@ -1,9 +1,10 @@
-"""All attacks on a designed channel at once: one report, many reports, and a person who moves."""
+"""All attacks on a channel together: one report, several reports, and a person who moves."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.attack.bayes import distances_of, infer, read_prior, success_limit
 from discreet.evaluate.attack.finding import FAILURE, Attacked, Finding
 from discreet.evaluate.attack.reports import attack_reports, watch_repeated
@@ -13,21 +14,17 @@ from discreet.evaluate.intervals import Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
-
-    from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import MetricDP
     from discreet.core.randomness import UniformSource
-    from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.rows import Reporting
     from discreet.metricdp.problem import Problem
 
-__all__ = ["attack_channel", "attack_shown"]
+__all__ = ["attack_channel"]
 
 
 def attack_channel(
-    channel: Channel,
-    problem: Problem,
+    channel: Reporting,
+    problem: Problem | MetricSpace,
     guarantee: MetricDP,
     *,
     target: str = "channel",
@@ -38,24 +35,24 @@ def attack_channel(
     failure: float = FAILURE,
     bits: UniformSource | None = None,
 ) -> Attacked:
-    """Attack a channel in every way that is known here.
+    """Attack a channel by one report, by several reports of one secret, and by the reports of a person who moves.
 
     Parameters
     ----------
     channel
-        The mechanism.
+        A channel, or the :class:`~discreet.evaluate.attack.rows.ShownRows` of one without a table.
     problem
-        Secrets, distances and prior.
+        Secrets, distances and prior: a design problem, or a space, whose prior is uniform.
     guarantee
-        What is claimed for one report.
+        Claim for one report.
     target
-        What to call it.
+        Name of the channel in the outcome.
     reports
         Numbers of reports of one secret, ascending.
     steps
-        Reports of a person who moves; none by default.
+        Number of reports of a person who moves; none by default.
     stride
-        How far a step goes; by default the mean distance of a secret to the nearest other.
+        Length of a step, in the unit of the space; default: the mean distance of a secret to the nearest other.
     trials, failure, bits
         As in :func:`~discreet.evaluate.attack.reports.attack_reports`.
 
@@ -74,55 +71,9 @@ def attack_channel(
     >>> attack_channel(made.channel, problem, made.guarantee, reports=(1, 3)).kept
     True
     """
-    return attack_shown(
-        channel,
-        problem.space,
-        guarantee,
-        prior=problem.prior,
-        target=target,
-        reports=reports,
-        steps=steps,
-        stride=stride,
-        trials=trials,
-        failure=failure,
-        bits=bits,
+    space, prior = (
+        (problem, None) if isinstance(problem, MetricSpace) else (problem.space, problem.prior)
     )
-
-
-def attack_shown(
-    channel: Reporting,
-    space: MetricSpace,
-    guarantee: MetricDP,
-    *,
-    prior: ArrayLike | None = None,
-    target: str = "channel",
-    reports: Sequence[int] = (1, 2, 5, 10),
-    steps: int = 0,
-    stride: float | None = None,
-    trials: int | None = None,
-    failure: float = FAILURE,
-    bits: UniformSource | None = None,
-) -> Attacked:
-    """Attack a channel whose designer's problem is not known: its rows, on a space.
-
-    Parameters
-    ----------
-    channel
-        The mechanism: a channel, or the :class:`~discreet.evaluate.attack.rows.ShownRows` of one without a table.
-    space
-        Its secrets and their distances.
-    guarantee
-        What is claimed for one report.
-    prior
-        Where the attacker thinks that people are; everywhere alike by default.
-    target, reports, steps, stride, trials, failure, bits
-        As in :func:`attack_channel`.
-
-    Returns
-    -------
-    Attacked
-        As of :func:`attack_channel`.
-    """
     known = read_prior(prior, space.n)
     apart = distances_of(space)
     limit = success_limit(space, guarantee, known)

@@ -14,7 +14,6 @@ from discreet.core.randomness import SeededBits
 from discreet.evaluate.audit.audit import Audit
 from discreet.evaluate.audit.nets import (
     NetLaws,
-    TableLaws,
     edge_net_pairs,
     random_net_pairs,
 )
@@ -32,7 +31,7 @@ _GRAIN = 1 << 20
 
 
 def audit_laws_of_points(
-    laws: NetLaws | TableLaws,
+    laws: NetLaws,
     claim: MetricDP,
     count: int,
     *,

@@ -13,8 +13,7 @@ from discreet.core.lazy import registered
 from discreet.core.moved import load
 from discreet.core.options import path_of
 from discreet.evaluate.audit.audit import certified
-from discreet.evaluate.audit.implicit import audit_anchored
-from discreet.evaluate.audit.metricdp import audit_channel
+from discreet.evaluate.audit.channels import audit_channel
 from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.registry import AUDITS, PUBLISHED_AUDITS
 
@@ -133,5 +132,6 @@ def _audit_file(path: str, request: AuditRequest) -> Audit:
         )
     if kind in ("anchored", MECHANISM):
         placed = load_mechanism(path) if kind == MECHANISM else load_anchored(path)
-        return audit_anchored(placed.channel, placed.guarantee, certificate, request)
+        channel = placed.channel
+        return audit_channel(channel, channel.space, placed.guarantee, certificate, request)
     return certified(certificate, guarantee_from_dict(facts["guarantee"]))

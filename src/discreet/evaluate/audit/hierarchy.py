@@ -34,7 +34,7 @@ from discreet.hierarchy.plan import level_parts
 from discreet.hierarchy.problem import GroupSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -43,9 +43,11 @@ if TYPE_CHECKING:
     from discreet.hierarchy.methods import Method
 
     DPForPersons = PureDP | ZeroConcentratedDP
+    Changes = tuple[tuple[int, int, Fraction], ...]
     Groups = tuple[tuple[int, ...], ...]
 
 __all__ = [
+    "audit_changes",
     "audit_counts",
     "count_pairs",
     "joined_law",
@@ -132,11 +134,7 @@ def audit_counts(request: AuditRequest) -> Audit:
         _sampled_pairs(method, claim),
         claim,
         batch=None if published else measurements_of,
-        failure=request.failure,
-        samples=request.samples,
-        executor=request.executor,
-        bits=request.bits,
-        on_stage=request.on_stage,
+        **request.sampling,
     )
 
 
@@ -235,40 +233,52 @@ def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
 
 
 def _exact(method: Method, claim: PureDP) -> Audit:
-    pairs, laws, keys = [], [], set()
-    proved: list[Fraction] = []
+    changes: dict[Changes, str] = {}
     for units in _units(method):
         for a, b in count_pairs(claim.neighbors):
             one, other = (
                 _noised(_table(groups, units, _MAX_SIZE), method, claim) for groups in (a, b)
             )
-            moved = _moved(one, other)
-            key = tuple(sorted(moved))
-            if not moved or key in keys:
-                continue
-            keys.add(key)
-            label = f"{units} units of sizes {_sizes(a)} and {_sizes(b)}"
-            pairs.append(Pair(one, other, label))
-            laws.append(
-                (
-                    joined_law([sides_of(*move)[0] for move in key]),
-                    joined_law([sides_of(*move)[1] for move in key]),
-                )
-            )
-            proved.append(_delta(key, claim))
-    found = audit_laws(laws, pairs, claim)
-    # What coarsened laws prove is not what the release keeps; the numbers themselves, added up, are.
-    return replace(found, delta=float(max(proved)))
+            key = _changes(one, other)
+            if key:
+                label = f"{units} units of sizes {_sizes(a)} and {_sizes(b)}"
+                changes.setdefault(key, label)
+    # The delta of coarsened laws is not that of the release; the deltas of the numbers, added up, are.
+    return replace(
+        audit_changes(changes, claim), delta=float(max(_delta(key, claim) for key in changes))
+    )
+
+
+def audit_changes(changes: Mapping[Changes, str], claim: PureDP) -> Audit:
+    """Audit pairs of neighbors by the noisy numbers that differ between them, exactly.
+
+    Parameters
+    ----------
+    changes
+        The numbers that differ, each by its two values and the scale of its noise -> label of the pair.
+    claim
+        The claim.
+
+    Returns
+    -------
+    Audit
+        By the law of which side of the two values each number falls on, which keeps the ratio of Laplace noise.
+    """
+    laws = []
+    for key in changes:
+        sides = [sides_of(*change) for change in key]
+        laws.append((joined_law([a for a, _ in sides]), joined_law([b for _, b in sides])))
+    return audit_laws(laws, [Pair(None, None, label) for label in changes.values()], claim)
 
 
 def _sizes(groups: Groups) -> str:
     return "+".join(str(size) for (size,) in groups)
 
 
-def _moved(one: _Noised, other: _Noised) -> list[tuple[int, int, Fraction]]:
-    """List the numbers that differ, and the scale of their noise."""
+def _changes(one: _Noised, other: _Noised) -> Changes:
+    """List the numbers that differ, in order: both values, and the scale of the noise."""
     triples = zip(one.values.tolist(), other.values.tolist(), one.scale_of_each, strict=True)
-    return [(a, b, scale) for a, b, scale in triples if a != b and scale is not None]
+    return tuple(sorted((a, b, scale) for a, b, scale in triples if a != b and scale is not None))
 
 
 @cache
@@ -311,16 +321,16 @@ def joined_law(laws: list[Law]) -> Law:
     return Law(MappingProxyType(masses), left, sum(law.runs for law in laws))
 
 
-def _delta(moved: tuple[tuple[int, int, Fraction], ...], claim: PureDP) -> Fraction:
+def _delta(changes: Changes, claim: PureDP) -> Fraction:
     """Add up what the numbers prove: their epsilons if they fit into the claim, and their deltas."""
-    epsilons = [abs(a - b) / scale for a, b, scale in moved]
+    epsilons = [abs(a - b) / scale for a, b, scale in changes]
     if sum(epsilons) > claim.epsilon:
         return Fraction(1)
     deltas = [
         proved_delta(
             number_law(a, scale), number_law(b, scale), PureDP(epsilon, claim.neighbors), None
         )
-        for (a, b, scale), epsilon in zip(moved, epsilons, strict=True)
+        for (a, b, scale), epsilon in zip(changes, epsilons, strict=True)
     ]
     return min(sum(deltas, Fraction(0)), Fraction(1))
 

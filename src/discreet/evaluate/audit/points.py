@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -34,96 +33,36 @@ from discreet.core.printed import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
+    from discreet.evaluate.audit.nets import NetLaws, NetPairs
+
 __all__ = [
     "Broken",
-    "Ends",
-    "MixedLaws",
-    "Pairs",
     "count_broken",
     "exceeds",
 ]
 
-_UNIT = 2.0**-53
-_SAFE = 64.0
-"""Roundings that a comparison is granted, in units of 2^-53: more than twice the 28 that it may need."""
+_FLOAT_ERROR = 64 * 2.0**-53
+"""Relative error that a comparison is granted: 64 roundings, more than twice the 28 that it may need."""
 
-_CHUNK = 1 << 21
-"""Entries of a table of pairs, vertices and reports at a time."""
-
-
-Spot = tuple[Fraction, Fraction]
-
-
-class Ends(NamedTuple):
-    """Two points of each of some pairs, by the rows of weights that they mix.
-
-    Parameters
-    ----------
-    first, second
-        ``(P, n)`` numbers of rows.
-    left, right
-        ``(P, n)`` integers: by how much each row counts.
-    unit
-        ``(P, 1)``: what these sum to.
-    far
-        ``(P,)`` distances, in the unit of coordinates.
-    """
-
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    left: NDArray[Any]
-    right: NDArray[Any]
-    unit: NDArray[Any]
-    far: NDArray[np.float64]
-
-
-class Pairs(Protocol):
-    """Pairs of points, and how they were made."""
-
-    @property
-    def label(self) -> str:
-        """How they were made."""
-
-    def __len__(self) -> int:
-        """Count them."""
-
-
-Q = TypeVar("Q", bound=Pairs)
-Q_contra = TypeVar("Q_contra", bound=Pairs, contravariant=True)
-
-
-class MixedLaws(Protocol[Q_contra]):
-    """Laws of all points, each a mixture of rows of weights."""
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """``(V, K)`` integers with one sum a row."""
-
-    @property
-    def epsilon(self) -> Fraction:
-        """Nats per unit of the coordinates."""
-
-    def ends(self, pairs: Q_contra, some: slice) -> Ends:
-        """Give which rows two points mix, by which integers, and how far apart they are."""
-
-    def exactly(self, pairs: Q_contra, at: int) -> list[tuple[list[Fraction], Spot]]:
-        """Give the laws of both points of a pair, and where they are."""
+_CHUNK_ENTRIES = 1 << 21
+"""Entries of a table of pairs, vertices and reports at a time: 16 MiB of floats."""
 
 
 @final
 @dataclass(frozen=True)
 class Broken:
-    """What a count found.
+    """Violations among some pairs of points.
 
     Parameters
     ----------
     pairs
         Pairs of points that were compared, both ways, for all reports.
     violated
-        How many of them break the promise, exactly.
+        Number of them that break the promise, exactly.
     exact
         Comparisons of a pair and a report that floats could not decide.
     worst
@@ -141,8 +80,8 @@ class Broken:
 
 
 def count_broken(
-    laws: MixedLaws[Q],
-    pairs: Q,
+    laws: NetLaws,
+    pairs: NetPairs,
     *,
     on_stage: Callable[[int, float], None] | None = None,
 ) -> Broken:
@@ -151,11 +90,11 @@ def count_broken(
     Parameters
     ----------
     laws
-        The net and its integers.
+        The laws of all points.
     pairs
-        Which points.
+        The pairs of points.
     on_stage
-        Called with how many pairs are done, and the worst so far.
+        Called with the number of pairs compared, and the worst ratio so far.
 
     Returns
     -------
@@ -166,7 +105,7 @@ def count_broken(
     ----------
     ``O(P K)`` floats, and fractions for what they leave open.
     """
-    step = max(1, _CHUNK // (18 * laws.weights.shape[1]))
+    step = max(1, _CHUNK_ENTRIES // (18 * laws.weights.shape[1]))
     violated = exact = 0
     worst, where = 0.0, ""
     for begin in range(0, len(pairs), step):
@@ -189,9 +128,9 @@ def count_broken(
 
 
 def _compare(
-    laws: MixedLaws[Q], pairs: Q, some: slice
+    laws: NetLaws, pairs: NetPairs, some: slice
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Give log-ratios as parts of epsilon times the distance, and which of them floats do not clear."""
+    """Return log-ratios as parts of epsilon times the distance, and a mask of those that floats do not clear."""
     first, second, left, right, unit, far = laws.ends(pairs, some)
     same = first[:, :, None] == second[:, None, :]
     held = np.where(same, right[:, None, :], 0).sum(axis=2)
@@ -200,7 +139,7 @@ def _compare(
     change = (delta / unit).astype(np.float64)
     rows = laws.weights[np.concatenate([first, second], axis=1)].astype(np.float64)
     moved = np.einsum("pv,pvk->pk", change, rows)
-    slack = np.einsum("pv,pvk->pk", np.abs(change), rows) * (_SAFE * _UNIT)
+    slack = np.einsum("pv,pvk->pk", np.abs(change), rows) * _FLOAT_ERROR
     at_one = np.einsum("pv,pvk->pk", (left / unit).astype(np.float64), rows[:, : first.shape[1]])
     at_two = np.einsum("pv,pvk->pk", (right / unit).astype(np.float64), rows[:, first.shape[1] :])
     base = np.where(moved >= 0, at_two, at_one)
@@ -208,12 +147,12 @@ def _compare(
         most = np.log1p((np.abs(moved) + slack) / base)
         strength = np.log1p(np.abs(moved) / base) / allowed[:, None]
     silent = (moved == 0) & (slack == 0)
-    cleared = silent | (most * (1 + _SAFE * _UNIT) <= allowed[:, None] * (1 - _SAFE * _UNIT))
+    cleared = silent | (most * (1 + _FLOAT_ERROR) <= allowed[:, None] * (1 - _FLOAT_ERROR))
     return np.where(np.isfinite(strength), strength, 0.0), ~cleared
 
 
-def _decide(laws: MixedLaws[Q], pairs: Q, at: int, reports: Sequence[int]) -> tuple[bool, float]:
-    """Tell in fractions whether a pair breaks the promise with some of these reports, and how strong the worst is."""
+def _decide(laws: NetLaws, pairs: NetPairs, at: int, reports: Sequence[int]) -> tuple[bool, float]:
+    """Decide in fractions whether a pair breaks the promise with some of these reports; return the worst ratio, too."""
     (law, (x, y)), (other, (u, v)) = laws.exactly(pairs, at)
     squared = laws.epsilon**2 * ((x - u) ** 2 + (y - v) ** 2)
     broken, worst = False, 0.0
@@ -221,9 +160,7 @@ def _decide(laws: MixedLaws[Q], pairs: Q, at: int, reports: Sequence[int]) -> tu
         low, high = sorted((law[report], other[report]))
         if low == high:
             continue
-        if not low:
-            return True, math.inf
-        if not squared:
+        if not low or not squared:
             return True, math.inf
         broken = broken or exceeds(high / low, squared)
         worst = max(worst, math.log1p(float(high / low - 1)) / math.sqrt(float(squared)))
@@ -231,7 +168,7 @@ def _decide(laws: MixedLaws[Q], pairs: Q, at: int, reports: Sequence[int]) -> tu
 
 
 def exceeds(ratio: Fraction, squared: Fraction) -> bool:
-    """Tell whether the logarithm of a rational number above 1 is greater than the root of a positive one."""
+    """Return whether the logarithm of a rational number above 1 is greater than the root of a positive one."""
     digits = 64
     while True:
         low = math.isqrt((squared.numerator << (2 * digits)) // squared.denominator)
@@ -261,7 +198,7 @@ def _exponential(x: int, digits: int, *, up: bool) -> int:
     return -(-(total + term + n) // one) if up else (total // one)
 
 
-def _words(laws: MixedLaws[Q], pairs: Q, at: int, report: int) -> str:
+def _words(laws: NetLaws, pairs: NetPairs, at: int, report: int) -> str:
     (_, (x, y)), (_, (u, v)) = laws.exactly(pairs, at)
     far = math.hypot(float(x - u), float(y - v))
     return f"report {report}, {pairs.label}, {estimate(far, 3)} apart at ({estimate(x)}, {estimate(y)})"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 from discreet.core.options import check_fields
 
 if TYPE_CHECKING:
@@ -102,14 +102,33 @@ class AuditRequest:
             )
         return claim
 
+    def metric(self, radius: int | None = None) -> MetricDP:
+        """Read the claim as one of metric privacy per km, up to a radius.
+
+        Raises
+        ------
+        InvalidProblemError
+            If there is no epsilon, or a claim of another kind.
+        """
+        self.refuse("delta", "rho", "neighbors", "k")
+        if self.epsilon is None:
+            raise InvalidProblemError("epsilon", "the claimed epsilon per km", "none")
+        return MetricDP(self.epsilon, unit="km", radius=radius)
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """Return the options of a sampled audit, by the names of the parameters of :func:`audit`."""
+        names = ("failure", "samples", "executor", "bits", "on_stage")
+        return {name: getattr(self, name) for name in names}
+
     def refuse(self, *names: str) -> None:
-        """Refuse what the mechanism does not understand."""
+        """Refuse options that the mechanism does not have."""
         for name in names:
             if getattr(self, name) is not None:
                 raise InvalidProblemError(name, "not with this mechanism", "a value")
 
     def choose(self, usual: str, *others: str) -> str:
-        """Give the requested strength, if the mechanism has it."""
+        """Return the requested strength, if the mechanism has it."""
         known = (usual, *others)
         if self.strength is None:
             return usual

@@ -111,12 +111,8 @@ def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) 
         pairs,
         claim,
         strength="exact" if strength == "exact" else "sampled",
-        failure=request.failure,
-        samples=request.samples,
         max_runs=_REPLAYS,
-        executor=request.executor,
-        bits=request.bits,
-        on_stage=request.on_stage,
+        **request.sampling,
     )
 
 

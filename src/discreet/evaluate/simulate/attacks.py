@@ -17,6 +17,7 @@ __all__ = [
     "attack_counts",
     "attack_grid",
     "attack_patients",
+    "patient_attributes",
 ]
 
 _DATA = "on synthetic data"
@@ -45,21 +46,15 @@ def attack_patients(request: AttackRequest) -> Attacked:
     import narwhals as nw
 
     from discreet.core.guarantee import KAnonymity
-    from discreet.core.tree import Tree
     from discreet.datasets import made_patients
-    from discreet.datasets.microdata import zip_paths
     from discreet.evaluate.attack.tables import attack_tables
-    from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize
+    from discreet.kanonymity import anonymize
     from discreet.kanonymity.methods import METHODS
 
     request.only(("method", "k"))
     everybody = nw.from_dict(made_patients(600, seed=8), backend="polars").to_native()
     people, others = everybody[:300], everybody[300:]
-    attributes = (
-        Numeric("age", low=0, high=99),
-        Categorical("sex"),
-        Taxonomy("zip", Tree.from_paths(zip_paths(), root="*")),
-    )
+    attributes = patient_attributes()
     guarantee = KAnonymity(int(request.need("k")), ("age", "sex", "zip"))
     method = METHODS.resolve(request.method, field="method", optional=True)
 
@@ -89,6 +84,16 @@ def attack_patients(request: AttackRequest) -> Attacked:
         again=again,
         sensitive="disease",
     )
+
+
+def patient_attributes() -> tuple[Attribute, ...]:
+    """Return the attributes of synthetic patients: age, sex and postal code."""
+    from discreet.core.tree import Tree
+    from discreet.datasets.microdata import zip_paths
+    from discreet.kanonymity import Categorical, Numeric, Taxonomy
+
+    codes = Tree.from_paths(zip_paths(), root="*")
+    return Numeric("age", low=0, high=99), Categorical("sex"), Taxonomy("zip", codes)
 
 
 def attack_counts(request: AttackRequest) -> Attacked:

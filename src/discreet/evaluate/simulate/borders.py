@@ -23,7 +23,7 @@ from discreet.evaluate.attack.borders import (
 )
 from discreet.evaluate.attack.finding import Attacked
 from discreet.evaluate.audit.borders import audit_laws_of_points, audit_snapped_points
-from discreet.evaluate.audit.nets import NetLaws, TableLaws
+from discreet.evaluate.audit.nets import NetLaws, rows_of_noise
 from discreet.lrgeo import Client, Region, design
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
@@ -146,7 +146,7 @@ def attack_borders(request: AttackRequest) -> Attacked:
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)
 
 
-def laws_of(mechanism: PublishedPoints) -> NetLaws | TableLaws:
+def laws_of(mechanism: PublishedPoints) -> NetLaws:
     """Take the published integers of a mechanism, to be judged by code that knows nothing else of it.
 
     Raises
@@ -156,12 +156,13 @@ def laws_of(mechanism: PublishedPoints) -> NetLaws | TableLaws:
     """
     epsilon = mechanism.guarantee.epsilon / (10_000 if mechanism.frame.unit == "km" else 10)
     if isinstance(mechanism, NoiseMechanism):
-        net, tables = mechanism.net, (mechanism.noise, mechanism.names)
-        return NetLaws(*tables, mechanism.K, net.low, net.side, net.cells, epsilon)
-    if isinstance(mechanism, LatticeMechanism):
         net = mechanism.net
-        return TableLaws(mechanism.weights, net.low, net.side, net.cells, epsilon)
-    raise InvalidProblemError("mechanism", "rows, or one noise", type(mechanism).__name__)
+        weights = rows_of_noise(mechanism.noise, mechanism.names, mechanism.K, net.cells)
+    elif isinstance(mechanism, LatticeMechanism):
+        net, weights = mechanism.net, mechanism.weights
+    else:
+        raise InvalidProblemError("mechanism", "rows, or one noise", type(mechanism).__name__)
+    return NetLaws(weights, net.low, net.side, net.cells, epsilon)
 
 
 def audit_points(request: AuditRequest) -> Audit:

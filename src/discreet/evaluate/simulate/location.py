@@ -10,25 +10,29 @@ from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 
-from discreet.core.channels.channel import LIMB_BITS, Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.printed import at_least
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
 from discreet.evaluate.attack.finding import Attacked
-from discreet.evaluate.attack.location import Session, attack_traffic, distinct_sessions
-from discreet.evaluate.attack.location_reports import attack_repeats
+from discreet.evaluate.attack.location import (
+    Session,
+    attack_repeats,
+    attack_traffic,
+    distinct_sessions,
+)
 from discreet.evaluate.attack.reports import attack_reports, draw_secrets
 from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.audit.audit import Pair, audit
-from discreet.evaluate.audit.implicit import telling_pairs
+from discreet.evaluate.audit.channels import channel_of, telling_pairs
 from discreet.lrgeo import Client, Epochs, Mechanism, Region, State, design, locate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from discreet.core.channels.channel import Channel
     from discreet.core.randomness import RandomBits
     from discreet.evaluate.attack.finding import Finding
     from discreet.evaluate.attack.request import AttackRequest
@@ -42,7 +46,6 @@ __all__ = [
     "RecordedService",
     "attack_places",
     "audit_service",
-    "channel_of",
 ]
 
 _SIDE = 6
@@ -119,8 +122,7 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
             for places in (bench.victims, range(region.K))
         )
     findings = [attack_traffic(sessions, own, bench.prior, failure=request.failure)]
-    rows = [mechanism.channel.row(place).tolist() for place in range(region.K)]
-    channel = channel_of(rows)
+    channel = channel_of([mechanism.channel.row(place).tolist() for place in range(region.K)])
     findings += bench.attack_channel(channel)
     for epochs in (1, _REPEATS):
         watched = [_stay(mechanism, place, epochs, bits) for place in bench.victims * 5]
@@ -192,20 +194,6 @@ class Bench:
         return Attacked(f"lrgeo, {mode}, {_SIDE} x {_SIDE} km", tuple(findings), facts)
 
 
-def channel_of(rows: Sequence[Sequence[int]]) -> Channel:
-    """Return the channel of rows of integer weights, each scaled to the sum that a channel has.
-
-    The remainder of each row goes to its largest weight.
-    """
-    scaled = []
-    for weights in rows:
-        total, whole = sum(weights), 1 << LIMB_BITS
-        row = [weight * whole // total for weight in weights]
-        row[row.index(max(row))] += whole - sum(row)
-        scaled.append(row)
-    return Channel.from_weights(scaled)
-
-
 def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Session:
     """Request a report ten times at one place, evenly over some epochs."""
     client = Client(mechanism, verified_digest=mechanism.digest)
@@ -242,12 +230,10 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
     InvalidProblemError
         For options that have no meaning here, and without an epsilon.
     """
-    request.refuse("delta", "rho", "neighbors", "k")
-    if request.epsilon is None:
-        raise InvalidProblemError("epsilon", "the claimed epsilon per km", "none")
+    asked = request.metric()
     request.choose("sampled")
     region = Region.from_grid(_AUDITED_SIDE, _AUDITED_SIDE, cell=1, unit="km")
-    made = design(region, MetricDP(request.epsilon, unit="km"), scope="places")
+    made = design(region, asked, scope="places")
     mechanism = Mechanism.from_design(made, region)
     claim = mechanism.guarantee
     rows = ShownRows(mechanism.channel)
@@ -259,18 +245,9 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
                 f"users at places {i} and {j}, {at_least(region.space.distance(i, j))} km apart",
                 region.space.distance(i, j),
             )
-            for i, j in telling_pairs(rows, claim, request.samples)[:_PAIRS]
+            for i, j in telling_pairs(rows, region.space, claim, request.samples)[:_PAIRS]
         ]
-        return audit(
-            None,
-            pairs,
-            claim,
-            batch=_reports,
-            failure=request.failure,
-            samples=request.samples,
-            bits=request.bits,
-            on_stage=request.on_stage,
-        )
+        return audit(None, pairs, claim, batch=_reports, **{**request.sampling, "executor": None})
 
 
 def _reports(user: Visit, size: int, bits: RandomBits) -> list[tuple[float, float]]:

@@ -57,22 +57,17 @@ def tables_lost(method: str, k: Fraction) -> Measure:
     import narwhals as nw
 
     from discreet.core.guarantee import KAnonymity
-    from discreet.core.tree import Tree
     from discreet.datasets import made_patients
-    from discreet.datasets.microdata import zip_paths
+    from discreet.evaluate.simulate.attacks import patient_attributes
     from discreet.evaluate.utility.tables import table_utility
-    from discreet.kanonymity import Categorical, Numeric, Taxonomy, anonymize
+    from discreet.kanonymity import anonymize
     from discreet.kanonymity.methods import METHODS
 
     if k.denominator != 1:
         raise InvalidProblemError("k", "whole numbers", str(k))
     chosen = METHODS.resolve(method, field="methods")
     people = nw.from_dict(made_patients(300, seed=9), backend="polars").to_native()
-    kinds = (
-        Numeric("age", low=0, high=99),
-        Categorical("sex"),
-        Taxonomy("zip", Tree.from_paths(zip_paths(), root="*")),
-    )
+    kinds = patient_attributes()
     made = anonymize(
         people,
         KAnonymity(int(k), ("age", "sex", "zip")),

@@ -1,11 +1,11 @@
-"""Utility: what was lost, in each mechanism's own words, with intervals; and what a parameter would cost.
+"""Utility: loss of a mechanism's outcomes, in the units of the mechanism, with intervals.
 
-``channels`` measures expected loss, ``counts`` errors of counts, ``tables`` information loss and what a model still
-learns, ``choices`` the share of the best value that was chosen. ``frontier`` lays such measures out over epsilon or k,
-for choosing one *before* a release.
+``counts`` measures errors of counts, ``tables`` information loss, ``choices`` the share of the best value that was
+chosen. :func:`~discreet.evaluate.utility.measure.frontier` measures them over epsilon or k, for choosing one *before*
+a release.
 
-All but the channels' are computed from the true data: they are for the curator. An epsilon or k that is
-chosen by the loss on the data to be released leaks them. Use public data, or synthetic ones.
+All are computed from the true data: they are for the curator. An epsilon or k that is chosen by the loss on the data
+to be released discloses something about them. Use public or synthetic data.
 """
 
 from discreet.evaluate.utility.measure import Measure

@@ -1,4 +1,4 @@
-"""What a private choice is worth: its value as a share of what the best choice could be worth."""
+"""Value of a private choice, as a share of an upper bound on the value of any choice."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness import as_bits
 from discreet.evaluate.intervals import student_mean
 from discreet.evaluate.utility.measure import Measure
-from discreet.submodular.methods.baselines import Greedy
+from discreet.submodular.methods.baselines import Greedy, RandomBase
 from discreet.submodular.methods.optimal import upper_bound
-from discreet.submodular.stating import state_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["choice_utility", "random_choice"]
+__all__ = ["choice_utility"]
 
 _NOTE = "Intervals are Student's over choices, and approximate."
 
@@ -41,14 +40,14 @@ def choice_utility(
     run
         ``run(bits)``: one choice, pairs of an element and its kind.
     objective
-        What choices are worth; one kind, monotone and submodular. Public or made records, where the result decides
+        Value of choices; one kind, monotone and submodular. Of public or synthetic records, if the result decides
         about a parameter.
     matroid
-        What may be chosen.
+        The matroid of the choice.
     trials
-        Choices.
+        Number of choices.
     failure
-        The probability with which the interval would miss if means of choices were normally distributed.
+        Probability with which the interval would miss if means of choices were normally distributed.
     bits
         Source of chance.
 
@@ -60,7 +59,7 @@ def choice_utility(
     Raises
     ------
     InvalidProblemError
-        For fewer than two trials, or records for which nothing is worth anything.
+        For fewer than two trials, or if every choice has value 0.
 
     Complexity
     ----------
@@ -76,10 +75,7 @@ def choice_utility(
     """
     if trials < 2:
         raise InvalidProblemError("trials", "2 or more", trials)
-    source = as_bits(bits)
-    greedy = Greedy()
-    plan = greedy.literal_plan(state_choice(objective, matroid, None), matroid)
-    best = greedy.choose(objective, matroid, plan, source)
+    source, best = as_bits(bits), Greedy().choose(objective, matroid)
     # The least of the bounds from the empty set and from the greedy one holds for every choice.
     upper = min(upper_bound(objective, matroid, chosen) for chosen in ((), best))
     if not upper:
@@ -89,7 +85,7 @@ def choice_utility(
         return float(Fraction(objective.value(chosen), upper))
 
     reached = [ratio(run(bits)) for _ in range(trials)]
-    blind = [ratio(random_choice(matroid, bits)) for _ in range(trials)]
+    blind = [ratio(RandomBase().choose(objective, matroid, bits=source)) for _ in range(trials)]
     return Measure(
         "share of the best value",
         student_mean(reached, failure=failure),
@@ -97,16 +93,3 @@ def choice_utility(
         sum(blind) / trials,
         _NOTE,
     )
-
-
-def random_choice(matroid: Matroid, bits: UniformSource | None) -> list[tuple[int, int]]:
-    """Take elements in random order as long as they may be taken, without looking at any record."""
-    source = as_bits(bits)
-    left, chosen = list(range(matroid.n_elements)), []
-    grown = matroid.start()
-    while left:
-        element = left.pop(source.randrange(len(left)))
-        if grown.feasible()[element]:
-            grown.add(element)
-            chosen.append((element, 0))
-    return chosen

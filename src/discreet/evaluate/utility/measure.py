@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["Measure", "Point", "frontier", "least_parameter"]
+__all__ = ["Measure", "Point", "frontier"]
 
 
 @final
@@ -143,42 +143,3 @@ def frontier(
             if on_point is not None:
                 on_point(point)
     return points
-
-
-def least_parameter(
-    points: Sequence[Point], target: float, *, losses: bool = True
-) -> dict[str, Fraction | None]:
-    """Find for each method the least parameter that reaches a target, by the pessimist's end of the interval.
-
-    Parameters
-    ----------
-    points
-        What :func:`frontier` returned.
-    target
-        The most that may be lost, or with ``losses=False`` the least that must be kept.
-    losses
-        Whether small measures are good.
-
-    Returns
-    -------
-    dict
-        ``None`` where no parameter reaches it.
-
-    Examples
-    --------
-    >>> from discreet.evaluate.intervals import Estimate
-    >>> from discreet.evaluate.utility.measure import Measure
-    >>> noise = {"laplace": lambda epsilon: Measure("error", Estimate.computed(1 / epsilon))}
-    >>> points = frontier(noise, [1, 2, 4])
-    >>> least_parameter(points, 0.6), least_parameter(points, 0.1)
-    ({'laplace': Fraction(2, 1)}, {'laplace': None})
-    """
-    found: dict[str, Fraction | None] = {}
-    for point in points:
-        found.setdefault(point.method, None)
-        estimate = point.measure.estimate
-        reached = estimate.high <= target if losses else estimate.low >= target
-        best = found[point.method]
-        if reached and (best is None or point.parameter < best):
-            found[point.method] = point.parameter
-    return found

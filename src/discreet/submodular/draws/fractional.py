@@ -1,5 +1,7 @@
 r"""Marginals of the multilinear extension as integers, so that a record moves them by a known number of units.
 
+Rounds: bases that are drawn element by element, each draw at the point of the draws before it.
+
 Swap rounding: a random base from a convex combination of bases, losing nothing in expectation.
 
 Two bases with weights b and c are merged: while they differ, take i from one and j from the other such that both
@@ -18,19 +20,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.randomness import as_bits, bernoullis
+from discreet.core.randomness import as_bits, bernoullis, exponential_mechanism
 from discreet.submodular.objectives.objective import MARGINAL_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from discreet.core.randomness.bits import RandomBits, UniformSource
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.method import Chosen, DrawPlan
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["marginals", "sampled_marginals", "swap_round"]
+__all__ = ["draw_rounds", "in_units", "marginals", "sampled_marginals", "swap_round"]
 
 
 def marginals(
@@ -68,10 +71,15 @@ def marginals(
     """
     exact = objective.multilinear_marginals(x / parts)
     if exact is not None:
-        unit = Fraction(1, 1 << MARGINAL_BITS)
-        return np.rint(np.ldexp(exact, MARGINAL_BITS)).astype(np.int64), unit
+        return in_units(exact)
     scores = sampled_marginals(objective, x, parts, samples, bits)
     return scores, Fraction(1, samples << objective.scale_bits)
+
+
+def in_units(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction]:
+    """Return marginals of a closed form as integers, and their unit, ``2^-MARGINAL_BITS``."""
+    scores = np.rint(np.ldexp(exact, MARGINAL_BITS)).astype(np.int64)
+    return scores, Fraction(1, 1 << MARGINAL_BITS)
 
 
 def sampled_marginals(
@@ -155,7 +163,7 @@ def swap_round(
 
 
 def _exchange(matroid: Matroid, first: set[int], second: set[int]) -> tuple[int, int]:
-    """Find i and j that each base may take from the other for its own; strong exchange says that there are some."""
+    """Find i and j that the bases may exchange; strong exchange states that there are some."""
     i = min(first - second)
     for j in sorted(second - first):
         if matroid.is_independent((first - {i}) | {j}) and matroid.is_independent(
@@ -163,3 +171,48 @@ def _exchange(matroid: Matroid, first: set[int], second: set[int]) -> tuple[int,
         ):
             return i, j
     raise InvalidProblemError("matroid", "the exchange property", "none for two of its bases")
+
+
+def draw_rounds(
+    scores_of: Callable[[NDArray[np.int64]], tuple[NDArray[np.int64], Fraction]],
+    matroid: Matroid,
+    plan: DrawPlan,
+    bits: RandomBits,
+    on_draw: Callable[[int], None] | None,
+) -> Chosen:
+    """Draw bases element by element, each draw at the point of all draws before it, and round their mean.
+
+    Parameters
+    ----------
+    scores_of
+        Score of each element and the unit of scores, from the number of times that each element was drawn.
+    matroid
+        The matroid.
+    plan
+        Coefficient and number of draws, a multiple of the rank.
+    bits
+        Source of randomness.
+    on_draw
+        Called after each draw with its number.
+
+    Returns
+    -------
+    tuple of tuple
+        A base, as pairs of an element and kind 0.
+    """
+    counts = np.zeros(matroid.n_elements, dtype=np.int64)
+    bases: list[tuple[int, ...]] = []
+    for number in range(plan.draws):
+        if number % matroid.rank == 0:
+            grown = matroid.start()
+        candidates = np.flatnonzero(grown.feasible())
+        scores, unit = scores_of(counts)
+        rate = Fraction(plan.coefficient or 0) * unit
+        at = exponential_mechanism(scores[candidates], rate, 1, monotone=True, bits=bits)
+        grown.add(int(candidates[at]))
+        counts[candidates[at]] += 1
+        if len(grown.members) == matroid.rank:
+            bases.append(grown.members)
+        if on_draw is not None:
+            on_draw(number + 1)
+    return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))

@@ -37,18 +37,19 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import GrowingChoice, Objective
     from discreet.submodular.problem import ChoiceFacts
 
+    Among = Callable[[int, tuple[int, ...], NDArray[np.int64]], NDArray[np.int64]]
+
 __all__ = [
     "Drawer",
-    "Eager",
+    "FreshGains",
     "GreedyDraws",
     "LazyThinning",
-    "drawer_for",
     "grow",
     "subset",
 ]
 
-_MOST_AT_ONCE = 64
-"""Bounds that are refreshed at once after many rejections; it changes the cost, not the law."""
+_MAX_REFRESHED = 64
+"""Bounds that are refreshed at once after many rejections; the number changes the cost, not the law."""
 
 
 @final
@@ -145,7 +146,7 @@ class LazyThinning:
         rejections: int,
     ) -> None:
         """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals."""
-        some = min(1 << (rejections - 1), _MOST_AT_ONCE)
+        some = min(1 << (rejections - 1), _MAX_REFRESHED)
         stale = np.flatnonzero(~fresh)
         if rejections == 1 or not stale.size:
             return
@@ -159,7 +160,7 @@ class LazyThinning:
 
 
 class Drawer(Protocol):
-    """What draws the next pair of an element and its kind."""
+    """A rule that draws the next pair of an element and its kind."""
 
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
         """Draw among the elements that may be chosen."""
@@ -167,36 +168,26 @@ class Drawer(Protocol):
 
 
 @final
-class Eager:
-    """The exponential mechanism on gains that are all evaluated anew for each draw.
+@dataclass(frozen=True)
+class FreshGains:
+    """Draws from gains that are all evaluated anew.
 
     Parameters
     ----------
     state
         The set that grows.
-    rate
-        A draw is proportional to exp(rate times the gain), gains in the units of the state.
-    bits
-        Source of chance.
+    pick
+        Index of the drawn gain, among the gains of all candidates and kinds.
     """
 
-    def __init__(self, state: GrowingChoice, rate: Fraction, bits: RandomBits) -> None:
-        self._state = state
-        self._rate = rate
-        self._bits = bits
+    state: GrowingChoice
+    pick: Callable[[NDArray[np.int64]], int]
 
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
         """Draw one pair."""
-        gains = self._state.gains(candidates)
-        at = exponential_mechanism(gains.reshape(-1), self._rate, 1, monotone=True, bits=self._bits)
+        gains = self.state.gains(candidates)
+        at = self.pick(gains.reshape(-1))
         return int(candidates[at // gains.shape[1]]), at % gains.shape[1]
-
-
-def drawer_for(
-    objective: Objective, *, lazy: bool
-) -> Callable[[GrowingChoice, Fraction, RandomBits], Drawer]:
-    """Choose between the two; lazy thinning needs a function that is known to be submodular."""
-    return LazyThinning if lazy and objective.submodular else Eager
 
 
 def grow(
@@ -205,21 +196,22 @@ def grow(
     drawer: Drawer,
     draws: int,
     *,
-    among: Callable[[int, NDArray[np.int64]], NDArray[np.int64]] | None = None,
+    among: Among | None = None,
     on_draw: Callable[[int], None] | None = None,
 ) -> tuple[tuple[int, int], ...]:
-    """Draw one pair after another, and take each in.
+    """Draw one pair after another, and add each to the choice.
 
     Parameters
     ----------
     state, grown
-        Where the choice grows: what it is worth, and what still fits.
+        The choice, with its value and gains, and its independent set, with the elements that still fit.
     drawer
-        What draws.
+        Law of each draw.
     draws
-        How many.
+        Number of draws.
     among
-        For the number of the draw and the feasible elements, those of them that are candidates. All by default.
+        The candidates, from the number of the draw, the elements chosen so far and those that fit. Default: all that
+        fit.
     on_draw
         Called after each draw with its number.
 
@@ -231,7 +223,7 @@ def grow(
     chosen = []
     for number in range(draws):
         feasible = np.flatnonzero(grown.feasible())
-        candidates = feasible if among is None else among(number, feasible)
+        candidates = feasible if among is None else among(number, grown.members, feasible)
         if not candidates.size:
             break
         element, kind = drawer.draw(candidates)
@@ -261,12 +253,15 @@ def subset(elements: NDArray[np.int64], size: int, bits: RandomBits) -> NDArray[
     return np.sort(left[:size])
 
 
-@dataclass(frozen=True)
 class GreedyDraws(ABC):
-    """A base by r draws from the gains of the pairs that still fit; how it is accounted for differs."""
+    """A base by r draws from the gains of the pairs that still fit.
 
-    lazy: bool = True
+    A subclass states the accounting of the draws. By default each draw is one of the exponential mechanism among all
+    elements that fit, by lazy thinning if `lazy` holds and the function is known to be submodular.
+    """
+
     name: ClassVar[str]
+    lazy: bool
 
     @abstractmethod
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
@@ -281,7 +276,29 @@ class GreedyDraws(ABC):
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
         """Draw a base, one pair after another."""
-        state = objective.start()
+        state = self._start(objective, plan, bits)
         rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
-        drawer = drawer_for(objective, lazy=self.lazy)(state, rate, bits)
-        return grow(state, matroid.start(), drawer, plan.draws, on_draw=on_draw)
+        grown, among = matroid.start(), self._candidates(matroid, plan, bits)
+        drawer = self._drawer(state, rate, bits, submodular=objective.submodular)
+        return grow(state, grown, drawer, plan.draws, among=among, on_draw=on_draw)
+
+    def _start(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> GrowingChoice:
+        """Start with the empty set."""
+        del plan, bits
+        return objective.start()
+
+    def _drawer(
+        self, state: GrowingChoice, rate: Fraction, bits: RandomBits, *, submodular: bool
+    ) -> Drawer:
+        """Return the law of each draw."""
+        if self.lazy and submodular:
+            return LazyThinning(state, rate, bits)
+        return FreshGains(
+            state,
+            lambda gains: exponential_mechanism(gains, rate, 1, monotone=True, bits=bits),
+        )
+
+    def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among | None:
+        """Return the choice of candidates among the elements that fit; ``None`` for all of them."""
+        del matroid, plan, bits
+        return None

@@ -17,11 +17,9 @@ __all__ = [
     "concave_gains",
     "cover_keep",
     "cover_marginals",
-    "cover_take",
     "covered_gains",
     "facility_gains",
     "facility_marginals",
-    "facility_take",
     "popcount",
     "weighted_gains",
 ]
@@ -38,17 +36,6 @@ def facility_gains(
         for i in range(len(best)):
             total += np.int64(max(row[i], best[i])) - np.int64(best[i])
         out[a] = total
-
-
-@kernel
-def facility_take(row: NDArray[Any], best: NDArray[Any]) -> int:
-    """Raise ``best`` to ``row`` where that is more, in place, and return by how much in all."""
-    total = np.int64(0)
-    for i in range(len(best)):
-        b = best[i]
-        total += np.int64(max(row[i], b)) - np.int64(b)
-        best[i] = max(row[i], b)
-    return int(total)
 
 
 @kernel
@@ -136,16 +123,6 @@ def covered_gains(
         for i in range(len(left)):
             total += popcount(row[i] & left[i])
         out[a] = total
-
-
-@kernel
-def cover_take(row: NDArray[np.uint64], left: NDArray[np.uint64]) -> int:
-    """Remove from ``left``, in place, what a row covers, and count it."""
-    total = np.uint64(0)
-    for i in range(len(left)):
-        total += popcount(row[i] & left[i])
-        left[i] &= ~row[i]
-    return int(total)
 
 
 @kernel

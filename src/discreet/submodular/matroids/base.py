@@ -1,4 +1,4 @@
-"""What a matroid is here: a rank, a test of independence, and sets that grow with a mask of what still fits."""
+"""Matroids: a rank, a test of independence, and independent sets that grow, with a mask of the elements that fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["IndependentSet", "Matroid"]
 
 
 class IndependentSet(ABC):
-    """An independent set that grows, and the mask of the elements that it can take in."""
+    """An independent set that grows, and the mask of the elements that can be added."""
 
     def __init__(self, matroid: Matroid) -> None:
         self._matroid = matroid
@@ -28,20 +28,20 @@ class IndependentSet(ABC):
 
     @property
     def members(self) -> tuple[int, ...]:
-        """What was taken in, in order."""
+        """The elements, in the order in which they were added."""
         return tuple(self._members)
 
     @abstractmethod
     def feasible(self) -> NDArray[np.bool_]:
-        """Tell for each element whether it is new and the set stays independent with it; ``(n_elements,)``."""
+        """Return a mask of the elements that are new and keep the set independent; ``(n_elements,)``."""
 
     def add(self, element: int) -> None:
-        """Take an element in.
+        """Add an element.
 
         Raises
         ------
         InvalidProblemError
-            When the element is unknown, already in, or does not fit.
+            If the element is unknown, already a member, or does not fit.
         """
         if not 0 <= element < self._matroid.n_elements:
             expected = f"0 to {self._matroid.n_elements - 1}"
@@ -51,24 +51,16 @@ class IndependentSet(ABC):
         self._add(int(element))
         self._members.append(int(element))
 
-    def copy(self) -> IndependentSet:
-        """Make a set that grows on its own from here."""
-        other = self._matroid.start()
-        for element in self._members:
-            other._add(element)  # noqa: SLF001 - a copy of a set that was checked as it grew
-            other._members.append(element)  # noqa: SLF001 - as above
-        return other
-
     @abstractmethod
     def _add(self, element: int) -> None:
-        """Take in an element that fits."""
+        """Add an element that fits."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._members})"
 
 
 class Matroid(ABC):
-    """Which sets may be chosen: with each set all its subsets, and all maximal sets have the same size.
+    """A family of independent sets: it holds all subsets of its sets, and its maximal sets have the same size.
 
     Matroids are public. An element is a number from 0.
 
@@ -89,10 +81,10 @@ class Matroid(ABC):
 
     @abstractmethod
     def _facts(self) -> str:
-        """Give everything that the matroid consists of."""
+        """Return everything that the matroid consists of, as text."""
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Tell whether a set of elements is independent.
+        """Return whether a set of elements is independent.
 
         Raises
         ------

@@ -63,7 +63,7 @@ class UniformMatroid(Matroid):
         return _Few(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Tell whether a set has at most ``rank`` elements."""
+        """Return whether a set has at most ``rank`` elements."""
         return len(self.check(chosen)) <= self.rank
 
     def _facts(self) -> str:
@@ -147,7 +147,7 @@ class PartitionMatroid(Matroid):
         return _Grouped(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Tell whether no group holds more than its capacity."""
+        """Return whether no group holds more than its capacity."""
         taken = self.labels[np.array(self.check(chosen), dtype=np.int64)]
         return bool((np.bincount(taken, minlength=len(self.capacities)) <= self.capacities).all())
 
@@ -234,7 +234,7 @@ class LaminarMatroid(Matroid):
         return _Nested(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Tell whether no group holds more than its capacity."""
+        """Return whether no group holds more than its capacity."""
         members = np.zeros(self.n_elements, dtype=np.bool_)
         members[list(self.check(chosen))] = True
         return all(

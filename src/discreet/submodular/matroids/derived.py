@@ -46,7 +46,7 @@ class Truncation(Matroid):
         return _Short(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Tell whether a set is small enough and independent."""
+        """Return whether a set is small enough and independent."""
         members = self.check(chosen)
         return len(members) <= self.rank and self.matroid.is_independent(members)
 
@@ -215,7 +215,7 @@ class Contraction(Matroid):
     def __init__(self, matroid: Matroid, elements: Iterable[int]) -> None:
         self.matroid = matroid
         self.n_elements = matroid.n_elements
-        self.contracted = self.check(elements)
+        self.elements = self.check(elements)
         self.rank = greedy_rank(self)
 
     def start(self) -> IndependentSet:
@@ -223,14 +223,14 @@ class Contraction(Matroid):
         return _Beyond(self)
 
     def _facts(self) -> str:
-        return f"{self.matroid.digest} {self.contracted}"
+        return f"{self.matroid.digest} {self.elements}"
 
 
 class _Beyond(IndependentSet):
     def __init__(self, matroid: Contraction) -> None:
         super().__init__(matroid)
         self._inner = matroid.matroid.start()
-        self._gone = list(matroid.contracted)
+        self._gone = list(matroid.elements)
         for element in self._gone:
             if self._inner.feasible()[element]:
                 self._inner.add(element)

@@ -1,4 +1,4 @@
-"""Matroids as plain values: a choice that is written to a file holds what could be chosen, whole."""
+"""Matroids as plain values: the file of a choice holds its matroid, whole."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.submodular.matroids.base import Matroid
 from discreet.submodular.matroids.capacities import (
     LaminarMatroid,
     PartitionMatroid,
@@ -22,19 +23,32 @@ from discreet.submodular.matroids.representable import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.submodular.matroids.base import Matroid
-
 __all__ = ["MAX_ELEMENTS", "MAX_NESTED", "matroid_from_dict", "matroid_to_dict"]
 
 MAX_ELEMENTS = 10_000_000
-"""Most elements of a matroid in a file: a uniform one is two numbers, and takes memory for each element."""
+"""Elements of a matroid in a file: a uniform one is two numbers there, and takes memory for each element."""
 
 MAX_NESTED = 8
-"""How deep matroids in a file may be made from matroids."""
+"""Depth of matroids made from matroids in a file."""
 
 
-def matroid_to_dict(matroid: Matroid) -> dict[str, Any]:  # noqa: C901 - a case for each kind
-    """Give plain values for JSON.
+_KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "uniform": (UniformMatroid, ("n_elements", "rank")),
+    "partition": (PartitionMatroid, ("labels", "capacities")),
+    "laminar": (LaminarMatroid, ("n_elements", "groups", "capacities")),
+    "graphic": (GraphicMatroid, ("n_nodes", "edges")),
+    "linear": (LinearMatroid, ("vectors",)),
+    "transversal": (TransversalMatroid, ("suits",)),
+    "truncation": (Truncation, ("matroid", "rank")),
+    "direct-sum": (DirectSum, ("matroids",)),
+    "dual": (Dual, ("matroid",)),
+    "contraction": (Contraction, ("matroid", "elements")),
+}
+"""Kind of a matroid in a file -> its class, and its arguments, which are its attributes, too."""
+
+
+def matroid_to_dict(matroid: Matroid) -> dict[str, Any]:
+    """Return plain values for JSON.
 
     Raises
     ------
@@ -46,44 +60,23 @@ def matroid_to_dict(matroid: Matroid) -> dict[str, Any]:  # noqa: C901 - a case 
     >>> matroid_to_dict(UniformMatroid(5, 2))
     {'kind': 'uniform', 'n_elements': 5, 'rank': 2}
     """
-    match matroid:
-        case UniformMatroid():
-            return {"kind": "uniform", "n_elements": matroid.n_elements, "rank": matroid.rank}
-        case PartitionMatroid():
-            labels, capacities = matroid.labels.tolist(), matroid.capacities.tolist()
-            return {"kind": "partition", "labels": labels, "capacities": capacities}
-        case LaminarMatroid():
-            groups = [group.tolist() for group in matroid.groups]
-            return {
-                "kind": "laminar",
-                "n_elements": matroid.n_elements,
-                "groups": groups,
-                "capacities": list(matroid.capacities),
-            }
-        case GraphicMatroid():
-            return {"kind": "graphic", "n_nodes": matroid.n_nodes, "edges": matroid.edges.tolist()}
-        case LinearMatroid():
-            return {"kind": "linear", "vectors": matroid.vectors.tolist()}
-        case TransversalMatroid():
-            return {"kind": "transversal", "suits": matroid.suits.tolist()}
-        case Truncation():
-            inner = matroid_to_dict(matroid.matroid)
-            return {"kind": "truncation", "matroid": inner, "rank": matroid.rank}
-        case DirectSum():
-            inner_ones = [matroid_to_dict(part) for part in matroid.matroids]
-            return {"kind": "direct-sum", "matroids": inner_ones}
-        case Dual():
-            return {"kind": "dual", "matroid": matroid_to_dict(matroid.matroid)}
-        case Contraction():
-            inner = matroid_to_dict(matroid.matroid)
-            return {"kind": "contraction", "matroid": inner, "elements": list(matroid.contracted)}
-        case _:
-            raise InvalidProblemError(
-                "matroid", "one of the library, to be written to a file", type(matroid).__name__
-            )
+    for kind, (made, names) in _KINDS.items():
+        if type(matroid) is made:
+            return {"kind": kind, **{name: _plain(getattr(matroid, name)) for name in names}}
+    expected = "one of the library, to be written to a file"
+    raise InvalidProblemError("matroid", expected, type(matroid).__name__)
 
 
-def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:  # noqa: C901, PLR0912 - as above
+def _plain(value: Any) -> Any:  # noqa: ANN401 - an attribute of a matroid, and its plain value
+    """Convert arrays and sequences to lists, and matroids to plain values."""
+    if isinstance(value, Matroid):
+        return matroid_to_dict(value)
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:
     """Read what :func:`matroid_to_dict` wrote; it may come from anybody.
 
     Raises
@@ -101,36 +94,23 @@ def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:  
     if data.get("n_elements", 0) > MAX_ELEMENTS or data.get("n_nodes", 0) > MAX_ELEMENTS:
         raise InvalidProblemError("matroid", f"at most {MAX_ELEMENTS} elements", "more")
 
-    def inner(stated: Mapping[str, Any]) -> Matroid:
-        return matroid_from_dict(stated, nested=nested + 1)
+    kind = data["kind"]
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise InvalidProblemError("matroid", f"one of {', '.join(_KINDS)}", repr(kind))
 
-    match data["kind"]:
-        case "uniform":
-            return UniformMatroid(data["n_elements"], data["rank"])
-        case "partition":
-            return PartitionMatroid(data["labels"], data["capacities"])
-        case "laminar":
-            return LaminarMatroid(data["n_elements"], data["groups"], data["capacities"])
-        case "graphic":
-            return GraphicMatroid(data["n_nodes"], data["edges"])
-        case "linear":
-            return LinearMatroid(_booleans(data["vectors"]))
-        case "transversal":
-            return TransversalMatroid(_booleans(data["suits"]))
-        case "truncation":
-            return Truncation(inner(data["matroid"]), data["rank"])
-        case "direct-sum":
-            return DirectSum([inner(part) for part in data["matroids"]])
-        case "dual":
-            return Dual(inner(data["matroid"]))
-        case "contraction":
-            return Contraction(inner(data["matroid"]), data["elements"])
-        case kind:
-            known = (
-                "uniform, partition, laminar, graphic, linear, transversal, truncation, direct-sum, "
-                "dual, contraction"
-            )
-            raise InvalidProblemError("matroid", f"one of {known}", repr(kind))
+    def read(name: str) -> Any:  # noqa: ANN401 - an argument of a matroid
+        stated = data[name]
+        if name in {"vectors", "suits"}:
+            return _booleans(stated)
+        if name == "matroid":
+            return matroid_from_dict(stated, nested=nested + 1)
+        if name == "matroids":
+            return [matroid_from_dict(part, nested=nested + 1) for part in stated]
+        return stated
+
+    made, names = _KINDS[kind]
+    matroid: Matroid = made(*(read(name) for name in names))
+    return matroid
 
 
 def _booleans(table: object) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -7,8 +7,6 @@ from discreet.core.method import MethodRecord, Methods
 __all__ = ["METHODS", "WITHOUT_GUARANTEE"]
 
 _HERE = "discreet.submodular.methods"
-_PUBLISHED = "discreet_reproduction.submodular.as_published"
-_CLAIM = "differential privacy"
 _NO_NOISE = "no noise is added: the chosen set is a function of the records."
 _LAYERS = (
     "Theorem 4.5 is false: scores rounded down to layers are more sensitive than its proof says, by "
@@ -22,96 +20,87 @@ _EXCHANGE = (
 )
 
 _PROVEN = (
-    (
-        "algorithm-1",
-        f"{_HERE}.algorithm_1:Algorithm1",
-        "continuous greedy on a covering, tiny sets",
-    ),
-    ("algorithm-3", f"{_HERE}.algorithm_3:Algorithm3", "greedy by the exponential mechanism"),
+    ("algorithm-1", "algorithm_1:Algorithm1", "continuous greedy on a covering, tiny sets"),
+    ("algorithm-3", "algorithm_3:Algorithm3", "greedy by the exponential mechanism"),
     (
         "algorithm-4",
-        f"{_HERE}.algorithm_4:Algorithm4",
+        "algorithm_4:Algorithm4",
         "the same among a sample of the candidates, uniform matroids only",
     ),
     (
         "badanidiyuru-vondrak",
-        f"{_HERE}.badanidiyuru_vondrak:BadanidiyuruVondrak",
+        "badanidiyuru_vondrak:BadanidiyuruVondrak",
         "continuous greedy in rounds of one element after another",
     ),
     (
         "base-continuous-greedy",
-        f"{_HERE}.bases:BaseContinuousGreedy",
+        "bases:BaseContinuousGreedy",
         "continuous greedy by whole bases",
     ),
-    ("gupta", f"{_HERE}.gupta:Gupta", "greedy with the accounting of Gupta and others, 2010"),
+    ("gupta", "gupta:Gupta", "greedy with the accounting of Gupta and others, 2010"),
     (
         "measured-continuous-greedy",
-        f"{_HERE}.bases:MeasuredContinuousGreedy",
+        "bases:MeasuredContinuousGreedy",
         "measured continuous greedy by whole bases",
     ),
-    (
-        "mitrovic",
-        f"{_HERE}.mitrovic:Mitrovic",
-        "greedy with the accounting of Mitrovic and others, 2017",
-    ),
-    ("part-sampled", f"{_HERE}.part_sampled:PartSampled", "greedy among a sample of each part"),
-    ("permute-and-flip", f"{_HERE}.permute_and_flip:PermuteAndFlip", "greedy by permute-and-flip"),
-    ("random-base", f"{_HERE}.baselines:RandomBase", "any base, without reading the records"),
-    ("subsampled", f"{_HERE}.subsampled:Subsampled", "greedy on a secret subsample of the records"),
+    ("mitrovic", "mitrovic:Mitrovic", "greedy with the accounting of Mitrovic and others, 2017"),
+    ("part-sampled", "part_sampled:PartSampled", "greedy among a sample of each part"),
+    ("permute-and-flip", "permute_and_flip:PermuteAndFlip", "greedy by permute-and-flip"),
+    ("random-base", "baselines:RandomBase", "any base, without reading the records"),
+    ("subsampled", "subsampled:Subsampled", "greedy on a secret subsample of the records"),
     (
         "subsampled-rounds",
-        f"{_HERE}.subsampled_rounds:SubsampledRounds",
+        "subsampled_rounds:SubsampledRounds",
         "continuous greedy on a secret subsample of the records",
     ),
 )
 """Name, module and class, and one line of help."""
 
+_UNPROVEN = (
+    (
+        "algorithm-4-as-published",
+        "algorithm_4:Algorithm4",
+        "Algorithm 4 under any matroid",
+        _EXCHANGE,
+    ),
+    ("continuous-greedy", "baselines:ContinuousGreedy", "continuous greedy, rounded", _NO_NOISE),
+    ("lazy-greedy", "baselines:LazyGreedy", "greedy with lazy evaluation", _NO_NOISE),
+    ("non-private-greedy", "baselines:Greedy", "greedy", _NO_NOISE),
+    (
+        "stochastic-greedy",
+        "baselines:StochasticGreedy",
+        "greedy among random candidates",
+        _NO_NOISE,
+    ),
+)
+"""Name, module and class, one line of help, and the reason why there is no guarantee."""
+
 WITHOUT_GUARANTEE = Methods(
     [
-        MethodRecord(name, where, summary, None, why)
-        for name, where, summary, why in (
-            (
-                "algorithm-2",
-                f"{_PUBLISHED}.algorithm_2:Algorithm2",
-                "the improved continuous greedy as published",
-                _LAYERS,
-            ),
-            (
-                "algorithm-4-as-published",
-                f"{_HERE}.algorithm_4:Algorithm4",
-                "Algorithm 4 under any matroid",
-                _EXCHANGE,
-            ),
-            (
-                "continuous-greedy",
-                f"{_HERE}.baselines:ContinuousGreedy",
-                "continuous greedy, rounded",
-                _NO_NOISE,
-            ),
-            (
-                "lazy-greedy",
-                f"{_HERE}.baselines:LazyGreedy",
-                "greedy with lazy evaluation",
-                _NO_NOISE,
-            ),
-            ("non-private-greedy", f"{_HERE}.baselines:Greedy", "greedy", _NO_NOISE),
-            (
-                "stochastic-greedy",
-                f"{_HERE}.baselines:StochasticGreedy",
-                "greedy among random candidates",
-                _NO_NOISE,
-            ),
-        )
+        MethodRecord(
+            "algorithm-2",
+            "discreet_reproduction.submodular.as_published.algorithm_2:Algorithm2",
+            "the improved continuous greedy as published",
+            None,
+            _LAYERS,
+        ),
+        *(
+            MethodRecord(name, f"{_HERE}.{where}", summary, None, reason)
+            for name, where, summary, reason in _UNPROVEN
+        ),
     ],
     protocol=("choose",),
 )
-"""What ``reproduce`` takes: without noise, or with a published claim that is false."""
+"""Methods that ``reproduce`` runs: without noise, or with a published claim that is false."""
 
 METHODS = Methods(
     [
-        *(MethodRecord(name, where, summary, _CLAIM) for name, where, summary in _PROVEN),
+        *(
+            MethodRecord(name, f"{_HERE}.{where}", summary, "differential privacy")
+            for name, where, summary in _PROVEN
+        ),
         *WITHOUT_GUARANTEE.values(),
     ],
     protocol=("plan", "choose"),
 )
-"""Everything; what ``plan`` and ``release`` take are those that have a guarantee, ``METHODS.proven``."""
+"""All methods. ``plan`` and ``release`` take those of ``METHODS.proven``, which have a guarantee."""

@@ -52,6 +52,7 @@ class Algorithm3(GreedyDraws):
     'algorithm-3'
     """
 
+    lazy: bool = True
     name: ClassVar[str] = "algorithm-3"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:

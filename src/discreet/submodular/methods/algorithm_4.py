@@ -13,33 +13,31 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.draws.growing import drawer_for, grow, subset
+from discreet.submodular.draws.growing import subset
 from discreet.submodular.matroids.capacities import UniformMatroid
-from discreet.submodular.method import Chosen, DrawPlan
 from discreet.submodular.methods import WITHOUT_GUARANTEE
-from discreet.submodular.methods.part_sampled import candidate_count, read_gamma
+from discreet.submodular.methods.part_sampled import SampledCandidates, candidate_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from discreet.core.exact import Exact
-    from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.draws.growing import Among
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objectives.objective import Objective
+    from discreet.submodular.method import DrawPlan
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Algorithm4"]
 
 _FALSE = WITHOUT_GUARANTEE["algorithm-4-as-published"].why_none
 
+_GREEDY_COEFFICIENT = Fraction(1 << 20)
+"""Coefficient of draws without noise: a gain that is lower by 0.001 is e^1000 times less likely."""
+
 
 @final
 @dataclass(frozen=True, init=False)
-class Algorithm4:
+class Algorithm4(SampledCandidates):
     r"""Private greedy on sampled candidates, as published.
 
     Parameters
@@ -69,53 +67,33 @@ class Algorithm4:
     Fraction(1, 10)
     """
 
-    gamma: Fraction
-    lazy: bool
     name: ClassVar[str] = "algorithm-4"
 
-    def __init__(self, gamma: Exact = "0.1", *, lazy: bool = True) -> None:
-        object.__setattr__(self, "gamma", read_gamma(gamma))
-        object.__setattr__(self, "lazy", lazy)
-
     def unproven(self, matroid: Matroid) -> str | None:
-        """Say what is false for a matroid, if anything is."""
+        """Return the reason why there is no guarantee under a matroid, or ``None`` if there is one."""
         return None if isinstance(matroid, UniformMatroid) else _FALSE
 
-    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows."""
+    def check(self, matroid: Matroid) -> None:
+        """Raise if the matroid is not uniform."""
         if self.unproven(matroid):
-            raise InvalidProblemError(
-                "method", "part-sampled, or algorithm-4 with a uniform matroid", repr(matroid)
-            )
-        coefficient, accounting = strongest(Draws(matroid.rank), statement, guarantee)
-        parameters = {"gamma": str(self.gamma), "lazy": self.lazy}
-        return DrawPlan(coefficient, accounting, matroid.rank, parameters=parameters)
+            expected = "part-sampled, or algorithm-4 with a uniform matroid"
+            raise InvalidProblemError("method", expected, repr(matroid))
 
     def literal_plan(self, statement: ChoiceFacts, matroid: Matroid) -> DrawPlan:
-        """Plan draws with a coefficient so large that they are greedy's, to look at the ratio alone."""
+        """Plan draws with a coefficient so large that they are greedy's, to measure the ratio alone."""
         del statement
-        parameters = {"gamma": str(self.gamma), "lazy": self.lazy}
-        return DrawPlan(Fraction(1 << 20), (), matroid.rank, parameters=parameters)
+        return self.draw_plan(_GREEDY_COEFFICIENT, (), matroid)
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw a base, one pair after another."""
-        state, grown = objective.start(), matroid.start()
-        rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
-        drawer = drawer_for(objective, lazy=self.lazy)(state, rate, bits)
+    def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among:
         n, r = matroid.n_elements, plan.draws
 
-        def among(number: int, feasible: NDArray[np.int64]) -> NDArray[np.int64]:
-            unused = np.setdiff1d(np.arange(n), np.array(grown.members, dtype=np.int64))
-            drawn = subset(unused, candidate_count(n - number, r - number, r, self.gamma), bits)
-            candidates = np.intersect1d(drawn, feasible)
+        def among(
+            number: int, chosen: tuple[int, ...], feasible: NDArray[np.int64]
+        ) -> NDArray[np.int64]:
+            unused = np.setdiff1d(np.arange(n), np.array(chosen, dtype=np.int64))
+            size = candidate_count(n - number, r - number, r, self.gamma)
+            candidates = np.intersect1d(subset(unused, size, bits), feasible)
             # Published as a failure; it depends on public facts and coins alone.
             return candidates if candidates.size else feasible
 
-        return grow(state, grown, drawer, r, among=among, on_draw=on_draw)
+        return among

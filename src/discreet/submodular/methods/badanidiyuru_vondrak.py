@@ -7,23 +7,24 @@ proportional to :math:`\exp(c\, w_e(x))`, and raise :math:`x_e` by 1/M. The M ba
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
-import numpy as np
-
-from discreet.core.randomness import exponential_mechanism
 from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.draws.fractional import marginals, swap_round
-from discreet.submodular.method import Chosen, DrawPlan, need_set_function
+from discreet.submodular.draws.fractional import draw_rounds, marginals
+from discreet.submodular.method import DrawPlan, need_set_function
 from discreet.submodular.objectives.objective import positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.method import Chosen
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
@@ -82,19 +83,8 @@ class BadanidiyuruVondrak:
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
         """Draw M bases, then round."""
-        x = np.zeros(objective.n_elements, dtype=np.int64)
-        bases: list[tuple[int, ...]] = []
-        for number in range(plan.draws):
-            if number % matroid.rank == 0:
-                grown = matroid.start()
-            candidates = np.flatnonzero(grown.feasible())
-            scores, unit = marginals(objective, x, self.rounds, self.samples, bits)
-            rate = Fraction(plan.coefficient or 0) * unit
-            at = exponential_mechanism(scores[candidates], rate, 1, monotone=True, bits=bits)
-            grown.add(int(candidates[at]))
-            x[candidates[at]] += 1
-            if len(grown.members) == matroid.rank:
-                bases.append(grown.members)
-            if on_draw is not None:
-                on_draw(number + 1)
-        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
+
+        def scores_of(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Fraction]:
+            return marginals(objective, counts, self.rounds, self.samples, bits)
+
+        return draw_rounds(scores_of, matroid, plan, bits, on_draw)

@@ -1,8 +1,7 @@
-r"""What private choices are compared with: greedy algorithms that read the records as they are, and a random base.
+r"""Baselines of private choices: greedy algorithms without noise, and a random base.
 
-Only the last keeps anything private: each of the others returns the same set for the same records, so ``reproduce``
-runs them and ``release`` refuses them. All of them are called as methods are, and need neither a plan nor a source of
-chance.
+Only the random base is private: the others return the same set for the same records, so ``reproduce`` runs them and
+``release`` refuses them. All are called as methods are, and need neither a plan nor a source of randomness.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import instance_of
 from discreet.core.randomness import as_bits
 from discreet.submodular.draws.fractional import marginals, swap_round
-from discreet.submodular.draws.growing import grow, subset
+from discreet.submodular.draws.growing import FreshGains, grow, subset
 from discreet.submodular.matroids.capacities import UniformMatroid
 from discreet.submodular.method import Chosen, DrawPlan
 from discreet.submodular.methods import WITHOUT_GUARANTEE
@@ -34,11 +33,12 @@ if TYPE_CHECKING:
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.draws.growing import Among, Drawer
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.objectives.objective import GrowingChoice
     from discreet.submodular.problem import ChoiceFacts
 
-    Heard = Callable[[int], None]
+    OnDraw = Callable[[int], None]
 
 __all__ = [
     "ContinuousGreedy",
@@ -50,8 +50,8 @@ __all__ = [
     "heaviest_base",
 ]
 
-_BATCH = 16
-"""Stale gains that are evaluated first, then twice as many each time: a call costs as much as a few evaluations."""
+_FIRST_BATCH = 16
+"""Stale gains of the first evaluation, doubled each time: a call costs as much as a few evaluations."""
 
 
 def fits(objective: Objective, matroid: Matroid) -> None:
@@ -68,7 +68,7 @@ def fits(objective: Objective, matroid: Matroid) -> None:
 
 @dataclass(frozen=True)
 class _Baseline(ABC):
-    """Called as methods are, and in need of neither a plan nor a source of chance."""
+    """A method that needs neither a plan nor a source of randomness."""
 
     name: ClassVar[str]
 
@@ -87,11 +87,11 @@ class _Baseline(ABC):
         objective
             The function.
         matroid
-            What may be chosen.
+            The matroid.
         plan
-            Not needed.
+            Ignored.
         bits
-            Source of chance, for those that need one; the operating system's by default.
+            Source of randomness; default: the operating system.
         on_draw
             Called after each choice, or step, with its number.
 
@@ -109,23 +109,23 @@ class _Baseline(ABC):
         """
         del plan
         fits(objective, matroid)
-        return self._chosen(objective, matroid, as_bits(bits), on_draw or _unheard)
+        return self._chosen(objective, matroid, as_bits(bits), on_draw or _ignore)
 
     @abstractmethod
     def _chosen(
-        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen: ...
 
 
-def _unheard(number: int) -> None:
-    """Nothing is told."""
+def _ignore(number: int) -> None:
+    """Ignore the progress of the draws."""
 
 
 class _WithoutNoise(_Baseline):
-    """A baseline that adds no noise: ``reproduce`` runs it, and says so."""
+    """A baseline that adds no noise; ``reproduce`` runs it."""
 
     def unproven(self, matroid: Matroid) -> str:
-        """Say why there is no guarantee."""
+        """Return the reason why there is no guarantee."""
         del matroid
         return WITHOUT_GUARANTEE["non-private-greedy"].why_none
 
@@ -134,18 +134,22 @@ class _WithoutNoise(_Baseline):
         del statement
         return DrawPlan(None, (), matroid.rank)
 
+    def _chosen(
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
+    ) -> Chosen:
+        """Take a pair of largest gain among the candidates, the first among equals, until a base is reached."""
+        among = self._candidates(objective, matroid, bits)
+        state = objective.start()
+        drawer = self._drawer(objective, state)
+        return grow(state, matroid.start(), drawer, matroid.rank, among=among, on_draw=on_draw)
 
-@final
-class _Best:
-    """Takes the pair of largest gain among the candidates, the first among equals."""
+    def _candidates(self, objective: Objective, matroid: Matroid, bits: RandomBits) -> Among | None:
+        del objective, matroid, bits
+        return None
 
-    def __init__(self, state: GrowingChoice) -> None:
-        self._state = state
-
-    def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
-        gains = self._state.gains(candidates)
-        at = int(np.argmax(gains))
-        return int(candidates[at // gains.shape[1]]), at % gains.shape[1]
+    def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
+        del objective
+        return FreshGains(state, lambda gains: int(np.argmax(gains)))
 
 
 @final
@@ -164,7 +168,7 @@ class _LazyBest:
         bounds[~feasible] = -1
         stale = np.zeros_like(feasible) if self._fresh else feasible
         self._fresh = False
-        batch = _BATCH
+        batch = _FIRST_BATCH
         while stale.any():
             fresh = np.where(stale, -1, bounds.max(axis=1))
             best = int(np.argmax(fresh))
@@ -207,13 +211,6 @@ class Greedy(_WithoutNoise):
 
     name: ClassVar[str] = "non-private-greedy"
 
-    def _chosen(
-        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
-    ) -> Chosen:
-        del bits
-        state = objective.start()
-        return grow(state, matroid.start(), _Best(state), matroid.rank, on_draw=on_draw)
-
 
 @final
 @dataclass(frozen=True)
@@ -240,16 +237,11 @@ class LazyGreedy(_WithoutNoise):
 
     name: ClassVar[str] = "lazy-greedy"
 
-    def _chosen(
-        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
-    ) -> Chosen:
-        del bits
+    def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
         if not objective.submodular:
-            raise InvalidProblemError(
-                "objective", "a function known to be submodular", repr(objective)
-            )
-        state = objective.start()
-        return grow(state, matroid.start(), _LazyBest(state), matroid.rank, on_draw=on_draw)
+            expected = "a function known to be submodular"
+            raise InvalidProblemError("objective", expected, repr(objective))
+        return _LazyBest(state)
 
 
 @final
@@ -289,21 +281,12 @@ class StochasticGreedy(_WithoutNoise):
         if not 0 < to_fraction(self.gamma, "gamma") < 1:
             raise InvalidProblemError("gamma", "a number between 0 and 1", self.gamma)
 
-    def _chosen(
-        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
-    ) -> Chosen:
+    def _candidates(self, objective: Objective, matroid: Matroid, bits: RandomBits) -> Among:
         if not isinstance(matroid, UniformMatroid) or objective.n_kinds != 1:
             raise InvalidProblemError("matroid", "a uniform matroid and one kind", matroid)
         log = -math.log(to_fraction(self.gamma, "gamma"))
         size = math.ceil(objective.n_elements / max(1, matroid.rank) * log)
-
-        def among(_: int, feasible: NDArray[np.int64]) -> NDArray[np.int64]:
-            return subset(feasible, size, bits)
-
-        state = objective.start()
-        return grow(
-            state, matroid.start(), _Best(state), matroid.rank, among=among, on_draw=on_draw
-        )
+        return lambda _number, _chosen, feasible: subset(feasible, size, bits)
 
 
 @final
@@ -345,7 +328,7 @@ class ContinuousGreedy(_WithoutNoise):
             positive(getattr(self, name), name)
 
     def _chosen(
-        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen:
         if objective.n_kinds != 1:
             raise InvalidProblemError("objective", "a function of one kind", objective)
@@ -385,7 +368,7 @@ class RandomBase(_Baseline):
         return DrawPlan(None, (line,), matroid.rank, mechanism="blind")
 
     def _chosen(
-        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: Heard
+        self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen:
         left = np.arange(objective.n_elements)
         grown = matroid.start()

@@ -46,6 +46,7 @@ class Gupta(GreedyDraws):
     'gupta'
     """
 
+    lazy: bool = True
     name: ClassVar[str] = "gupta"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:

@@ -48,6 +48,7 @@ class Mitrovic(GreedyDraws):
     'mitrovic'
     """
 
+    lazy: bool = True
     name: ClassVar[str] = "mitrovic"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:

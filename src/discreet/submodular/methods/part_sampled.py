@@ -10,8 +10,8 @@ sound.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
@@ -19,40 +19,64 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.draws.growing import drawer_for, grow, subset
+from discreet.submodular.draws.growing import GreedyDraws, subset
 from discreet.submodular.matroids.capacities import PartitionMatroid, UniformMatroid
-from discreet.submodular.method import Chosen, DrawPlan
+from discreet.submodular.method import DrawPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.draws.growing import Among
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objectives.objective import Objective
-    from discreet.submodular.problem import ChoiceFacts
+    from discreet.submodular.problem import AccountLine, ChoiceFacts
 
-__all__ = ["PartSampled", "candidate_count", "parts_of", "read_gamma"]
-
-
-def read_gamma(value: Exact) -> Fraction:
-    """Read the probability with which a ratio may be missed."""
-    exact = to_fraction(value, "gamma")
-    if not 0 < exact < 1:
-        raise InvalidProblemError("gamma", "a number strictly between 0 and 1", value)
-    return exact
+__all__ = ["PartSampled", "SampledCandidates", "candidate_count", "parts_of"]
 
 
 def candidate_count(unused: int, left: int, rank: int, gamma: Fraction) -> int:
-    """How many candidates to look at; public, so that a float may round it."""
+    """Return the number of candidates of a draw; it is public, so that a float may round it."""
     return math.ceil(unused / left * math.log(rank / gamma))
+
+
+@dataclass(frozen=True, init=False)
+class SampledCandidates(GreedyDraws):
+    """Greedy that draws among a random sample of the elements."""
+
+    gamma: Fraction
+    lazy: bool
+
+    def __init__(self, gamma: Exact = "0.1", *, lazy: bool = True) -> None:
+        exact = to_fraction(gamma, "gamma")
+        if not 0 < exact < 1:
+            raise InvalidProblemError("gamma", "a number strictly between 0 and 1", gamma)
+        object.__setattr__(self, "gamma", exact)
+        object.__setattr__(self, "lazy", lazy)
+
+    @abstractmethod
+    def check(self, matroid: Matroid) -> None:
+        """Raise if the method has no guarantee under a matroid."""
+
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Find the largest coefficient that the guarantee allows."""
+        self.check(matroid)
+        coefficient, accounting = strongest(Draws(matroid.rank), statement, guarantee)
+        return self.draw_plan(coefficient, accounting, matroid)
+
+    def draw_plan(
+        self, coefficient: Fraction, accounting: tuple[AccountLine, ...], matroid: Matroid
+    ) -> DrawPlan:
+        """Return a plan of r draws with a coefficient."""
+        parameters = {"gamma": str(self.gamma), "lazy": self.lazy}
+        return DrawPlan(coefficient, accounting, matroid.rank, parameters=parameters)
 
 
 @final
 @dataclass(frozen=True, init=False)
-class PartSampled:
+class PartSampled(SampledCandidates):
     r"""Private greedy on candidates sampled inside each part of a partition matroid.
 
     The parts are gone through in their order. For the s-th element of part p, with :math:`n_p` elements and capacity
@@ -86,47 +110,28 @@ class PartSampled:
     'part-sampled'
     """
 
-    gamma: Fraction
-    lazy: bool
     name: ClassVar[str] = "part-sampled"
 
-    def __init__(self, gamma: Exact = "0.1", *, lazy: bool = True) -> None:
-        object.__setattr__(self, "gamma", read_gamma(gamma))
-        object.__setattr__(self, "lazy", lazy)
-
-    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows."""
+    def check(self, matroid: Matroid) -> None:
+        """Raise if the matroid is neither uniform nor a partition matroid."""
         parts_of(matroid, self.name)
-        coefficient, accounting = strongest(Draws(matroid.rank), statement, guarantee)
-        parameters = {"gamma": str(self.gamma), "lazy": self.lazy}
-        return DrawPlan(coefficient, accounting, matroid.rank, parameters=parameters)
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw a base, part by part."""
-        state = objective.start()
-        rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
-        drawer = drawer_for(objective, lazy=self.lazy)(state, rate, bits)
-        r = plan.draws
+    def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among:
         turns = [
             (part, len(part) - s, capacity - s)
             for part, capacity in parts_of(matroid, self.name)
             for s in range(capacity)
         ]
 
-        def among(number: int, feasible: NDArray[np.int64]) -> NDArray[np.int64]:
+        def among(
+            number: int, chosen: tuple[int, ...], feasible: NDArray[np.int64]
+        ) -> NDArray[np.int64]:
+            del chosen
             part, unused, left = turns[number]
-            return subset(
-                np.intersect1d(part, feasible), candidate_count(unused, left, r, self.gamma), bits
-            )
+            size = candidate_count(unused, left, plan.draws, self.gamma)
+            return subset(np.intersect1d(part, feasible), size, bits)
 
-        return grow(state, matroid.start(), drawer, r, among=among, on_draw=on_draw)
+        return among
 
 
 def parts_of(matroid: Matroid, name: str) -> list[tuple[NDArray[np.int64], int]]:

@@ -9,16 +9,15 @@ costs :math:`\epsilon^2/2`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.core.randomness import bernoulli_exp
 from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.draws.growing import grow
-from discreet.submodular.method import Chosen, DrawPlan
+from discreet.submodular.draws.growing import FreshGains, GreedyDraws
+from discreet.submodular.method import DrawPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from fractions import Fraction
 
     import numpy as np
     from numpy.typing import NDArray
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objectives.objective import GrowingChoice, Objective
+    from discreet.submodular.objectives.objective import GrowingChoice
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["PermuteAndFlip", "permute_and_flip"]
 
-_PURE = frozenset({"basic composition"})
+_RULES = frozenset({"basic composition"})
 
 
 def permute_and_flip(scores: NDArray[np.int64], rate: Fraction, bits: RandomBits) -> int:
@@ -80,7 +79,7 @@ def permute_and_flip(scores: NDArray[np.int64], rate: Fraction, bits: RandomBits
 
 @final
 @dataclass(frozen=True)
-class PermuteAndFlip:
+class PermuteAndFlip(GreedyDraws):
     """Greedy with permute-and-flip, under basic composition alone.
 
     Guarantee
@@ -103,31 +102,11 @@ class PermuteAndFlip:
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Divide epsilon by the number of draws."""
         draws = Draws(matroid.rank, bounded_range=False)
-        coefficient, accounting = strongest(draws, statement, guarantee, rules=_PURE)
+        coefficient, accounting = strongest(draws, statement, guarantee, rules=_RULES)
         return DrawPlan(coefficient, accounting, matroid.rank, mechanism=self.name)
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw a base, one pair after another."""
-        state = objective.start()
-        rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
-        return grow(state, matroid.start(), _Flips(state, rate, bits), plan.draws, on_draw=on_draw)
-
-
-@final
-class _Flips:
-    def __init__(self, state: GrowingChoice, rate: Fraction, bits: RandomBits) -> None:
-        self._state = state
-        self._rate = rate
-        self._bits = bits
-
-    def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
-        gains = self._state.gains(candidates)
-        at = permute_and_flip(gains.reshape(-1), self._rate, self._bits)
-        return int(candidates[at // gains.shape[1]]), at % gains.shape[1]
+    def _drawer(
+        self, state: GrowingChoice, rate: Fraction, bits: RandomBits, *, submodular: bool
+    ) -> FreshGains:
+        del submodular
+        return FreshGains(state, lambda gains: permute_and_flip(gains, rate, bits))

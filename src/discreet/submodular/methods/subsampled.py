@@ -17,30 +17,29 @@ from discreet.core.exact import exp_floor, log_floor, to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.randomness import bernoulli_exps
 from discreet.submodular.accounting import root_down, short_down
-from discreet.submodular.draws.growing import drawer_for, grow
-from discreet.submodular.method import Chosen, DrawPlan
+from discreet.submodular.draws.growing import GreedyDraws
+from discreet.submodular.method import DrawPlan
 from discreet.submodular.problem import AccountLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.objectives.objective import Objective
+    from discreet.submodular.objectives.objective import GrowingChoice, Objective
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Subsampled", "keep_records", "subsampled_coefficient"]
 
-_BITS = 60
-_BLOCK = 1 << 16
+_LOG_BITS = 60
+_MAX_DENOMINATOR_BITS = 31
+_RECORDS_AT_ONCE = 1 << 16
 
 
 @final
 @dataclass(frozen=True)
-class Subsampled:
+class Subsampled(GreedyDraws):
     r"""Greedy on a secret subsample of the records; pure differential privacy at any rank.
 
     Parameters
@@ -81,7 +80,7 @@ class Subsampled:
                 "a decomposable function for subsampled",
                 "no sum over records",
             )
-        whole = short_down(_pure(guarantee)) if _is_long(guarantee) else _pure(guarantee)
+        whole = _pure_epsilon(guarantee)
         joins = whole if statement.neighbors == "add-remove-one" else whole / 2
         coefficient = subsampled_coefficient(joins) / statement.sensitivity
         loss = coefficient * statement.width
@@ -92,20 +91,10 @@ class Subsampled:
             coefficient, (line,), matroid.rank, mechanism="subsample", parameters=parameters
         )
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Keep records in secret, then draw a base, one pair after another."""
+    def _start(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> GrowingChoice:
+        """Start with the empty set, on a secret subsample of the records."""
         joins = to_fraction(plan.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
-        state = objective.start(keep_records(objective.n_records, joins, bits))
-        rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
-        drawer = drawer_for(objective, lazy=self.lazy)(state, rate, bits)
-        return grow(state, matroid.start(), drawer, plan.draws, on_draw=on_draw)
+        return objective.start(keep_records(objective.n_records, joins, bits))
 
 
 def subsampled_coefficient(epsilon: Fraction) -> Fraction:
@@ -116,8 +105,8 @@ def subsampled_coefficient(epsilon: Fraction) -> Fraction:
     >>> round(float(subsampled_coefficient(Fraction(1))), 6)
     1.313262
     """
-    power = Fraction(exp_floor(epsilon, _BITS), 1 << _BITS)
-    return short_down(Fraction(log_floor(1 + power, _BITS), 1 << _BITS))
+    power = Fraction(exp_floor(epsilon, _LOG_BITS), 1 << _LOG_BITS)
+    return short_down(Fraction(log_floor(1 + power, _LOG_BITS), 1 << _LOG_BITS))
 
 
 def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray[np.bool_]:
@@ -130,23 +119,17 @@ def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray
     [True, True, True]
     """
     kept = np.empty(n_records, dtype=np.bool_)
-    for first in range(0, n_records, _BLOCK):
-        block = kept[first : first + _BLOCK]
+    for first in range(0, n_records, _RECORDS_AT_ONCE):
+        block = kept[first : first + _RECORDS_AT_ONCE]
         kind = np.uint64 if epsilon.numerator < 1 << 63 else object
         numerators = np.full(block.size, epsilon.numerator, dtype=kind)
         block[:] = ~bernoulli_exps(numerators, epsilon.denominator, bits)
     return kept
 
 
-def _pure(guarantee: DPGuarantee) -> Fraction:
-    """Epsilon of the pure guarantee that is to be had."""
-    if isinstance(guarantee, ZeroConcentratedDP):
-        return root_down(2 * guarantee.rho)
-    return guarantee.epsilon
-
-
-def _is_long(guarantee: DPGuarantee) -> bool:
-    """Whether epsilon has so many digits that coins would leave the machine word."""
-    return _pure(guarantee).denominator.bit_length() > 31 or isinstance(
-        guarantee, ZeroConcentratedDP
-    )
+def _pure_epsilon(guarantee: DPGuarantee) -> Fraction:
+    """Return an epsilon whose pure guarantee implies another, short enough for coins of one machine word."""
+    concentrated = isinstance(guarantee, ZeroConcentratedDP)
+    epsilon = root_down(2 * guarantee.rho) if concentrated else guarantee.epsilon
+    long = concentrated or epsilon.denominator.bit_length() > _MAX_DENOMINATOR_BITS
+    return short_down(epsilon) if long else epsilon

@@ -12,22 +12,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
-import numpy as np
-
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.core.randomness import exponential_mechanism
-from discreet.submodular.draws.fractional import swap_round
-from discreet.submodular.method import Chosen, DrawPlan, need_set_function
+from discreet.submodular.draws.fractional import draw_rounds, in_units
+from discreet.submodular.method import DrawPlan, need_set_function
 from discreet.submodular.methods.subsampled import Subsampled, keep_records
-from discreet.submodular.objectives.objective import MARGINAL_BITS, positive
+from discreet.submodular.objectives.objective import positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.method import Chosen
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
@@ -89,26 +90,15 @@ class SubsampledRounds:
         """Keep records in secret, draw M bases, then round."""
         joins = to_fraction(plan.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
         kept = keep_records(objective.n_records, joins, bits)
-        rate = Fraction(plan.coefficient or 0) / (1 << MARGINAL_BITS)
-        x = np.zeros(objective.n_elements, dtype=np.int64)
-        bases: list[tuple[int, ...]] = []
-        for number in range(plan.draws):
-            if number % matroid.rank == 0:
-                grown = matroid.start()
-            exact = objective.multilinear_marginals(x / self.rounds, kept)
+
+        def scores_of(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Fraction]:
+            exact = objective.multilinear_marginals(counts / self.rounds, kept)
             if exact is None:
                 raise InvalidProblemError(
                     "objective",
                     "one with a closed form of its multilinear extension",
                     type(objective).__name__,
                 )
-            candidates = np.flatnonzero(grown.feasible())
-            scores = np.rint(np.ldexp(exact[candidates], MARGINAL_BITS)).astype(np.int64)
-            at = exponential_mechanism(scores, rate, 1, monotone=True, bits=bits)
-            grown.add(int(candidates[at]))
-            x[candidates[at]] += 1
-            if len(grown.members) == matroid.rank:
-                bases.append(grown.members)
-            if on_draw is not None:
-                on_draw(number + 1)
-        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
+            return in_units(exact)
+
+        return draw_rounds(scores_of, matroid, plan, bits, on_draw)

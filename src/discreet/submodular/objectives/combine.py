@@ -153,9 +153,6 @@ class _Summed(GrowingChoice):
             state.add(element, kind)
         return int(self._of.weighted(gained))
 
-    def _copy(self) -> GrowingChoice:
-        return _Summed(self._of, [state.copy() for state in self._inner])
-
 
 @final
 class FromRecords(Objective):
@@ -251,23 +248,14 @@ class _Parts(GrowingChoice):
         values = self._of.parts(self._numbers, (*self._members, (element, kind)))
         return np.maximum(values, self._reached)
 
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        before = int(self._reached.sum())
-        taken, kinds = self._taken, range(self._of.n_kinds)
-        rows = [
-            [0 if taken[e] else int(self._after(e, k).sum()) - before for k in kinds]
-            for e in elements.tolist()
-        ]
-        return np.array(rows, dtype=np.int64).reshape(len(elements), self._of.n_kinds)
+    def _gain(self, element: int, kind: int) -> int:
+        return int((self._after(element, kind) - self._reached).sum())
 
     def _add(self, element: int, kind: int) -> int:
         after = self._after(element, kind)
         gained = int((after - self._reached).sum())
         self._reached = after
         return gained
-
-    def _copy(self) -> GrowingChoice:
-        return _Parts(self._of, self._numbers, self._reached.copy())
 
 
 @final
@@ -334,10 +322,7 @@ class FromFunction(Objective):
         self.n_elements, self.n_kinds = positive(n_elements, "n_elements"), n_kinds
         positive(n_kinds, "n_kinds")
         self.scale_bits = read_bits(scale_bits)
-        declared = to_fraction(sensitivity, "sensitivity")
-        if declared <= 0:
-            raise InvalidProblemError("sensitivity", "a positive number", sensitivity)
-        self._sensitivity = declared + Fraction(1, 1 << scale_bits)
+        self._sensitivity = to_positive(sensitivity, "sensitivity") + Fraction(1, 1 << scale_bits)
         if self.evaluate(()):
             raise InvalidProblemError(
                 "function", "a normalized one, 0 for the empty set", "another value"
@@ -367,22 +352,11 @@ class _Called(GrowingChoice):
         super().__init__(objective)
         self._of = objective
 
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        kinds = range(self._of.n_kinds)
-        rows = [
-            [0 if self._taken[e] else self._rise(e, kind) for kind in kinds]
-            for e in elements.tolist()
-        ]
-        return np.array(rows, dtype=np.int64).reshape(len(elements), self._of.n_kinds)
-
-    def _rise(self, element: int, kind: int) -> int:
+    def _gain(self, element: int, kind: int) -> int:
         return self._of.evaluate((*self._members, (element, kind))) - self._value
 
     def _add(self, element: int, kind: int) -> int:
-        return self._rise(element, kind)
-
-    def _copy(self) -> GrowingChoice:
-        return _Called(self._of)
+        return self._gain(element, kind)
 
 
 def sets_of(chosen: tuple[tuple[int, int], ...], n_kinds: int) -> Any:  # noqa: ANN401 - a set, or a tuple of sets
@@ -459,6 +433,3 @@ class _Counting(GrowingChoice):
         before = self._inner.value
         self._inner.add(element, kind)
         return self._inner.value - before
-
-    def _copy(self) -> GrowingChoice:
-        return _Counting(self._counter, self._inner.copy())

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.objectives.coverage import clip_to_scale, read_edges
 from discreet.submodular.objectives.objective import (
     MARGINAL_BITS,
@@ -173,13 +172,8 @@ class ConcaveOverModular(Objective):
         table
             h, as for the class; public.
         """
-        private = [RecordArgument(name, ("edge",)) for name in ("records", "elements", "weights")]
-        return cls.facts(
-            private,
-            {"table": tuple(np.asarray(table).tolist())},
-            optional=("n_records",),
-            takes_size=True,
-        )
+        names = ("records", "elements", "weights")
+        return cls.edge_facts(names, {"table": tuple(np.asarray(table).tolist())})
 
     @classmethod
     def saturated(
@@ -267,9 +261,6 @@ class _Weighted(GrowingChoice):
         self._totals[slots] = np.minimum(self._totals[slots] + weights, self._of.limit)
         return gained
 
-    def _copy(self) -> GrowingChoice:
-        return _Weighted(self._of, self._totals.copy())
-
 
 def _is_concave(table: NDArray[np.int64]) -> bool:
     steps = np.diff(table)
@@ -331,8 +322,7 @@ class Influence(ConcaveOverModular):
     @classmethod
     def spec(cls) -> ObjectiveSpec:  # type: ignore[override] # its table is no choice
         """State the public facts for :func:`~discreet.submodular.plan`; records, elements and chances come later."""
-        private = [RecordArgument(name, ("edge",)) for name in ("records", "elements", "chances")]
-        return cls.facts(private, optional=("n_records",), takes_size=True)
+        return cls.edge_facts(("records", "elements", "chances"))
 
     def __init__(
         self,

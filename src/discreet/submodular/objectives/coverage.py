@@ -309,13 +309,11 @@ class _Reached(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
-        from discreet.submodular.kernels.gains import cover_take
 
         del kind
-        return int(cover_take(self._bits[element], self._left))
-
-    def _copy(self) -> GrowingChoice:
-        return _Reached(self._objective, self._bits, self._left.copy())  # type: ignore[arg-type]  # its own kind
+        gain = int(self._gains(np.array([element]))[0, 0])
+        self._left &= ~self._bits[element]
+        return gain
 
 
 @final
@@ -443,9 +441,6 @@ class _Weighed(GrowingChoice):
         gained = int(self._left[reached].sum())
         self._left[reached] = 0
         return gained
-
-    def _copy(self) -> GrowingChoice:
-        return _Weighed(self._cover, self._left.copy())
 
 
 def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -24,12 +24,13 @@ Sensors of k kinds: how much uncertainty about the readings the chosen sensors s
 .. math:: F(S_1, \dots, S_k) = \frac{n\,H(X_{(e, i)} : e \in S_i)}{\log_2 m + (m - 1) \log_2 \frac{m}{m - 1}},
 
 with n records of discrete readings, H the entropy of their empirical distribution in bits, and m a public number of
-records beyond which a further one counts as the m-th did. One record changes F by at most 1 (see ``_cells``). The
+records beyond which a further one counts as the m-th did. One record changes F by at most 1 (as above). The
 average H itself would change by an amount that depends on n.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -48,10 +49,10 @@ from discreet.submodular.objectives.objective import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MutualInformation", "SensorPlacement", "increments", "read_values", "refined", "spread"]
+__all__ = ["MutualInformation", "SensorPlacement"]
 
 
-def increments(n: int, most_records: object) -> NDArray[np.int64]:
+def _increments(n: int, most_records: object) -> NDArray[np.int64]:
     """Tabulate f at 0, ..., n; one unit of 1 is its largest increment."""
     if not isinstance(most_records, int) or isinstance(most_records, bool) or most_records < 2:
         raise InvalidProblemError("most_records", "an integer of at least 2", repr(most_records))
@@ -67,18 +68,7 @@ def _rise(c: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log2(c) + (c - 1) * np.log2(c / before))
 
 
-def spread(codes: NDArray[np.int64], f: NDArray[np.int64]) -> int:
-    """Sum f over the counts of the cells that records are in."""
-    return int(f[np.bincount(codes)].sum()) if len(codes) else 0
-
-
-def refined(cells: NDArray[np.int64], codes: NDArray[np.int64], n_values: int) -> NDArray[np.int64]:
-    """Split cells by a further column, and number the new ones from 0."""
-    numbers = np.unique(cells * n_values + codes, return_inverse=True)[1]
-    return np.asarray(numbers.reshape(-1), dtype=np.int64)
-
-
-def read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> NDArray[np.int64]:
+def _read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> NDArray[np.int64]:
     """Read discrete readings, clipped to the public range 0, ..., n_values - 1."""
     if not isinstance(n_values, int) or isinstance(n_values, bool) or n_values < 2:
         raise InvalidProblemError("n_values", "an integer of at least 2", repr(n_values))
@@ -89,8 +79,60 @@ def read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> N
     return np.clip(read, 0, n_values - 1)
 
 
+class _OfCells(Objective):
+    """A function of the cells into which the codes of the chosen columns divide the records."""
+
+    scale_bits = TABLE_BITS
+    decomposable = False
+    submodular = False
+
+    def _hold(self, codes: NDArray[np.int64], n_values: int, most_records: int) -> None:
+        """Store the codes, ``(n_records, n_elements, n_kinds)``, and the table of f."""
+        self.n_records, self.n_elements, self.n_kinds = codes.shape
+        self._codes = np.ascontiguousarray(codes.transpose(1, 2, 0))
+        self._codes.setflags(write=False)
+        self._n_values = n_values
+        self._f = _increments(self.n_records, most_records)
+
+    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
+        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        if records is not None:
+            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
+        return _Cells(self, np.zeros(self.n_records, dtype=np.int64))
+
+    def sum_over(self, cells: NDArray[np.int64]) -> int:
+        """Return the sum of f over the counts of the cells. Private."""
+        return int(self._f[np.bincount(cells)].sum()) if len(cells) else 0
+
+    def split(self, cells: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
+        """Split cells by one more column; numbers of the new cells have gaps. Private."""
+        split: NDArray[np.int64] = cells * self._n_values + self._codes[element, kind]
+        return split
+
+    @abstractmethod
+    def level(self, cells: NDArray[np.int64]) -> int:
+        """Return the part of F that depends on the cells. Private."""
+
+
+class _Cells(GrowingChoice):
+    def __init__(self, objective: _OfCells, cells: NDArray[np.int64]) -> None:
+        super().__init__(objective)
+        self._of = objective
+        self._cells = cells
+
+    def _gain(self, element: int, kind: int) -> int:
+        finer = self._of.split(self._cells, element, kind)
+        return self._of.level(finer) - self._of.level(self._cells)
+
+    def _add(self, element: int, kind: int) -> int:
+        gain = self._gain(element, kind)
+        finer = self._of.split(self._cells, element, kind)
+        self._cells = np.unique(finer, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return gain
+
+
 @final
-class MutualInformation(Objective):
+class MutualInformation(_OfCells):
     """The information that chosen features have about a label, in counts of records.
 
     Parameters
@@ -122,16 +164,13 @@ class MutualInformation(Objective):
     True
     """
 
-    scale_bits = TABLE_BITS
-    decomposable = False
     monotone = False
-    submodular = False
 
     @classmethod
     def spec(cls, *, n_values: int, most_records: int) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; features and labels come later."""
-        read_values(np.zeros(0, dtype=np.int64), n_values, "features", 1)
-        increments(0, most_records)
+        _read_values(np.zeros(0, dtype=np.int64), n_values, "features", 1)
+        _increments(0, most_records)
         private = [
             RecordArgument("features", ("record", "element"), "iub"),
             RecordArgument("labels", ("record",), "iub"),
@@ -141,59 +180,20 @@ class MutualInformation(Objective):
     def __init__(
         self, features: ArrayLike, labels: ArrayLike, *, n_values: int, most_records: int
     ) -> None:
-        read = read_values(features, n_values, "features", 2)
-        told = read_values(labels, n_values, "labels", 1)
-        self.n_records, self.n_elements = read.shape
-        if len(told) != len(read) or not self.n_elements:
+        read = _read_values(features, n_values, "features", 2)
+        self._labels = _read_values(labels, n_values, "labels", 1)
+        if len(self._labels) != len(read) or not read.shape[1]:
             raise InvalidProblemError("labels", "one for each record of features", "others")
-        self._codes = np.ascontiguousarray(read.T)
-        self._codes.setflags(write=False)
-        self._labels = told
         self._labels.setflags(write=False)
-        self._n_values = n_values
-        self._f = increments(self.n_records, most_records)
+        self._hold(read[:, :, None], n_values, most_records)
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
-        if records is not None:
-            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
-        return _Told(self, np.zeros(self.n_records, dtype=np.int64))
-
-    def told(self, cells: NDArray[np.int64]) -> int:
-        """Compute the part of F that depends on the cells: without and with the label. Private."""
-        return spread(cells * self._n_values + self._labels, self._f) - spread(cells, self._f)
-
-    def refine(self, cells: NDArray[np.int64], element: int) -> NDArray[np.int64]:
-        """Split the cells by one more feature. Private."""
-        return refined(cells, self._codes[element], self._n_values)
-
-    def gain(self, cells: NDArray[np.int64], element: int) -> int:
-        """Compute the gain of a feature where others put the records into cells. Private."""
-        return self.told(cells * self._n_values + self._codes[element]) - self.told(cells)
-
-
-class _Told(GrowingChoice):
-    def __init__(self, objective: MutualInformation, cells: NDArray[np.int64]) -> None:
-        super().__init__(objective)
-        self._of = objective
-        self._cells = cells
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        rows = [self._of.gain(self._cells, e) for e in elements.tolist()]
-        return np.array(rows, dtype=np.int64).reshape(-1, 1)
-
-    def _add(self, element: int, kind: int) -> int:
-        del kind
-        gained = self._of.gain(self._cells, element)
-        self._cells = self._of.refine(self._cells, element)
-        return gained
-
-    def _copy(self) -> GrowingChoice:
-        return _Told(self._of, self._cells)
+    def level(self, cells: NDArray[np.int64]) -> int:
+        """Return the sum of f over the cells with the label less that without it. Private."""
+        return self.sum_over(cells * self._n_values + self._labels) - self.sum_over(cells)
 
 
 @final
-class SensorPlacement(Objective):
+class SensorPlacement(_OfCells):
     """The entropy of what the chosen sensors read, at each place a sensor of one of k kinds.
 
     Parameters
@@ -227,64 +227,21 @@ class SensorPlacement(Objective):
     True
     """
 
-    scale_bits = TABLE_BITS
-    decomposable = False
-    submodular = False
-
     @classmethod
     def spec(cls, *, n_kinds: int, n_values: int, most_records: int) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the readings come later."""
-        read_values(np.zeros(0, dtype=np.int64), n_values, "readings", 1)
-        increments(0, most_records)
+        _read_values(np.zeros(0, dtype=np.int64), n_values, "readings", 1)
+        _increments(0, most_records)
         readings = RecordArgument("readings", ("record", "element", "kind"), "iub")
         public = {"n_values": n_values, "most_records": most_records}
         return cls.facts([readings], public, n_kinds=positive(n_kinds, "n_kinds"))
 
     def __init__(self, readings: ArrayLike, *, n_values: int, most_records: int) -> None:
-        read = read_values(readings, n_values, "readings", 3)
-        self.n_records, self.n_elements, self.n_kinds = read.shape
-        if not self.n_elements or not self.n_kinds:
+        read = _read_values(readings, n_values, "readings", 3)
+        if not read.shape[1] or not read.shape[2]:
             raise InvalidProblemError("readings", "at least one place and kind", "none")
-        self._codes = np.ascontiguousarray(read.transpose(1, 2, 0))
-        self._codes.setflags(write=False)
-        self._n_values = n_values
-        self._f = increments(self.n_records, most_records)
+        self._hold(read, n_values, most_records)
 
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
-        if records is not None:
-            raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
-        return _Split(self, np.zeros(self.n_records, dtype=np.int64))
-
-    def column(self, element: int, kind: int) -> NDArray[np.int64]:
-        """Give the readings at one place. Private."""
-        return np.asarray(self._codes[element, kind])
-
-    def split(self, cells: NDArray[np.int64], element: int, kind: int) -> int:
-        """Compute the gain of a sensor where others put the records into cells. Private."""
-        finer = cells * self._n_values + self.column(element, kind)
-        return spread(cells, self._f) - spread(finer, self._f)
-
-    def refine(self, cells: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
-        """Split the cells by the readings of one more sensor. Private."""
-        return refined(cells, self.column(element, kind), self._n_values)
-
-
-class _Split(GrowingChoice):
-    def __init__(self, objective: SensorPlacement, cells: NDArray[np.int64]) -> None:
-        super().__init__(objective)
-        self._of = objective
-        self._cells = cells
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        kinds = range(self._of.n_kinds)
-        rows = [[self._of.split(self._cells, e, k) for k in kinds] for e in elements.tolist()]
-        return np.array(rows, dtype=np.int64).reshape(len(elements), self._of.n_kinds)
-
-    def _add(self, element: int, kind: int) -> int:
-        gained = self._of.split(self._cells, element, kind)
-        self._cells = self._of.refine(self._cells, element, kind)
-        return gained
-
-    def _copy(self) -> GrowingChoice:
-        return _Split(self._of, self._cells)
+    def level(self, cells: NDArray[np.int64]) -> int:
+        """Return minus the sum of f over the cells. Private."""
+        return -self.sum_over(cells)

@@ -307,13 +307,11 @@ class _Served(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
-        from discreet.submodular.kernels.gains import facility_take
 
         del kind
-        return int(facility_take(self._places.similarities[element], self._best))
-
-    def _copy(self) -> GrowingChoice:
-        return _Served(self._places, self._best.copy())
+        gain = int(self._gains(np.array([element]))[0, 0])
+        np.maximum(self._best, self._places.similarities[element], out=self._best)
+        return gain
 
 
 def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:

@@ -70,6 +70,8 @@ class Tagged(Objective):
         How many consecutive records of F belong to one record.
     """
 
+    scale_bits = TABLE_BITS
+
     def __init__(self, pairs: Objective, n_kinds: int, repeats: int = 1) -> None:
         self._pairs = pairs
         self._repeats = repeats
@@ -99,9 +101,6 @@ class _Paired(GrowingChoice):
         before = self._inner.value
         self._inner.add(element * self._tags.n_kinds + kind)
         return self._inner.value - before
-
-    def _copy(self) -> GrowingChoice:
-        return _Paired(self._tags, self._inner.copy())
 
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
@@ -156,16 +155,9 @@ class AdAllocation(Tagged):
     @classmethod
     def spec(cls, *, n_agencies: int) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; records, elements and agencies come later."""
-        private = [RecordArgument(name, ("edge",)) for name in ("records", "elements", "agencies")]
         public = {"n_agencies": read_kinds([], n_agencies, "agencies")[1]}
-        return cls.facts(
-            private,
-            public,
-            scale_bits=TABLE_BITS,
-            n_kinds=n_agencies,
-            optional=("n_records",),
-            takes_size=True,
-        )
+        names = ("records", "elements", "agencies")
+        return cls.edge_facts(names, public, n_kinds=n_agencies)
 
     def __init__(
         self,
@@ -226,17 +218,9 @@ class TopicInfluence(Tagged):
     @classmethod
     def spec(cls, *, n_topics: int) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the edges come later."""
-        names = ("records", "elements", "topics", "chances")
-        private = [RecordArgument(name, ("edge",)) for name in names]
         public = {"n_topics": read_kinds([], n_topics, "topics")[1]}
-        return cls.facts(
-            private,
-            public,
-            scale_bits=TABLE_BITS,
-            n_kinds=n_topics,
-            optional=("n_records",),
-            takes_size=True,
-        )
+        names = ("records", "elements", "topics", "chances")
+        return cls.edge_facts(names, public, n_kinds=n_topics)
 
     def __init__(
         self,
@@ -357,6 +341,3 @@ class _Offered(GrowingChoice):
         before = self._inner[kind].value
         self._inner[kind].add(element)
         return self._inner[kind].value - before
-
-    def _copy(self) -> GrowingChoice:
-        return _Offered(self._of, [state.copy() for state in self._inner])

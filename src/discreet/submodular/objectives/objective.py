@@ -25,6 +25,7 @@ from discreet.core.exact import to_fraction
 from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
 from discreet.core.printed import decimal
+from discreet.submodular.objectives.arguments import RecordArgument
 from discreet.submodular.problem import pair_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.submodular.objectives.arguments import RecordArgument
 
 __all__ = [
     "MARGINAL_BITS",
@@ -117,29 +117,25 @@ class GrowingChoice(ABC):
         self._taken[element] = True
         self._members.append((int(element), int(kind)))
 
-    def copy(self) -> GrowingChoice:
-        """Make a state that grows on its own from here."""
-        other = self._copy()
-        other._objective = self._objective  # noqa: SLF001 - a copy fills in its own kind
-        other._members = list(self._members)  # noqa: SLF001 - as above
-        other._taken = self._taken.copy()  # noqa: SLF001 - as above
-        other._value = self._value  # noqa: SLF001 - as above
-        return other
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._members)} chosen)"
 
-    @abstractmethod
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Compute gains ``(len(elements), n_kinds)``; what it says of elements already in is ignored."""
+        """Compute gains ``(len(elements), n_kinds)``; those of chosen elements are ignored."""
+        kinds = range(self._objective.n_kinds)
+        rows = [
+            [0 if self._taken[element] else self._gain(element, kind) for kind in kinds]
+            for element in elements.tolist()
+        ]
+        return np.array(rows, dtype=np.int64).reshape(len(elements), len(kinds))
+
+    def _gain(self, element: int, kind: int) -> int:
+        """Compute the gain of one pair, unless :meth:`_gains` is overridden."""
+        raise NotImplementedError
 
     @abstractmethod
     def _add(self, element: int, kind: int) -> int:
-        """Take an element in and return what it gained."""
-
-    @abstractmethod
-    def _copy(self) -> GrowingChoice:
-        """Copy what the subclass holds, without what this class holds."""
+        """Add an element and return its gain."""
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
@@ -469,6 +465,20 @@ class Objective(ABC):
             optional,
             takes_size=takes_size,
             edges=edges,
+        )
+
+    @classmethod
+    def edge_facts(
+        cls, names: Sequence[str], public: Mapping[str, Any] | None = None, *, n_kinds: int = 1
+    ) -> ObjectiveSpec:
+        """Make the spec of a class whose records come as columns of edges, by their names."""
+        return cls.facts(
+            [RecordArgument(name, ("edge",)) for name in names],
+            public,
+            scale_bits=cls.scale_bits,
+            n_kinds=n_kinds,
+            optional=("n_records",),
+            takes_size=True,
         )
 
     @classmethod
