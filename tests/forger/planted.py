@@ -167,7 +167,7 @@ _TABLES = "discreet.hierarchy.contingency.verify"
 @contextmanager
 def _any_name() -> Iterator[None]:
     """Read a marginal under any of its names, as was done: the last one of two counted."""
-    with patch("discreet.artefact.tables._marginal", lambda domain, name: domain.marginal(name)):
+    with patch("discreet.artefact.counts._marginal", lambda domain, name: domain.marginal(name)):
         yield
 
 

@@ -13,8 +13,7 @@ import polars as pl
 import discreet as dc
 from discreet.artefact import OutputFile, ReleaseFiles
 from discreet.artefact.choice import choice_content
-from discreet.artefact.counts import counts_content
-from discreet.artefact.tables import tables_content
+from discreet.artefact.counts import counts_content, tables_content
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.ledger import Ledger
 from discreet.submodular import Coverage, UniformMatroid, plan

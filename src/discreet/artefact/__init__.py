@@ -64,8 +64,12 @@ if TYPE_CHECKING:
     from discreet.artefact.counts import (
         load_counts,
         load_measurements,
+        load_table_measurements,
+        load_tables,
         save_counts,
         save_measurements,
+        save_table_measurements,
+        save_tables,
     )
     from discreet.artefact.implicit import (
         AnchoredArtefact,
@@ -88,12 +92,6 @@ if TYPE_CHECKING:
     from discreet.artefact.reader import Artefact, load, read, zip_kind
     from discreet.artefact.record_files import RecordFiles
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
-    from discreet.artefact.tables import (
-        load_table_measurements,
-        load_tables,
-        save_table_measurements,
-        save_tables,
-    )
     from discreet.artefact.writer import save
 
 __all__ = [
@@ -170,8 +168,8 @@ _WHERE = {
     "load_measurements": "counts",
     "load_mechanism": "mechanism",
     "load_points": "mechanism",
-    "load_table_measurements": "tables",
-    "load_tables": "tables",
+    "load_table_measurements": "counts",
+    "load_tables": "counts",
     "place_anonymous": "anonymous",
     "read": "reader",
     "save": "writer",
@@ -180,8 +178,8 @@ _WHERE = {
     "save_counts": "counts",
     "save_measurements": "counts",
     "save_mechanism": "mechanism",
-    "save_table_measurements": "tables",
-    "save_tables": "tables",
+    "save_table_measurements": "counts",
+    "save_tables": "counts",
     "sidecar_of": "sidecar",
     "zip_kind": "reader",
 }

@@ -1,61 +1,231 @@
-"""Hierarchical counts as files: the published table, and the measurements that it was made of."""
+"""Files of counts by region: releases and kept measurements, of counts by size and of tables by category.
+
+Each is a tidy table; ``FILE.discreet.json`` beside it holds the guarantee, the regions and, of a release, certificate
+and provenance. What differs between the two statistics stands in :class:`Sizes` and :class:`Categories`. A table that
+is read is compared with its record: every row has to be about the region and entry that its place stands for.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
-from discreet.artefact.by_region import (
-    check_digest,
-    check_public,
-    claim_of,
-    parts_fit,
-    read_scales,
-    read_tree,
-    release_content,
-    state_scales,
-    state_tree,
-)
 from discreet.artefact.layout import whole_numbers
-from discreet.artefact.sidecar import FileContent, read_table, table_content, write_content
+from discreet.artefact.sidecar import read_meta, read_table, table_content, write_content
 from discreet.core.certificate import Certificate
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import MALFORMED, InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.core.guarantee import guarantee_from_dict
+from discreet.core.guarantee import PureDP, ZeroConcentratedDP, guarantee_from_dict
 from discreet.core.outcome import Provenance, Release
+from discreet.core.tree import Tree
+from discreet.hierarchy.contingency.measure import MeasuredTables
+from discreet.hierarchy.contingency.problem import Domain, TableFrame
+from discreet.hierarchy.contingency.result import LevelGap, RegionTables, marginal_columns
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
-from discreet.hierarchy.result import RegionCounts, region_names
+from discreet.hierarchy.result import RegionCounts, size_columns, tidy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from fractions import Fraction
 
     import polars as pl
     from numpy.typing import NDArray
 
+    from discreet.artefact.sidecar import FileContent
+    from discreet.core.outcome import PublicInput
+    from discreet.hierarchy.result import Column
+
+    Kind = type["Sizes" | "Categories"]
+
 __all__ = [
     "counts_content",
+    "load_by_region",
     "load_counts",
     "load_measurements",
+    "load_table_measurements",
+    "load_tables",
     "measurements_content",
     "save_counts",
     "save_measurements",
+    "save_table_measurements",
+    "save_tables",
 ]
 
-COUNTS, MEASUREMENTS = "region-counts", "measurements"
+
+@final
+class Sizes:
+    """Counts of groups by size: a row for each region and size."""
+
+    released, measured = "region-counts", "measurements"
+    rows, entry, numbers = "regions and sizes", "size", "Int64 Float64"
+
+    @staticmethod
+    def state(frame: Frame) -> dict[str, Any]:
+        totals = frame.group_totals
+        return {
+            **_state_tree(frame.tree),
+            "max_size": frame.max_size,
+            "units": frame.units,
+            "max_quantity": frame.max_quantity,
+            "group_totals": None if totals is None else totals.tolist(),
+            "digest": frame.digest,
+        }
+
+    @staticmethod
+    def read(stated: Mapping[str, Any]) -> Frame:
+        totals = stated["group_totals"]
+        frame = Frame(
+            _read_tree(stated),
+            stated["max_size"],
+            stated["units"],
+            stated["max_quantity"],
+            None if totals is None else whole_numbers(totals, "group_totals"),
+        )
+        _check_digest(frame, stated)
+        return frame
+
+    @staticmethod
+    def types(_frame: Frame) -> dict[str, str]:
+        return {"size": "Int64"}
+
+    @staticmethod
+    def height(frame: Frame, measurement: Mapping[str, Any] | None) -> int:
+        return frame.tree.n * (frame.max_size + 1 - _least_size(frame, measurement))
+
+    @staticmethod
+    def columns(frame: Frame, measurement: Mapping[str, Any] | None) -> list[Column]:
+        sizes = np.arange(_least_size(frame, measurement), frame.max_size + 1)
+        return size_columns(frame.tree, sizes)
+
+    @staticmethod
+    def result(frame: Frame, numbers: NDArray[Any], _parameters: Mapping[str, Any]) -> RegionCounts:
+        return RegionCounts(frame, numbers.reshape(frame.tree.n, -1))
+
+    @staticmethod
+    def measurement(frame: Frame, numbers: NDArray[np.int64], made: Mapping[str, Any]) -> Measured:
+        return Measured(
+            frame,
+            made["kind"],
+            numbers.reshape(frame.tree.n, -1),
+            _read_scales(made["scales"]),
+            made["noise"],
+            made["guarantee"],
+            tuple(to_fraction(share, "shares") for share in made["shares"]),
+            made["leaves_inherit"],
+            made["seeded"],
+        )
+
+    @staticmethod
+    def stated(measured: Measured) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        return measured.values.reshape(-1), {
+            "kind": measured.kind,
+            "scales": _state_scales(measured.scales),
+            "shares": [str(share) for share in measured.shares],
+            "leaves_inherit": measured.leaves_inherit,
+        }
 
 
-def save_counts(release: Release[RegionCounts], path: str | os.PathLike[str]) -> None:
+@final
+class Categories:
+    """Counts of persons by categories: a row for each marginal, region and entry."""
+
+    released, measured = "region-tables", "table-measurements"
+    rows, entry, numbers = "regions, marginals and categories", "marginal", "Int64"
+
+    @staticmethod
+    def state(frame: TableFrame) -> dict[str, Any]:
+        return {
+            **_state_tree(frame.tree),
+            "domain": frame.domain.to_dict(),
+            "shares": [
+                [frame.domain.name(q), [str(part) for part in parts]]
+                for q, parts in frame.shares.items()
+            ],
+            "max_rows": frame.max_rows,
+            "total": frame.total,
+            **({} if frame.kinds is None else {"kinds": list(frame.kinds)}),
+            "digest": frame.digest,
+        }
+
+    @staticmethod
+    def read(stated: Mapping[str, Any]) -> TableFrame:
+        domain = Domain.from_dict(stated["domain"])
+        shares: dict[Any, tuple[Fraction, ...]] = {}
+        for name, parts in stated["shares"]:
+            marginal = _marginal(domain, name)
+            if marginal in shares:
+                raise InvalidProblemError("shares", "each marginal once", f"{name} twice")
+            shares[marginal] = tuple(to_fraction(part, "shares") for part in parts)
+        frame = TableFrame(
+            _read_tree(stated),
+            domain,
+            shares,
+            stated["max_rows"],
+            stated["total"],
+            stated.get("kinds"),
+        )
+        _check_digest(frame, stated)
+        return frame
+
+    @staticmethod
+    def types(frame: TableFrame) -> dict[str, str]:
+        return dict.fromkeys(["marginal", *(one.name for one in frame.domain.attributes)], "String")
+
+    @staticmethod
+    def height(frame: TableFrame, _measurement: Mapping[str, Any] | None) -> int:
+        return frame.tree.n * sum(map(frame.domain.size_of, frame.marginals))
+
+    @staticmethod
+    def columns(frame: TableFrame, _measurement: Mapping[str, Any] | None) -> list[Column]:
+        return marginal_columns(frame, frame.marginals)
+
+    @staticmethod
+    def result(
+        frame: TableFrame, numbers: NDArray[np.int64], parameters: Mapping[str, Any]
+    ) -> RegionTables:
+        gaps = tuple(
+            LevelGap(int(one["level"]), float(one["lower"]), float(one["upper"]))
+            for one in parameters.get("gaps", ())
+        )
+        values = _by_marginal(frame, numbers)
+        return RegionTables(frame, values[frame.domain.full], gaps, published=values)
+
+    @staticmethod
+    def measurement(
+        frame: TableFrame, numbers: NDArray[np.int64], made: Mapping[str, Any]
+    ) -> MeasuredTables:
+        scales = {
+            _marginal(frame.domain, name): _read_scales(given)
+            for name, given in made["scales"].items()
+        }
+        values = _by_marginal(frame, numbers)
+        return MeasuredTables(
+            frame, values, scales, made["noise"], made["guarantee"], made["seeded"]
+        )
+
+    @staticmethod
+    def stated(measured: MeasuredTables) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        domain = measured.frame.domain
+        scales = {domain.name(q): _state_scales(scales) for q, scales in measured.scales.items()}
+        values = [measured.values[q].reshape(-1) for q in measured.frame.marginals]
+        return np.concatenate(values), {"scales": scales}
+
+
+def save_counts(
+    release: Release[RegionCounts] | Release[RegionTables], path: str | os.PathLike[str]
+) -> None:
     """Write released counts as a tidy table, with ``FILE.discreet.json`` beside it.
 
     Parameters
     ----------
     release
-        What :func:`discreet.hierarchy.release` returned. Measurements that it kept are not written: see
-        :func:`save_measurements`.
+        What :func:`discreet.hierarchy.release` or :meth:`discreet.hierarchy.contingency.TablesPlan.release` returned.
+        Measurements that it kept are not written: see :func:`save_measurements`.
     path
         A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
 
@@ -68,13 +238,25 @@ def save_counts(release: Release[RegionCounts], path: str | os.PathLike[str]) ->
     write_content(counts_content(release, Path(path).suffix), path)
 
 
-def counts_content(release: Release[RegionCounts], suffix: str) -> FileContent:
+def counts_content(
+    release: Release[RegionCounts] | Release[RegionTables], suffix: str
+) -> FileContent:
     """Render the file of :func:`save_counts`, for :class:`discreet.artefact.ReleaseFiles`."""
-    return release_content(release, _frame_to_dict(release.result.frame), suffix, COUNTS)
+    if not release.certificate.passed:
+        raise InvalidProblemError("release", "a certificate that passed", "one that failed")
+    table: pl.DataFrame = release.result.to_frame("polars")
+    kind = _kind_of(release.result.frame)
+    meta = {
+        "guarantee": release.guarantee.to_dict(),
+        "certificate": release.certificate.to_dict(),
+        "provenance": release.provenance.to_dict(),
+        "frame": kind.state(release.result.frame),
+    }
+    return table_content(table, suffix, kind.released, meta)
 
 
 def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
-    """Read released counts.
+    """Read released counts by size.
 
     Parameters
     ----------
@@ -90,22 +272,21 @@ def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
     -----
     That a file is whole says nothing about who made it. What it claims, :func:`discreet.hierarchy.verify` checks anew.
     """
-    columns = {"level": "Int64", "region": "String", "size": "Int64", "count": "Int64 Float64"}
-    with parts_fit(path):
-        table, meta = read_table(path, COUNTS, columns)
-        frame = _frame_from_dict(meta["frame"])
-        counts = _values(table, frame, frame.sizes, "count")
-        provenance = Provenance.from_dict(meta["provenance"])
-        check_public(frame, provenance)
-        return Release(
-            RegionCounts(frame, counts),
-            guarantee_from_dict(meta["guarantee"]),
-            Certificate.from_dict(meta["certificate"]),
-            provenance,
-        )
+    return _load_release(path, Sizes)
 
 
-def save_measurements(measured: Measured, path: str | os.PathLike[str]) -> None:
+def load_tables(path: str | os.PathLike[str]) -> Release[RegionTables]:
+    """Read released tables by category; path and errors are as for :func:`load_counts`.
+
+    Notes
+    -----
+    Marginals are kept as they stand in the file; :func:`discreet.hierarchy.contingency.verify` compares them with the
+    cells.
+    """
+    return _load_release(path, Categories)
+
+
+def save_measurements(measured: Measured | MeasuredTables, path: str | os.PathLike[str]) -> None:
     """Write noisy counts as a tidy table, with ``FILE.discreet.json`` beside it.
 
     Parameters
@@ -124,34 +305,26 @@ def save_measurements(measured: Measured, path: str | os.PathLike[str]) -> None:
     write_content(measurements_content(measured, Path(path).suffix), path)
 
 
-def measurements_content(measured: Measured, suffix: str, charge: str = "") -> FileContent:
+def measurements_content(
+    measured: Measured | MeasuredTables, suffix: str, charge: str = ""
+) -> FileContent:
     """Render the file of :func:`save_measurements`; `charge` is that of the provenance of its release."""
-    import polars as pl
-
-    frame = measured.frame
-    if measured.values.ndim != 2:
+    if isinstance(measured, Measured) and measured.values.ndim != 2:
         raise InvalidProblemError("measured", "counts by size", "sorted sizes of groups")
-    sizes = _sizes(measured.kind, frame)
-    counted = RegionCounts(_of_width(frame, sizes), measured.values)
-    table = counted.to_frame("polars").select("level", "region", "size", noisy=pl.col("count"))
+    kind: Any = _kind_of(measured.frame)
+    numbers, stated = kind.stated(measured)
+    table: pl.DataFrame = tidy(kind.columns(measured.frame, stated), {"noisy": numbers}, "polars")
     meta = {
         "guarantee": measured.guarantee.to_dict(),
-        "frame": _frame_to_dict(frame),
-        "measurement": {
-            "kind": measured.kind,
-            "noise": measured.noise,
-            "scales": state_scales(measured.scales),
-            "shares": [str(share) for share in measured.shares],
-            "leaves_inherit": measured.leaves_inherit,
-            "seeded": measured.seeded,
-        },
+        "frame": kind.state(measured.frame),
+        "measurement": {**stated, "noise": measured.noise, "seeded": measured.seeded},
         **({"charge": charge} if charge else {}),
     }
-    return table_content(table, suffix, MEASUREMENTS, meta)
+    return table_content(table, suffix, kind.measured, meta)
 
 
 def load_measurements(path: str | os.PathLike[str]) -> Measured:
-    """Read noisy counts.
+    """Read noisy counts by size.
 
     Parameters
     ----------
@@ -163,76 +336,169 @@ def load_measurements(path: str | os.PathLike[str]) -> Measured:
     InvalidProblemError
         For a file that cannot be read, was altered, or whose parts do not fit each other.
     """
-    columns = {"level": "Int64", "region": "String", "size": "Int64", "noisy": "Int64"}
-    with parts_fit(path):
-        table, meta = read_table(path, MEASUREMENTS, columns)
-        frame, made = _frame_from_dict(meta["frame"]), meta["measurement"]
-        guarantee, seeded = claim_of(meta)
-        return Measured(
-            frame,
-            made["kind"],
-            _values(table, frame, _sizes(made["kind"], frame), "noisy"),
-            read_scales(made["scales"]),
-            made["noise"],
-            guarantee,
-            tuple(to_fraction(share, "shares") for share in made["shares"]),
-            made["leaves_inherit"],
-            seeded,
-        )
+    measured: Measured = _load_measurement(path, Sizes)
+    return measured
 
 
-def _sizes(kind: str, frame: Frame) -> NDArray[np.int64]:
-    """Give the size that each column of a measurement is about."""
-    return np.arange(1, frame.max_size + 1) if kind == "survival" else frame.sizes
+def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
+    """Read noisy marginals; path and errors are as for :func:`load_measurements`."""
+    measured: MeasuredTables = _load_measurement(path, Categories)
+    return measured
 
 
-def _of_width(frame: Frame, sizes: NDArray[np.int64]) -> Frame:
-    """Give a frame whose sizes are those of the columns: survival counts have none of size 0."""
-    return frame if len(sizes) == frame.n_sizes else Frame(frame.tree, frame.max_size, "private")
+# One function writes the files of both statistics; these are its names for tables.
+save_tables, save_table_measurements = save_counts, save_measurements
 
 
-def _values(
-    table: pl.DataFrame, frame: Frame, sizes: NDArray[np.int64], column: str
-) -> NDArray[Any]:
-    """Read a column as nodes x sizes, and see that every row is of the node and size that it should be of."""
-    import polars as pl
-
-    tree, width = frame.tree, len(sizes)
-    if table.height != tree.n * width or table.null_count().sum_horizontal().item():
-        raise InvalidProblemError("rows", f"{tree.n * width}, all filled", table.height)
-    names = pl.Series(region_names(tree), dtype=pl.String)
-    node = np.repeat(np.arange(tree.n), width)
-    fits = (
-        np.array_equal(table["level"].to_numpy(), tree.levels[node] + 1)
-        and np.array_equal(table["size"].to_numpy(), np.tile(sizes, tree.n))
-        and bool((table["region"] == names.gather(node)).all())
-    )
-    if not fits:
-        raise InvalidProblemError("rows", "regions and sizes in the order of the frame", "others")
-    values: NDArray[Any] = table[column].to_numpy().reshape(tree.n, width)
-    return values
+def load_by_region(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - a release or kept measurements
+    """Read a file of any of these kinds: a release, or kept measurements."""
+    name = read_meta(path)["kind"]
+    kind: Kind = Categories if name in (Categories.released, Categories.measured) else Sizes
+    return (_load_release if name == kind.released else _load_measurement)(path, kind)
 
 
-def _frame_to_dict(frame: Frame) -> dict[str, Any]:
-    totals = frame.group_totals
+def _kind_of(frame: Frame | TableFrame) -> Any:  # noqa: ANN401 - Sizes or Categories, whose functions take different frames
+    return Categories if isinstance(frame, TableFrame) else Sizes
+
+
+def _least_size(frame: Frame, measurement: Mapping[str, Any] | None) -> int:
+    """Return the size of the first column: survival counts have none of size 0."""
+    survival = measurement is not None and measurement["kind"] == "survival"
+    return 1 if survival else frame.first_size
+
+
+def _by_marginal(frame: TableFrame, numbers: NDArray[np.int64]) -> dict[Any, NDArray[np.int64]]:
+    """Divide a column into the tables of the marginals, one behind the other: ``(n_nodes, entries)`` each."""
+    widths = [frame.domain.size_of(q) for q in frame.marginals]
+    parts = np.split(numbers, np.cumsum([frame.tree.n * width for width in widths])[:-1])
     return {
-        **state_tree(frame.tree),
-        "max_size": frame.max_size,
-        "units": frame.units,
-        "max_quantity": frame.max_quantity,
-        "group_totals": None if totals is None else totals.tolist(),
-        "digest": frame.digest,
+        q: np.ascontiguousarray(part).reshape(frame.tree.n, width)
+        for q, part, width in zip(frame.marginals, parts, widths, strict=True)
     }
 
 
-def _frame_from_dict(stated: Mapping[str, Any]) -> Frame:
-    totals = stated["group_totals"]
-    frame = Frame(
-        read_tree(stated),
-        stated["max_size"],
-        stated["units"],
-        stated["max_quantity"],
-        None if totals is None else whole_numbers(totals, "group_totals"),
-    )
-    check_digest(frame, stated)
-    return frame
+def _marginal(domain: Domain, name: str) -> Any:  # noqa: ANN401 - places of attributes
+    """Read a marginal under the one name that it has in files: two names would let a file state two things of it."""
+    marginal = domain.marginal(name)
+    if domain.name(marginal) != name:
+        raise InvalidProblemError("marginals", domain.name(marginal), repr(name))
+    return marginal
+
+
+class _PublicFrame(Protocol):
+    """Public facts about regions."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all of them."""
+        ...
+
+    def assumed_public(self) -> tuple[PublicInput, ...]:
+        """List them, each with its hash."""
+        ...
+
+
+def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
+    """Read a release of a statistic; errors are those of :func:`load_counts`."""
+    with _parts_fit(path):
+        frame, numbers, meta = _read(path, kind.released, kind, "count", kind.numbers)
+        provenance = Provenance.from_dict(meta["provenance"])
+        _check_public(frame, provenance)
+        return Release(
+            kind.result(frame, numbers, provenance.parameters),
+            guarantee_from_dict(meta["guarantee"]),
+            Certificate.from_dict(meta["certificate"]),
+            provenance,
+        )
+
+
+def _load_measurement(path: str | os.PathLike[str], kind: Kind) -> Any:  # noqa: ANN401 - kept measurements of either statistic
+    """Read kept measurements of a statistic; errors are those of :func:`load_counts`."""
+    with _parts_fit(path):
+        frame, numbers, meta = _read(path, kind.measured, kind, "noisy", "Int64")
+        guarantee = guarantee_from_dict(meta["guarantee"])
+        if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
+            raise InvalidProblemError("guarantee", "pure or zero-concentrated", "another")
+        made = meta["measurement"]
+        if not isinstance(made["seeded"], bool):
+            raise InvalidProblemError("seeded", "true or false", type(made["seeded"]).__name__)
+        return kind.measurement(frame, numbers, {**made, "guarantee": guarantee})
+
+
+def _read(
+    path: str | os.PathLike[str], name: str, kind: Kind, column: str, numbers: str
+) -> tuple[Any, NDArray[Any], dict[str, Any]]:
+    """Read a table and its record, and check that every row is about the region and entry that its place stands for."""
+    import polars as pl
+
+    stated = read_meta(path)
+    if stated["kind"] != name:
+        raise InvalidProblemError("kind", repr(name), repr(stated["kind"]))
+    frame = kind.read(stated["frame"])
+    of_regions = {"level": "Int64", "region": "String"}
+    table, meta = read_table(path, name, {**of_regions, **kind.types(frame), column: numbers})
+    # A CSV file has nothing where a marginal adds an attribute up.
+    filled = ("level", "region", kind.entry, column)
+    blank = sum(table[one].null_count() for one in filled)
+    measurement = meta.get("measurement")
+    expected = kind.height(frame, measurement)
+    if table.height != expected or blank:
+        raise InvalidProblemError("rows", f"{expected}, all filled", table.height)
+    for one in kind.columns(frame, measurement):
+        if one.words is None:
+            fits = np.array_equal(table[one.name].to_numpy(), one.values)
+        else:
+            words = pl.Series(one.words, dtype=pl.String)[one.values]
+            fits = bool((table[one.name].fill_null("") == words).all())
+        if not fits:
+            raise InvalidProblemError("rows", f"{kind.rows} in the order of the frame", "others")
+    return frame, table[column].to_numpy(), meta
+
+
+@contextmanager
+def _parts_fit(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise about the file whatever is wrong with its parts."""
+    try:
+        yield
+    except MALFORMED as error:
+        detail = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidProblemError(
+            "path", "a whole discreet artefact", f"{path}: {detail}"
+        ) from None
+
+
+def _state_tree(tree: Tree) -> dict[str, Any]:
+    """Write a tree in plain values; refuse labels that are neither text nor integers."""
+    labels = list(tree.labels)
+    if not all(type(label) in (str, int) for label in labels):
+        raise InvalidProblemError("labels", "text or integers", "others")
+    return {"labels": labels, "parents": tree.parents.tolist()}
+
+
+def _read_tree(stated: Mapping[str, Any]) -> Tree:
+    """Read what :func:`_state_tree` wrote."""
+    return Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
+
+
+def _check_digest(frame: _PublicFrame, stated: Mapping[str, Any]) -> None:
+    """Refuse public facts that have another hash than is stated."""
+    if frame.digest != stated["digest"]:
+        raise InvalidProblemError("frame", "the digest that is stated", "another one")
+
+
+def _check_public(frame: _PublicFrame, provenance: Provenance) -> None:
+    """Refuse a record that assumed other facts to be public."""
+    stated = {public.name: public.digest for public in provenance.assumed_public}
+    for public in frame.assumed_public():
+        if stated.get(public.name) != public.digest:
+            raise InvalidProblemError(public.name, "the hash that is stated", "another")
+
+
+def _state_scales(scales: Iterable[Fraction | None]) -> list[str | None]:
+    """Write scales of noise as text."""
+    return [None if one is None else str(one) for one in scales]
+
+
+def _read_scales(given: Iterable[Any]) -> tuple[Fraction | None, ...]:
+    """Read what :func:`_state_scales` wrote."""
+    return tuple(None if one is None else to_fraction(one, "scales") for one in given)

@@ -37,11 +37,8 @@ __all__ = [
     "judge_choice",
     "judge_counts",
     "judge_folder",
-    "judge_measurements",
     "judge_mechanism",
     "judge_points",
-    "judge_table_measurements",
-    "judge_tables",
     "kind_of_file",
     "record_checks",
     "verify",
@@ -57,10 +54,10 @@ JUDGES: dict[str, str] = {
     "mechanism": f"{_HERE}:judge_mechanism",
     "noise-mechanism": f"{_HERE}:judge_points",
     "lattice-mechanism": f"{_HERE}:judge_points",
-    "measurements": f"{_HERE}:judge_measurements",
+    "measurements": f"{_HERE}:judge_counts",
     "region-counts": f"{_HERE}:judge_counts",
-    "region-tables": f"{_HERE}:judge_tables",
-    "table-measurements": f"{_HERE}:judge_table_measurements",
+    "region-tables": f"{_HERE}:judge_counts",
+    "table-measurements": f"{_HERE}:judge_counts",
 }
 """Kind of file -> ``judge(path, *, optimality) -> (Certificate, facts)``."""
 
@@ -153,8 +150,7 @@ def _checker(outcome: Any) -> Callable[..., Certificate] | None:  # noqa: ANN401
         (Anonymization, _verify_anonymization),
         ((Mechanism, RegionDesign), _verify_region),
         (EveryPoint, _verify_points),
-        (Measured, _verify_measured),
-        (MeasuredTables, _verify_measured_tables),
+        ((Measured, MeasuredTables), _verify_measured),
     ):
         if isinstance(outcome, kinds):
             return check
@@ -202,15 +198,12 @@ def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a me
 
 
 def _verify_measured(made: Any) -> Certificate:  # noqa: ANN401 - kept measurements
+    from discreet.hierarchy import Measured
+    from discreet.hierarchy.contingency.verify import verify_measured
     from discreet.hierarchy.verify import verify_measurements
 
-    return Certificate((*verify_measurements(made).checks, _seeded(made.seeded)))
-
-
-def _verify_measured_tables(made: Any) -> Certificate:  # noqa: ANN401 - kept measurements
-    from discreet.hierarchy.contingency.verify import verify_measured
-
-    return Certificate((*verify_measured(made).checks, _seeded(made.seeded)))
+    check = verify_measurements if isinstance(made, Measured) else verify_measured
+    return Certificate((*check(made).checks, _seeded(made.seeded)))
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> str:
@@ -491,7 +484,7 @@ def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
 
 
 def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify a table of counts: by its own numbers, and the arithmetic of its guarantee.
+    """Verify counts by region, or kept measurements: by their own numbers, and the arithmetic of their guarantee.
 
     Parameters
     ----------
@@ -505,69 +498,28 @@ def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     certificate : Certificate
         All checks.
     facts : dict
-        Those of :func:`claim_facts`, ``method``, and what no file can show
-        (``not_shown``).
+        Those of :func:`claim_facts`, ``method``, and what no file can show (``not_shown``); of tables by category
+        ``gaps``, which are stated and not checked.
     """
-    from discreet.artefact.counts import load_counts
+    from discreet.artefact.counts import load_by_region
+    from discreet.hierarchy import Frame
+    from discreet.hierarchy.contingency.verify import NOT_SHOWN as NOT_SHOWN_OF_TABLES
+    from discreet.hierarchy.contingency.verify import UNCHECKED
     from discreet.hierarchy.verify import NOT_SHOWN, unchecked
-    from discreet.hierarchy.verify import verify as verify_counts
 
     _no_bound(optimality)
-    kept = load_counts(path)
-    certificate = verify_counts(kept)
-    missed = unchecked(kept.result.frame, kept.provenance.parameters)
-    found = claim_facts("region-counts", kept.guarantee, kept.provenance, missed)
-    found |= {"not_shown": list(NOT_SHOWN), "method": kept.provenance.method}
-    return Certificate((*certificate.checks, _seeded(kept.provenance.seeded))), found
-
-
-def judge_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify kept measurements: the arithmetic of their guarantee, the noise of every region, and what has none.
-
-    Parameters and results are those of :func:`judge_counts`.
-    """
-    from discreet.artefact.counts import load_measurements
-    from discreet.hierarchy.verify import NOT_SHOWN, verify_measurements
-
-    _no_bound(optimality)
-    kept = load_measurements(path)
-    checks = verify_measurements(kept).checks
-    found = claim_facts("measurements", kept.guarantee, None)
-    found |= {"not_shown": list(NOT_SHOWN), "method": None}
-    return Certificate((*checks, _seeded(kept.seeded))), found
-
-
-def judge_tables(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify tables by region: their numbers, regions and marginals, and the arithmetic of their guarantee.
-
-    Parameters and results are those of :func:`judge_counts`; ``gaps`` are stated, and not checked.
-    """
-    from discreet.artefact.tables import TABLES, load_tables
-    from discreet.hierarchy.contingency.verify import NOT_SHOWN, UNCHECKED
-    from discreet.hierarchy.contingency.verify import verify as verify_tables
-
-    _no_bound(optimality)
-    kept = load_tables(path)
-    found = claim_facts(TABLES, kept.guarantee, kept.provenance, UNCHECKED)
-    gaps = [{"level": one.level, "gap": one.gap} for one in kept.result.gaps]
-    found |= {"not_shown": list(NOT_SHOWN), "method": kept.provenance.method, "gaps": gaps}
-    checks = verify_tables(kept).checks
-    return Certificate((*checks, _seeded(kept.provenance.seeded))), found
-
-
-def judge_table_measurements(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify kept marginals: the arithmetic of their guarantee, and values that nothing protects.
-
-    Parameters and results are those of :func:`judge_counts`.
-    """
-    from discreet.artefact.tables import TABLE_MEASUREMENTS, load_table_measurements
-    from discreet.hierarchy.contingency.verify import NOT_SHOWN, verify_measured
-
-    _no_bound(optimality)
-    kept = load_table_measurements(path)
-    found = claim_facts(TABLE_MEASUREMENTS, kept.guarantee, None)
-    found |= {"not_shown": list(NOT_SHOWN), "method": None}
-    return Certificate((*verify_measured(kept).checks, _seeded(kept.seeded))), found
+    kept, kind = load_by_region(path), kind_of_file(path)
+    result = getattr(kept, "result", None)
+    by_size = isinstance((result or kept).frame, Frame)
+    more = {"not_shown": list(NOT_SHOWN if by_size else NOT_SHOWN_OF_TABLES), "method": None}
+    if result is None:
+        return _verify_measured(kept), {**claim_facts(kind, kept.guarantee, None), **more}
+    more["method"] = kept.provenance.method
+    missed = unchecked(result.frame, kept.provenance.parameters) if by_size else UNCHECKED
+    if not by_size:
+        more["gaps"] = [{"level": one.level, "gap": one.gap} for one in result.gaps]
+    found = claim_facts(kind, kept.guarantee, kept.provenance, missed)
+    return _verify_release(kept), {**found, **more}
 
 
 def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:

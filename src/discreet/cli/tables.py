@@ -196,7 +196,7 @@ def publish_tables(
 ) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
     import discreet
-    from discreet.artefact.tables import table_measurements_content, tables_content
+    from discreet.artefact.counts import table_measurements_content, tables_content
     from discreet.hierarchy.contingency.estimates import check_room
 
     people = _check_files(request)

@@ -25,7 +25,7 @@ from discreet.core.options import instance_of, items_of, name_of
 from discreet.core.printed import decimal
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.noise_sum import Term, half_width
-from discreet.hierarchy.result import BACKENDS, region_names
+from discreet.hierarchy.result import region_columns, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,21 +92,12 @@ class CountAnswers:
         InvalidProblemError
             For a backend that :meth:`RegionCounts.to_frame` does not know.
         """
-        if backend not in BACKENDS:
-            raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
-        names = region_names(self.frame.tree)
-        columns = {
-            "level": (self.frame.tree.levels[self.nodes] + 1).tolist(),
-            "region": [names[node] for node in self.nodes.tolist()],
-            "value": self.values.tolist(),
-            "low": (self.values - self.half_widths).tolist(),
-            "high": (self.values + self.half_widths).tolist(),
+        values = {
+            "value": self.values,
+            "low": self.values - self.half_widths,
+            "high": self.values + self.half_widths,
         }
-        if backend == "dict":
-            return columns
-        import narwhals as nw
-
-        return nw.from_dict(columns, backend=backend).to_native()
+        return tidy(region_columns(self.frame.tree, self.nodes), values, backend)
 
 
 def query(

@@ -1,15 +1,17 @@
-"""What a release gives: one count for each region and size, and the same as a tidy table."""
+"""Published counts for each region and size, and tidy tables of numbers by region."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from discreet.core.outcome import Release, Unproven
@@ -19,7 +21,15 @@ if TYPE_CHECKING:
 
     Backend = Literal["polars", "pandas", "pyarrow", "dict"]
 
-__all__ = ["RegionCounts", "region_names"]
+__all__ = [
+    "BACKENDS",
+    "Column",
+    "RegionCounts",
+    "region_columns",
+    "region_names",
+    "size_columns",
+    "tidy",
+]
 
 BACKENDS = ("polars", "pandas", "pyarrow", "dict")
 
@@ -116,35 +126,71 @@ class RegionCounts:
         ----------
         ``O(nodes x sizes)`` time and memory.
         """
-        if backend not in BACKENDS:
-            raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
-        tree, sizes = self.frame.tree, np.asarray(self.frame.sizes, dtype=np.int64)
-        node = np.repeat(np.arange(tree.n), len(sizes))
-        names = region_names(tree)
-        columns: dict[str, Any] = {
-            "level": tree.levels[node] + 1,
-            "region": names,
-            "size": np.tile(sizes, tree.n),
-            "count": self.counts.ravel(),
-        }
-        if backend == "dict":
-            columns["region"] = [names[at] for at in node.tolist()]
-            return {
-                name: column if isinstance(column, list) else column.tolist()
-                for name, column in columns.items()
-            }
-        import narwhals as nw
+        columns = size_columns(self.frame.tree, np.asarray(self.frame.sizes, dtype=np.int64))
+        return tidy(columns, {"count": self.counts.ravel()}, backend)
 
-        # Names are made once a region, not once a row, and gathered by the table's own library.
-        columns["region"] = nw.new_series("region", names, nw.String, backend=backend)[node]
-        return nw.from_dict(
-            {
-                name: nw.new_series(name, column, backend=backend)
-                if isinstance(column, np.ndarray)
-                else column
-                for name, column in columns.items()
-            }
-        ).to_native()
+
+class Column(NamedTuple):
+    """A column that says what each row of a tidy table is about.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    values
+        ``(rows,)``: a whole number for each row, or with `words` the place of the word of each row.
+    words
+        Different texts of the column.
+    """
+
+    name: str
+    values: NDArray[np.int64]
+    words: Sequence[str] | None = None
+
+
+def tidy(columns: Sequence[Column], values: Mapping[str, Any], backend: Backend) -> Any:  # noqa: ANN401 - a table of that library
+    """Return a table with one row for each place of `columns`, and `values` behind them.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a backend that is not among :data:`BACKENDS`.
+    """
+    if backend not in BACKENDS:
+        raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
+    if backend == "dict":
+        listed = {
+            name: places.tolist() if words is None else [words[at] for at in places.tolist()]
+            for name, places, words in columns
+        }
+        return listed | {
+            name: numbers if isinstance(numbers, list) else numbers.tolist()
+            for name, numbers in values.items()
+        }
+    import narwhals as nw
+
+    # Words are made once, and gathered by the table's own library.
+    series = {
+        name: nw.new_series(name, places, backend=backend)
+        if words is None
+        else nw.new_series(name, list(words), nw.String, backend=backend)[places]
+        for name, places, words in columns
+    }
+    for name, numbers in values.items():
+        series[name] = nw.new_series(name, numbers, backend=backend)
+    return nw.from_dict(series).to_native()
+
+
+def region_columns(tree: Tree, nodes: NDArray[np.int64]) -> list[Column]:
+    """Return the columns ``level`` (1 for the root) and ``region`` of rows about the given nodes."""
+    levels = np.asarray(tree.levels[nodes] + 1, dtype=np.int64)
+    return [Column("level", levels), Column("region", nodes, region_names(tree))]
+
+
+def size_columns(tree: Tree, sizes: NDArray[np.int64]) -> list[Column]:
+    """Return the columns of a table with a row for each region and, within it, each size."""
+    nodes = np.repeat(np.arange(tree.n), len(sizes))
+    return [*region_columns(tree, nodes), Column("size", np.tile(sizes, tree.n))]
 
 
 def region_names(tree: Tree) -> list[str]:

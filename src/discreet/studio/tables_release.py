@@ -122,8 +122,8 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
 
 
 def _contents(_planned: TablesPlan) -> dict[str, Callable[[Release[Any]], FileContent]]:
+    from discreet.artefact.counts import table_measurements_content, tables_content
     from discreet.artefact.sidecar import FileContent
-    from discreet.artefact.tables import table_measurements_content, tables_content
     from discreet.report import make_chapter, render_report
 
     def page(made: Release[RegionTables]) -> FileContent:

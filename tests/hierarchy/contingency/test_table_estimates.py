@@ -20,6 +20,7 @@ from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.query import query
 from discreet.hierarchy.contingency.weights import interactions, table_weights
+from discreet.hierarchy.contingency.widths import noise_of_answer
 from hierarchy.contingency.made_tables import (
     ADDED,
     PAIR,
@@ -41,9 +42,9 @@ def check_case(seed: int) -> None:
     frame = measured.frame
     tree, domain = frame.tree, frame.domain
     cells, inverse = dense(measured)
-    fit = ExactFit(measured, domain.full, exact=True)
+    fit, rounded = ExactFit(measured, domain.full, kind="best"), ExactFit(measured, domain.full)
     questions, nodes = unit_questions(domain, domain.full), np.arange(tree.n)
-    found, spread = fit.answers(questions, nodes), fit.variances(questions, nodes)
+    found = fit.answers(questions, nodes)
     below = tree.totals(np.eye(len(tree.leaves), dtype=np.int64)).astype(bool)
     for node in range(tree.n):
         leaves = np.flatnonzero(below[node]).tolist()
@@ -52,14 +53,14 @@ def check_case(seed: int) -> None:
             assert found[node, cell] == sum(cells[one] for one in held)
             if seed % 5 == 0:
                 expected = sum(inverse[a][b] for a in held for b in held)
-                assert spread[node, cell] == expected
+                assert noise_of_answer(fit, questions[cell], {node: 1}).variance == expected
+                # Weights that were rounded are no longer the best.
+                more = noise_of_answer(rounded, questions[cell], {node: 1}).variance
+                assert expected <= more <= expected * (1 + Fraction(1, 10**9))
     whole = estimate(measured)
     assert np.abs(whole - found.astype(np.float64)).max() < 1e-7
-    rounded = ExactFit(measured, domain.full)
     near = rounded.answers(questions, nodes) - found
     assert max(abs(float(one)) for one in near.reshape(-1)) < 1e-7
-    # Weights that were rounded are no longer the best, and still add up exactly.
-    assert (rounded.variances(questions, nodes) >= spread).all()
 
 
 @pytest.mark.parametrize(
@@ -77,16 +78,21 @@ def test_the_oracle_rejects_other_weights() -> None:
         CellCounts(frame_of(RAGGED, SEX_AGE, [(0, 1)]), counts), ZeroConcentratedDP(1, ADDED)
     )
     cells, inverse = dense(kept)
-    fit = ExactFit(kept, (0, 1), exact=True)
-    beta = fit.weights.beta.copy()
-    beta[1:4] = np.array([Fraction(1, 9), Fraction(1, 9), Fraction(7, 9)], dtype=object)[:, None]
-    fit.weights = replace(fit.weights, beta=beta)
-    questions, leaf = unit_questions(SEX_AGE, (0, 1)), np.array([3])
-    assert int(RAGGED.leaves[0]) == 3
-    assert (fit.answers(questions, leaf)[0] != cells[:6]).any()
-    assert all(
-        own > inverse[k][k] for k, own in enumerate(fit.variances(questions, leaf)[0].tolist())
-    )
+    fit = ExactFit(kept, (0, 1), kind="best")
+    for steps in fit.steps.values():
+        root = steps[fit.subtrees.of[0]]
+        assert root.first is not None
+        # A tenth of what every child takes of the root goes to the first of them.
+        shares = {child: part * Fraction(9, 10) for child, part in root.shares.items()}
+        moved = sum(
+            many * root.shares[child] / 10 for child, many in fit.subtrees.below[fit.subtrees.of[0]]
+        )
+        steps[fit.subtrees.of[0]] = replace(root, shares=shares, first=root.first + moved)
+    questions, leaf = unit_questions(SEX_AGE, (0, 1)), 3
+    assert int(RAGGED.leaves[0]) == leaf
+    assert (fit.answers(questions, np.array([leaf]))[0] != cells[:6]).any()
+    for k in range(6):
+        assert noise_of_answer(fit, questions[k], {leaf: 1}).variance > inverse[k][k]
 
 
 def test_weights_are_whole_and_add_up_exactly() -> None:
@@ -115,7 +121,7 @@ def test_noise_free_counts_come_back_exactly(guarantee: Any) -> None:
     kept = measure(data, guarantee)
     assert np.abs(estimate(kept) - data.of_regions((0, 1))).max() < 1e-6
     for q in [(), *marginals]:
-        fit = ExactFit(kept, q, exact=True)
+        fit = ExactFit(kept, q, kind="best")
         exact = fit.answers(unit_questions(SEX_AGE, q), np.arange(RAGGED.n))
         assert (exact == data.of_regions(q)).all()
 
@@ -129,7 +135,7 @@ def test_one_region_is_a_plain_fit_of_its_marginals() -> None:
         CellCounts(frame, np.array([[3, 5]])), ZeroConcentratedDP(1, ADDED), bits=SeededBits(2)
     )
     total, (f, m) = int(kept.values[()][0, 0]), kept.values[0,][0].tolist()
-    exact = ExactFit(kept, (), exact=True).answers(unit_questions(domain, ()), np.array([0]))[0, 0]
+    exact = ExactFit(kept, (), kind="best").answers(unit_questions(domain, ()), np.array([0]))[0, 0]
     # One measurement of variance 1 beside a sum of two of variance 1.
     assert exact == Fraction(2, 3) * total + Fraction(1, 3) * (f + m)
 

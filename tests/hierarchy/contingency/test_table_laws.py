@@ -19,7 +19,7 @@ from discreet.hierarchy.contingency.law import half_width_by_law, log_characteri
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import TableFrame
 from discreet.hierarchy.contingency.query import query
-from discreet.hierarchy.contingency.widths import noise_groups
+from discreet.hierarchy.contingency.widths import noise_of_answer
 from discreet.hierarchy.noise_sum import noise_law
 from hierarchy.contingency.made_tables import (
     ADDED,
@@ -69,9 +69,8 @@ def test_every_coefficient_is_found(seed: int) -> None:
     if seed % 2:
         regions[0] = 2
     fit = ExactFit(kept, marginal)
-    variance = float(fit.combined_variance(question, regions))
-    groups = noise_groups(fit, question, regions, variance, left=0)
-    assert groups is not None
+    noise = noise_of_answer(fit, question, regions)
+    variance, groups = float(noise.variance), noise.groups
     assert sum(a * a * n * v for a, n, _, v in groups) == pytest.approx(variance, rel=1e-8)
     found: Counter[Any] = Counter()
     for a, n, scale, _ in groups:
@@ -198,7 +197,12 @@ def test_a_tiny_world_is_covered_by_enumeration() -> None:
     answer = query(zero, level=2)
     half = (float(answer.high[0, 0]) - float(answer.low[0, 0])) / 2
     fit = ExactFit(zero, ())
-    parts = [float(part) for part in fit.coefficients(0, {1: 1})]
+    parts = []
+    for node in range(3):
+        only = np.zeros((3, 1), dtype=np.int64)
+        only[node] = 1
+        alone = ExactFit(replace(zero, values={(0,): only}), ())
+        parts.append(float(alone.answers(np.array([[1]], dtype=object), np.array([1]))[0, 0]))
     most = 25
     law = noise_law(1, float(scale), "laplace", 1, 1 << 8)
     values: NDArray[np.int64] = np.arange(-most, most + 1)
@@ -210,8 +214,7 @@ def test_a_tiny_world_is_covered_by_enumeration() -> None:
     )
     chance = masses[:, None, None] * masses[None, :, None] * masses[None, None, :]
     variance = float(answer.variances[0, 0])
-    groups = noise_groups(fit, np.array([1], dtype=object), {1: 1}, variance)
-    assert groups is not None
+    groups = noise_of_answer(fit, np.array([1], dtype=object), {1: 1}).groups
     found = half_width_by_law(
         groups, 0.0, (), "laplace", interval=LEVEL, most=9 * math.sqrt(variance)
     )

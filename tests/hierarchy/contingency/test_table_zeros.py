@@ -13,16 +13,16 @@ import pytest
 
 from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
-from discreet.hierarchy.contingency import systems
+from discreet.hierarchy.contingency import exact, systems
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.estimates import estimate
-from discreet.hierarchy.contingency.held import HeldFit
+from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.query import query
 from discreet.hierarchy.contingency.systems import ZeroLayout
 from discreet.hierarchy.contingency.whole import whole
-from discreet.hierarchy.contingency.widths import HeldWidths
+from discreet.hierarchy.contingency.widths import Widths
 from hierarchy.contingency.made_tables import (
     ADDED,
     PAIR,
@@ -67,7 +67,7 @@ def check_case(seed: int) -> None:
     measured = replace(measured, frame=frame)
     tree, domain = frame.tree, frame.domain
     cells, inverse = dense(measured)
-    fit, rounded = HeldFit(measured, domain.full, kind="best"), HeldFit(measured, domain.full)
+    fit, rounded = ExactFit(measured, domain.full, kind="best"), ExactFit(measured, domain.full)
     questions, nodes = unit_questions(domain, domain.full), np.arange(tree.n)
     found, near = fit.answers(questions, nodes), rounded.answers(questions, nodes)
     below = tree.totals(np.eye(len(tree.leaves), dtype=np.int64)).astype(bool)
@@ -78,11 +78,8 @@ def check_case(seed: int) -> None:
             assert found[node, cell] == sum(cells[one] for one in held)
             if seed % 5 == 0:
                 expected = sum(inverse[a][b] for a in held for b in held)
-                assert (
-                    HeldWidths(fit, Fraction(19, 20)).about(questions[cell])({node: 1})[0]
-                    == expected
-                )
-                more = HeldWidths(rounded, Fraction(19, 20)).about(questions[cell])({node: 1})[0]
+                assert Widths(fit, Fraction(19, 20)).of(questions[cell], {node: 1})[0] == expected
+                more = Widths(rounded, Fraction(19, 20)).of(questions[cell], {node: 1})[0]
                 # Weights that were rounded are no longer the best.
                 assert expected <= more <= expected * (1 + Fraction(1, 10**9))
     assert max(abs(float(one)) for one in (near - found).reshape(-1)) < 1e-7
@@ -111,7 +108,7 @@ def test_every_coefficient_is_found(seed: int) -> None:
     regions = {int(generator.integers(tree.n)): 1}
     if seed % 2:
         regions[0] = 2
-    fit = HeldFit(measured, marginal)
+    fit = ExactFit(measured, marginal)
     found: Counter[Any] = Counter()
     for part in fit.noises(question, regions):
         for one in part.coefficients:
@@ -126,7 +123,7 @@ def test_every_coefficient_is_found(seed: int) -> None:
                 continue
             made = {name: np.zeros_like(table) for name, table in measured.values.items()}
             made[q][at] = 1
-            one = HeldFit(replace(measured, values=made), marginal)
+            one = ExactFit(replace(measured, values=made), marginal)
             [value] = weights @ one.answers(question[None], np.array(list(regions)))
             if value:
                 expected[q, stratum, abs(value)] += 1
@@ -138,7 +135,7 @@ def test_weights_that_are_rounded_are_without_bias() -> None:
     data = CellCounts(frame_of(RAGGED, MARRIED, MARGINALS), COUNTS)
     kept = measure(data, ZeroConcentratedDP(10**8, ADDED))
     for q in [*MARGINALS, (1, 2), (2,)]:
-        answers = HeldFit(kept, q).answers(unit_questions(MARRIED, q), np.arange(RAGGED.n))
+        answers = ExactFit(kept, q).answers(unit_questions(MARRIED, q), np.arange(RAGGED.n))
         assert (answers == data.of_regions(q)).all()
     assert np.abs(estimate(kept) - data.of_regions(MARRIED.full)).max() < 1e-6
     assert (estimate(kept)[:, ~MARRIED.possible] == 0).all()
@@ -147,7 +144,7 @@ def test_weights_that_are_rounded_are_without_bias() -> None:
 def test_the_oracle_rejects_other_weights() -> None:
     kept = kept_of(ZeroConcentratedDP(1, ADDED))
     cells, inverse = dense(kept)
-    fit = HeldFit(kept, (0, 1, 2), kind="best")
+    fit = ExactFit(kept, (0, 1, 2), kind="best")
     for steps in fit.steps.values():
         for at, step in enumerate(steps):
             # More of the first child for the second: still adds up.
@@ -164,9 +161,9 @@ def test_the_oracle_rejects_other_weights() -> None:
     questions, leaf = unit_questions(MARRIED, (0, 1, 2)), int(RAGGED.leaves[0])
     found = fit.answers(questions, np.array([leaf]))[0]
     assert any(a != b for a, b in zip(found, cells[:12], strict=True))
-    widths = HeldWidths(fit, Fraction(19, 20))
+    widths = Widths(fit, Fraction(19, 20))
     for k in np.flatnonzero(MARRIED.possible).tolist():
-        assert widths.about(questions[k])({leaf: 1})[0] > inverse[k][k]
+        assert widths.of(questions[k], {leaf: 1})[0] > inverse[k][k]
 
 
 def test_zeros_are_answered_with_certainty_and_others_better() -> None:
@@ -232,12 +229,12 @@ def test_a_coarsened_attribute_has_systems_of_its_size() -> None:
     counts = np.random.default_rng(2).integers(0, 30, (2, 48)) * COARSE.possible
     kept = measure(CellCounts(frame, counts), ZeroConcentratedDP("1/4", ADDED), bits=SeededBits(3))
     cells, inverse = dense(kept)
-    fit = HeldFit(kept, (0, 1), kind="best")
+    fit = ExactFit(kept, (0, 1), kind="best")
     answers = fit.answers(unit_questions(COARSE, (0, 1)), np.array([1]))[0]
-    widths = HeldWidths(fit, Fraction(19, 20))
+    widths = Widths(fit, Fraction(19, 20))
     for k in range(24):
         assert answers[k] == cells[2 * k] + cells[2 * k + 1]
-        found = widths.about(unit_questions(COARSE, (0, 1))[k])({1: 1})[0]
+        found = widths.of(unit_questions(COARSE, (0, 1))[k], {1: 1})[0]
         pair = (2 * k, 2 * k + 1)
         assert found == sum(inverse[a][b] for a in pair for b in pair)
 
@@ -257,8 +254,8 @@ def test_what_is_too_large_is_refused_with_its_number(monkeypatch: pytest.Monkey
     )
     with pytest.raises(InvalidProblemError, match=r"^zeros: .* 512 .*got 999 of age, married"):
         ZeroLayout(large)
-    for most, numbers in (("_MOST_WEIGHTS", "weights"), ("_MOST_PRODUCTS", "products")):
-        place = systems if most == "_MOST_WEIGHTS" else held_module()
+    for most, numbers in (("MAX_WEIGHTS", "weights"), ("MAX_PRODUCTS", "products")):
+        place = systems if most == "MAX_WEIGHTS" else exact
         with monkeypatch.context() as patch:
             patch.setattr(place, most, 9)
             with pytest.raises(InvalidProblemError, match=f"^zeros: expected at most 9 {numbers}"):
@@ -267,12 +264,6 @@ def test_what_is_too_large_is_refused_with_its_number(monkeypatch: pytest.Monkey
     for bad in ("hold", 3, None):
         with pytest.raises(InvalidProblemError, match=r"^zeros: expected 'held' or 'free'"):
             query(kept, level=1, zeros=bad)  # type: ignore[arg-type]
-
-
-def held_module() -> Any:
-    from discreet.hierarchy.contingency import held
-
-    return held
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from discreet import PureDP, Tree, ZeroConcentratedDP
-from discreet.artefact.tables import (
+from discreet.artefact.counts import (
     load_table_measurements,
     load_tables,
     save_table_measurements,

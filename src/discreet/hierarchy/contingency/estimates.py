@@ -260,7 +260,7 @@ def estimate(
     >>> estimate(kept).round(6).tolist()
     [[5.0, 3.0], [3.0, 1.0], [2.0, 2.0]]
     """
-    from discreet.hierarchy.contingency.held import estimate_held
+    from discreet.hierarchy.contingency.exact import estimate_held
     from discreet.hierarchy.contingency.kernels import passes
     from discreet.hierarchy.contingency.query import holds_zeros
 

@@ -1,80 +1,74 @@
-r"""Exact answers: estimates as fractions, and the variance of their noise, for the weights as they are stored.
+r"""The unbiased estimate in fractions: answers, the coefficient of every noise in them, and all cells with zeros held.
 
-For a marginal :math:`T` only interactions :math:`S \subseteq T` matter. The mean of a region is
-:math:`\sum_q \omega_{qS} R_S M_S y_q` divided by the cells of an entry of :math:`S`, where :math:`R_S` subtracts means
-along the attributes of :math:`S`; times :math:`N_S = \prod_{i \in S} n_i` it is a whole number of weight units. Up and
-down the tree each level multiplies the denominator by one unit, so that everything is done in integers.
-
-The variance follows the same recursion. With :math:`m_r` the upward value, :math:`x_r = \alpha_r m_r + B_r` where
-:math:`B_r` is independent of :math:`m_r`, and
-
-.. math:: \alpha_c = 1 - \beta_c (1 - \alpha_r (1 - \theta_r)), \quad
-   \operatorname{Var} B_c = \beta_c^2 \bigl[ (1 - \alpha_r (1 - \theta_r))^2 \sum_{d \ne c} \operatorname{Var} m_d
-   + \alpha_r^2 \theta_r^2 \operatorname{Var} z_r + \operatorname{Var} B_r \bigr] .
-
-The root has :math:`\alpha = 1, B = 0`. Every coefficient of a region's own mean in any :math:`x_c` is between -1 and 1:
-:math:`\theta, 1 - \theta, \alpha, \beta` and :math:`1 - \alpha (1 - \theta)` all are between 0 and 1.
+The weights are those of :mod:`discreet.hierarchy.contingency.systems`. Up and down the tree each level multiplies the
+denominator by one unit, so that everything is done in integers. The same passes, transposed, give the coefficient of
+every noise in an answer exactly; the variance is the sum of their squares, each times its noise's. Regions below equal
+subtrees have equal coefficients and are looked at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.hierarchy.contingency.weights import (
-    divided,
-    interactions,
-    sum_below,
-    table_weights,
+from discreet.hierarchy.contingency.systems import (
+    Subtrees,
+    ZeroLayout,
+    centered_along,
+    summed_to,
+    system_weights,
 )
+from discreet.hierarchy.contingency.weights import divided, interactions, sum_below
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from discreet.hierarchy.contingency.measure import MeasuredTables
-    from discreet.hierarchy.contingency.problem import Domain, Marginal
-    from discreet.hierarchy.contingency.weights import TableWeights
+    from discreet.hierarchy.contingency.problem import Marginal
+    from discreet.hierarchy.contingency.systems import Kind
 
-__all__ = ["ExactFit", "centered"]
+    Tables = dict[Marginal, NDArray[Any]]
+    Noises = Iterator[tuple[Marginal, int, int, Tables]]
 
-_MOST_NUMBERS = 1 << 22
+__all__ = ["ExactFit", "NoisePart", "estimate_held"]
+
+MAX_EXACT_NUMBERS = 1 << 22
 """Numbers of one exact fit, at most: a big integer for each takes some hundred bytes."""
 
+MAX_PRODUCTS = 1 << 28
+"""Products of big integers in one exact fit, at most: about 20 s (one core, 2026-11-23)."""
 
-def centered(tables: NDArray[Any], domain: Domain, marginal: Marginal) -> NDArray[Any]:
-    """Subtract the mean along every attribute, times the number of categories: whole numbers stay whole.
+
+@final
+@dataclass(frozen=True, eq=False)
+class NoisePart:
+    """Equal noises of an answer: those of one marginal in regions that are alike.
 
     Parameters
     ----------
-    tables
-        ``(rows, entries)`` of Python integers.
-    domain, marginal
-        What the entries are.
-
-    Examples
-    --------
-    >>> from discreet.hierarchy.contingency.problem import Domain
-    >>> domain = Domain.read({"a": ["x", "y"], "b": ["p", "q"]})
-    >>> centered(np.array([[1, 2, 3, 5]], dtype=object), domain, (0, 1)).tolist()
-    [[1, -1, -1, 1]]
+    marginal, stratum
+        Where they were drawn.
+    count
+        How many noises have each of the coefficients.
+    coefficients
+        Python's integers, to be divided by the denominator of the answer.
     """
-    shape = domain.shape_of(marginal)
-    shaped = tables.reshape(len(tables), *shape)
-    for axis, size in enumerate(shape, start=1):
-        shaped = size * shaped - shaped.sum(axis=axis, keepdims=True)
-    found: NDArray[Any] = shaped.reshape(len(tables), -1)
-    return found
+
+    marginal: Marginal
+    stratum: int
+    count: int
+    coefficients: NDArray[Any]
 
 
 @final
 class ExactFit:
-    """The estimate of one marginal for all regions, in integers.
+    """The estimate of one marginal for all regions.
 
     Parameters
     ----------
@@ -82,38 +76,54 @@ class ExactFit:
         The measurements.
     marginal
         The attributes that questions are about.
-    exact
-        Whether to take the best weights themselves, not rounded to ``2^-40``.
+    zeros
+        Whether the tables are 0 in structural zeros; else these are left out of the fit.
+    kind
+        Which weights; see :func:`~discreet.hierarchy.contingency.systems.system_weights`.
 
     Complexity
     ----------
-    O(n) operations on big integers for each entry of each interaction.
+    For each interaction of regular attributes of the marginal, one inverse of a matrix of the possible combinations of
+    irregular ones for each kind of region, and O(n m^2) operations on big integers for each of its entries.
     """
 
     def __init__(
-        self, measured: MeasuredTables, marginal: Marginal, *, exact: bool = False
+        self,
+        measured: MeasuredTables,
+        marginal: Marginal,
+        *,
+        zeros: bool = True,
+        kind: Kind = "whole",
     ) -> None:
-        frame = measured.frame
-        subsets = interactions(frame.domain, marginal)
         self.measured, self.marginal = measured, marginal
-        self.weights: TableWeights = table_weights(measured, subsets, exact=exact)
-        self.scale = self.weights.unit ** (1 + 2 * frame.tree.depth) * frame.domain.size_of(
-            marginal
+        frame = measured.frame
+        self.layout, self.subtrees = ZeroLayout(frame.domain, held=zeros), Subtrees(frame)
+        self.regular = self.layout.parts(marginal)[1]
+        if not self.layout.irregular:
+            self._refuse_large()
+        self.unit, self.steps = system_weights(
+            measured, self.layout, self.subtrees, marginal, kind=kind
         )
-        self._values: list[NDArray[Any]] | None = None
-        self._passed: dict[int, list[Fraction]] = {}
+        self.entries = frame.domain.size_of(self.regular)
+        self.scale = self.unit ** (2 * frame.tree.depth + 2) * self.entries
+        self._values: Tables | None = None
 
-    @property
-    def subsets(self) -> tuple[Marginal, ...]:
-        """The interactions that matter."""
-        return self.weights.subsets
+    def cells_of(self, questions: NDArray[Any]) -> NDArray[Any]:
+        """Spread questions about the marginal: ``(questions, possible combinations, regular entries)``."""
+        domain, layout = self.measured.frame.domain, self.layout
+        inside, _ = layout.parts(self.marginal)
+        shaped = questions.reshape(len(questions), *domain.shape_of(self.marginal))
+        order = [0, *(1 + self.marginal.index(at) for at in (*inside, *self.regular))]
+        shaped = shaped.transpose(order).reshape(len(questions), domain.size_of(inside), -1)
+        kept, place = layout.entries(self.marginal)
+        return shaped[:, kept[place]]
 
-    def answers(self, cells: NDArray[Any], nodes: NDArray[np.int64]) -> NDArray[Any]:
+    def answers(self, questions: NDArray[Any], nodes: NDArray[np.int64]) -> NDArray[Any]:
         """Answer linear questions about the entries of the marginal, as fractions.
 
         Parameters
         ----------
-        cells
+        questions
             ``(questions, entries)`` of Python integers.
         nodes
             The regions.
@@ -126,218 +136,236 @@ class ExactFit:
         Raises
         ------
         InvalidProblemError
-            For more numbers than an exact fit is good for; see
-            :func:`discreet.hierarchy.contingency.estimates.estimate`.
+            For more products than an exact fit is good for.
         """
-        frame = self.measured.frame
-        numbers = frame.tree.n * sum(frame.domain.size_of(subset) for subset in self.subsets)
-        if numbers > _MOST_NUMBERS:
-            expected = (
-                f"at most {_MOST_NUMBERS:,} numbers for an exact answer; estimates have no limit"
-            )
-            raise InvalidProblemError("by", expected, f"{numbers:,}")
+        frame, domain = self.measured.frame, self.measured.frame.domain
         if self._values is None:
-            self._values = [self._solve(at) for at in range(len(self.subsets))]
-        domain = self.measured.frame.domain
-        found = np.zeros((len(nodes), len(cells)), dtype=object)
-        for values, subset in zip(self._values, self.subsets, strict=True):
-            found += values[nodes] @ domain.project(cells, subset, self.marginal).T
+            numbers = sum(map(domain.size_of, self.steps)) * frame.tree.n * self.layout.size**2
+            if numbers > MAX_PRODUCTS:
+                expected = (
+                    f"at most {MAX_PRODUCTS:,} products for an exact answer with structural zeros held at zero; "
+                    "'free' leaves them out of the fit"
+                )
+                raise InvalidProblemError("zeros", expected, f"{numbers:,}")
+            self._values = {subset: self.solve(subset) for subset in self.steps}
+        spread = self.cells_of(questions)
+        found = np.zeros((len(nodes), len(questions)), dtype=object)
+        for subset, values in self._values.items():
+            part = summed_to(spread, domain, self.regular, subset).reshape(len(questions), -1)
+            found += values[nodes].reshape(len(nodes), -1) @ part.T
         return divided(found, self.scale)
 
-    def _solve(self, at: int) -> NDArray[Any]:
-        """Solve one interaction: ``(n_nodes, entries)`` numbers in units of ``1 / scale``."""
-        measured, weights = self.measured, self.weights
-        frame, subset = measured.frame, self.subsets[at]
-        tree, unit = frame.tree, weights.unit
-        means = np.zeros((tree.n, frame.domain.size_of(subset)), dtype=object)
-        for q in frame.marginals:
-            parts = weights.own[q][:, at][frame.strata]
-            rows = np.flatnonzero(parts != 0)
-            if len(rows):
-                tables = frame.domain.project(measured.values[q][rows], subset, q).astype(object)
-                means[rows] += parts[rows].astype(object)[:, None] * centered(
-                    tables, frame.domain, subset
-                )
-        if not subset and frame.total is not None:
-            means[0] = frame.total * unit
-        theta = weights.theta[:, at].astype(object)[:, None]
-        beta = weights.beta[:, at].astype(object)[:, None]
-        starts, depth = tree.level_start.tolist(), tree.depth
-        up = means
-        sums: dict[int, NDArray[Any]] = {}
-        for level in range(depth, -1, -1):
-            nodes = slice(starts[level], starts[level + 1])
-            lift = unit ** (depth - level)
-            if level < depth:
-                below = slice(starts[level + 1], starts[level + 2])
-                parents = tree.parents[below]
-                inner = np.unique(parents)
-                sums[level] = sum_below(up[below], parents)
-                # One unit more than the children for the product, one less for the mean.
-                made = theta[inner] * means[inner] * (lift // unit)
-                made = made + (unit - theta[inner]) * sums[level]
-                ends = np.setdiff1d(np.arange(nodes.start, nodes.stop), inner)
-                up[ends] = up[ends] * lift
-                up[inner] = made
-        for level in range(1, depth + 1):
-            nodes = slice(starts[level], starts[level + 1])
-            parents = tree.parents[nodes]
-            inner = np.unique(parents)
-            place = np.searchsorted(inner, parents)
-            # Above, numbers have one unit for each level below and two for each level passed on the way down.
-            gap = up[inner] - sums[level - 1] * unit ** (2 * level - 1)
-            up[nodes] = up[nodes] * unit ** (2 * level) + beta[nodes] * gap[place]
+    def _refuse_large(self) -> None:
+        """Refuse more numbers than an exact fit without structural zeros is good for."""
+        domain = self.measured.frame.domain
+        subsets = interactions(domain, self.marginal)
+        numbers = self.measured.frame.tree.n * sum(map(domain.size_of, subsets))
+        if numbers > MAX_EXACT_NUMBERS:
+            expected = f"at most {MAX_EXACT_NUMBERS:,} numbers for an exact answer; estimates have no limit"
+            raise InvalidProblemError("by", expected, f"{numbers:,}")
+
+    def solve(self, subset: Marginal, dtype: Any = object) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
+        """Solve one interaction: ``(regions, combinations, entries)``, times the unit to the power of 2 depth + 2."""
+        up, sums = self._up(subset, dtype)
+        self._down(subset, up, sums)
+        depth, starts = self.measured.frame.tree.depth, self.measured.frame.tree.level_start
         for level in range(depth + 1):
-            nodes = slice(starts[level], starts[level + 1])
-            up[nodes] = up[nodes] * unit ** (depth - level)
+            up[starts[level] : starts[level + 1]] *= self.unit ** (depth + 1 - level)
         return up
 
-    def variances(self, cells: NDArray[Any], nodes: NDArray[np.int64]) -> NDArray[Any]:
-        """Give the variance of each answer, or for Gaussian noise its parameter, as fractions; arguments as above."""
-        norms = self.norms(cells)
-        found = np.empty((len(nodes), len(cells)), dtype=object)
-        found[:] = Fraction(0)
-        for at in range(len(self.subsets)):
-            spread = self.region_variances(at)
-            column = np.array([spread[node] for node in nodes.tolist()], dtype=object)
-            found = found + column[:, None] * np.array(norms[at], dtype=object)[None, :]
-        return found
-
-    def norms(self, cells: NDArray[Any]) -> list[list[Fraction]]:
-        r"""Give :math:`\lVert E_S g \rVert^2` over the cells, for each interaction and question."""
-        domain = self.measured.frame.domain
-        whole = domain.size_of(self.marginal) ** 2
-        found = []
-        for subset in self.subsets:
-            parts = centered(domain.project(cells, subset, self.marginal), domain, subset)
-            squares = (parts * parts).sum(axis=1).tolist()
-            found.append([Fraction(domain.spread(subset) * int(one), whole) for one in squares])
-        return found
-
-    def largest(self, question: NDArray[Any]) -> list[Fraction]:
-        r"""Give :math:`\max |E_S g|` over the cells, for each interaction; ``question`` is one row."""
-        domain = self.measured.frame.domain
-        whole = domain.size_of(self.marginal)
-        return [
-            Fraction(
-                max(
-                    abs(int(one))
-                    for one in centered(
-                        domain.project(question[None], subset, self.marginal), domain, subset
-                    ).reshape(-1)
-                ),
-                whole,
-            )
-            for subset in self.subsets
-        ]
-
-    def own_variance(self, at: int, stratum: int) -> Fraction:
-        """Give the variance of a region's own mean for an interaction, for a question of norm 1."""
-        measured, weights = self.measured, self.weights
-        found = Fraction(0)
-        for q in measured.frame.marginals:
-            variance = measured.variance(q, stratum)
-            if variance is not None:
-                # tolist gives Python's integers: a fraction of NumPy's would wrap around.
-                part = Fraction(weights.own[q][stratum].tolist()[at]) / weights.unit
-                found += part**2 * variance / measured.frame.domain.spread(q)
-        return found
-
-    def region_variances(self, at: int) -> list[Fraction]:
-        """Give for each region the variance of the estimate of an interaction, for a question of norm 1."""
-        if at in self._passed:
-            return self._passed[at]
-        ups = self._upward_variances(at)
-        tree, weights = self.measured.frame.tree, self.weights
-        strata = self.measured.frame.strata.tolist()
-        unit = weights.unit
-        theta = [Fraction(one) / unit for one in weights.theta[:, at].tolist()]
-        beta = [Fraction(one) / unit for one in weights.beta[:, at].tolist()]
-        alpha, rest = [Fraction(1)] * tree.n, [Fraction(0)] * tree.n
-        found = [ups[0]] * tree.n
-        for node in range(tree.n):
-            children = tree.children(node)
-            if not children:
-                continue
-            kept = 1 - alpha[node] * (1 - theta[node])
-            below = sum((ups[child] for child in children), Fraction(0))
-            own = Fraction(0)
-            if not (node == 0 and self._exact_total(at)):
-                own = self.own_variance(at, strata[node])
-            outside = (alpha[node] * theta[node]) ** 2 * own + rest[node]
-            # Siblings mostly are alike.
-            known: dict[tuple[Fraction, Fraction], tuple[Fraction, Fraction, Fraction]] = {}
-            for child in children:
-                key = (beta[child], ups[child])
-                if key not in known:
-                    b = beta[child]
-                    a = 1 - b * kept
-                    other = b**2 * (kept**2 * (below - ups[child]) + outside)
-                    known[key] = (a, other, a**2 * ups[child] + other)
-                alpha[child], rest[child], found[child] = known[key]
-        self._passed[at] = found
-        return self._passed[at]
-
-    def _exact_total(self, at: int) -> bool:
-        return self.measured.frame.total is not None and not self.subsets[at]
-
-    def _upward_variances(self, at: int) -> list[Fraction]:
-        """Give the variance of each region's upward value."""
-        frame, weights = self.measured.frame, self.weights
-        tree, strata, unit = frame.tree, frame.strata.tolist(), weights.unit
-        base = {one: self.own_variance(at, one) for one in set(strata)}
-        theta = weights.theta[:, at].tolist()
-        ups = [base[one] for one in strata]
-        known: dict[tuple[Any, int, frozenset[tuple[Fraction, int]]], Fraction] = {}
-        for node in range(tree.n - 1, -1, -1):
-            children = tree.children(node)
-            if not children:
-                continue
-            below = Counter(ups[child] for child in children)
-            key = (theta[node], strata[node], frozenset(below.items()))
-            if key not in known:
-                part = Fraction(theta[node]) / unit
-                own = Fraction(0) if node == 0 and self._exact_total(at) else base[strata[node]]
-                spread = sum((many * one for one, many in below.items()), Fraction(0))
-                known[key] = part**2 * own + (1 - part) ** 2 * spread
-            ups[node] = known[key]
-        return ups
-
-    def coefficients(self, at: int, regions: Mapping[int, int]) -> list[Fraction]:
-        """Give the coefficient of each region's own mean in a combination of the estimates of several regions.
-
-        The two passes, transposed: what is wanted of a region is handed up to its parent and taken from its siblings,
-        and then spread over the means of which the upward values are made.
-        """
-        tree, weights, unit = self.measured.frame.tree, self.weights, self.weights.unit
-        theta = [Fraction(one) / unit for one in weights.theta[:, at].tolist()]
-        beta = [Fraction(one) / unit for one in weights.beta[:, at].tolist()]
-        wanted = [Fraction(regions.get(node, 0)) for node in range(tree.n)]
-        upward = [Fraction(0)] * tree.n
-        for node in range(tree.n - 1, -1, -1):
-            children = tree.children(node)
-            handed = sum((beta[child] * wanted[child] for child in children), Fraction(0))
-            for child in children:
-                upward[child] += wanted[child] - handed
-            wanted[node] += handed
-        upward[0] += wanted[0]
-        own = [Fraction(0)] * tree.n
-        for node in range(tree.n):
-            children = tree.children(node)
-            own[node] = upward[node] * theta[node]
-            for child in children:
-                upward[child] += upward[node] * (1 - theta[node])
-        return own
-
-    def combined_variance(self, question: NDArray[Any], regions: Mapping[int, int]) -> Fraction:
-        """Give the variance of a combination of one question's answers for several regions."""
+    def _up(self, subset: Marginal, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401 - as for solve
+        """Make the estimate of each region from its subtree, and for each parent the sum of those below."""
         frame = self.measured.frame
-        strata = frame.strata.tolist()
-        norms = self.norms(question[None])
-        found = Fraction(0)
-        for at in range(len(self.subsets)):
-            base = {one: self.own_variance(at, one) for one in set(strata)}
-            for node, part in enumerate(self.coefficients(at, regions)):
-                if part and not (node == 0 and self._exact_total(at)):
-                    found += part**2 * base[strata[node]] * norms[at][0]
+        tree, steps, of = frame.tree, self.steps[subset], np.array(self.subtrees.of)
+        seen = {
+            q: self._seen(q, subset, dtype)
+            for q in frame.marginals
+            if set(subset) <= set(self.layout.parts(q)[1])
+        }
+        shape = (self.layout.size, frame.domain.size_of(subset))
+        up = np.zeros((tree.n, *shape), dtype=dtype)
+        sums = np.zeros_like(up)
+        starts = tree.level_start.tolist()
+        for level in range(tree.depth, -1, -1):
+            nodes = np.arange(starts[level], starts[level + 1])
+            lift = self.unit ** (tree.depth - level)
+            if level < tree.depth:
+                below = slice(starts[level + 1], starts[level + 2])
+                parents = tree.parents[below]
+                sums[np.unique(parents)] = sum_below(up[below], parents)
+            for place in np.unique(of[nodes]).tolist():
+                some, step = nodes[of[nodes] == place], steps[place]
+                # One unit for each level below, and one for the product.
+                parts = [] if step.kept is None else [_times(step.kept, sums[some])]
+                parts += [_times(gain, seen[q][some]) * lift for q, gain in step.gains.items()]
+                parts += [] if step.total is None else [step.total * frame.total * lift]
+                up[some] = sum(parts)
+        return up, sums
+
+    def _down(self, subset: Marginal, up: NDArray[Any], sums: NDArray[Any]) -> None:
+        """Give each region its part of what its parent has more than the regions below it together."""
+        tree, steps, unit = self.measured.frame.tree, self.steps[subset], self.unit
+        of, starts = np.array(self.subtrees.of), tree.level_start.tolist()
+        for level in range(1, tree.depth + 1):
+            nodes = np.arange(starts[level], starts[level + 1])
+            parents = tree.parents[nodes]
+            # Above, numbers have one unit for each level, and two more than the sums for each level passed.
+            gap = up[parents] - sums[parents] * unit ** (2 * level - 1)
+            up[nodes] *= unit ** (2 * level)
+            heads = np.concatenate([[True], np.diff(parents) > 0])
+            kinds = np.stack([of[nodes], of[parents]])
+            for child, parent in np.unique(kinds, axis=1).T.tolist():
+                some = np.flatnonzero((kinds[0] == child) & (kinds[1] == parent))
+                up[nodes[some]] += _times(steps[parent].shares[child], gap[some])
+                extra, firsts = steps[parent].first, some[heads[some]]
+                if extra is not None and len(firsts):
+                    up[nodes[firsts]] += _times(extra, gap[firsts])
+
+    def _seen(self, q: Marginal, subset: Marginal, dtype: Any) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
+        """Add a measured marginal up to an interaction: ``(regions, possible entries, entries of the subset)``."""
+        domain = self.measured.frame.domain
+        split = self.layout.split(self.measured.values[q], q)
+        summed = summed_to(split, domain, self.layout.parts(q)[1], subset)
+        return centered_along(summed.astype(dtype), domain, subset)
+
+    def noises(self, question: NDArray[Any], regions: Mapping[int, int]) -> list[NoisePart]:
+        """List every noise of an answer for a combination of regions, with its exact coefficient.
+
+        Parameters
+        ----------
+        question
+            ``(entries,)`` of Python integers.
+        regions
+            The regions, each with its weight.
+        """
+        domain, layout = self.measured.frame.domain, self.layout
+        spread = self.cells_of(question[None])[0]
+        centered = {
+            subset: centered_along(summed_to(spread, domain, self.regular, subset), domain, subset)
+            for subset in self.steps
+        }
+        found = []
+        for q, stratum, many, tables in self._coefficients(centered, regions):
+            outside = layout.parts(q)[1]
+            shared = tuple(at for at in outside if at in self.regular)
+            made: NDArray[Any] = np.zeros((1, 1), dtype=object)
+            for subset, table in tables.items():
+                along = [domain.shape[at] if at in subset else 1 for at in shared]
+                wide = (len(table), *domain.shape_of(shared))
+                spread_out = np.broadcast_to(table.reshape(len(table), *along), wide)
+                made = made + spread_out.reshape(len(table), -1)
+            each = domain.size_of(outside) // domain.size_of(shared)
+            found.append(NoisePart(q, stratum, many * each, made.reshape(-1)))
         return found
+
+    def _coefficients(self, question: Tables, regions: Mapping[int, int]) -> Noises:
+        """Hand a question up and down the tree: the coefficients of each kind of region and marginal."""
+        tree, unit = self.measured.frame.tree, self.unit
+        levels = tree.levels.tolist()
+        path = sorted({int(above) for node in regions for above in tree.ancestors(node)})
+        wanted: dict[int, Tables] = {}
+        handed: dict[int, Tables] = {}
+        for node in reversed(path):
+            handed[node] = self._handed(node, question, wanted)
+            weight = regions.get(node, 0) * unit ** (tree.depth - levels[node])
+            wanted[node] = {s: one * weight + handed[node][s] for s, one in question.items()}
+
+        def walk(node: int, given: Tables) -> Noises:
+            """Spread over the noises what an answer takes of a region's upward value."""
+            lift, place = unit ** (2 * levels[node] + 1), self.subtrees.of[node]
+            own = {s: given[s] + wanted[node][s] * lift for s in question}
+            yield from self._of_region(place, own)
+            passed = self._passed(place, own)
+            # What was handed to the parent is taken from all children.
+            each = {s: passed[s] - handed[node][s] * lift * unit for s in question}
+            children = tree.children(node)
+            for child in wanted.keys() & set(children):
+                yield from walk(child, each)
+            rest = Counter(self.subtrees.of[child] for child in children if child not in wanted)
+            for kind, many in rest.items():
+                yield from self._spread(kind, each, many)
+
+        yield from walk(0, {s: 0 * one for s, one in question.items()})
+
+    def _handed(self, node: int, question: Tables, wanted: Mapping[int, Tables]) -> Tables:
+        """Add up what is wanted of the regions below and comes from their parent."""
+        found = {s: 0 * one for s, one in question.items()}
+        children, of = self.measured.frame.tree.children(node), self.subtrees.of
+        for child in wanted.keys() & set(children):
+            for s in question:
+                step = self.steps[s][of[node]]
+                share = step.shares[of[child]]
+                if step.first is not None and child == children[0]:
+                    share = share + step.first
+                found[s] = found[s] + share.T @ wanted[child][s]
+        return found
+
+    def _spread(self, place: int, given: Tables, many: int) -> Noises:
+        """Spread over the noises what an answer takes of several regions with equal subtrees."""
+        for q, stratum, count, tables in self._of_region(place, given):
+            yield q, stratum, count * many, tables
+        below = self.subtrees.below[place]
+        if below:
+            passed = self._passed(place, given)
+            for child, count in below:
+                yield from self._spread(child, passed, many * count)
+
+    def _of_region(self, place: int, own: Tables) -> Noises:
+        """Give what an answer takes of each marginal of a region, at the scale of the deepest level."""
+        stratum = self.subtrees.strata[place]
+        lift = self.unit ** (self.measured.frame.tree.depth - self.subtrees.levels[place])
+        measured = dict.fromkeys(q for s in own for q in self.steps[s][place].gains)
+        for q in measured:
+            tables = {
+                s: self.steps[s][place].gains[q].T @ one * lift
+                for s, one in own.items()
+                if q in self.steps[s][place].gains
+            }
+            yield q, stratum, 1, tables
+
+    def _passed(self, place: int, own: Tables) -> Tables:
+        """Give what an answer takes of the sum of the regions below."""
+        found = {}
+        for s, one in own.items():
+            kept = self.steps[s][place].kept
+            found[s] = 0 * one if kept is None else kept.T @ one
+        return found
+
+
+def _times(matrix: NDArray[Any], tables: NDArray[Any]) -> NDArray[Any]:
+    """Multiply the tables of several regions ``(regions, k, entries)`` by one matrix ``(m, k)``."""
+    count, size, wide = tables.shape
+    flat = tables.transpose(1, 0, 2).reshape(size, count * wide)
+    made: NDArray[Any] = (matrix @ flat).reshape(len(matrix), count, wide).transpose(1, 0, 2)
+    return made
+
+
+def estimate_held(measured: MeasuredTables) -> NDArray[np.float64]:
+    """Estimate every cell of every region with structural zeros held at zero, in floats.
+
+    Returns
+    -------
+    ndarray
+        ``(n_nodes, n_cells)``; exactly 0 in structural zeros.
+
+    Complexity
+    ----------
+    Two products with matrices of the possible combinations for every region and cell, and a pass over all cells for
+    each interaction of regular attributes.
+    """
+    frame, domain = measured.frame, measured.frame.domain
+    fit = ExactFit(measured, domain.full, kind="floats")
+    layout = fit.layout
+    regular = domain.shape_of(layout.regular)
+    made = np.zeros((frame.tree.n, layout.size, fit.entries))
+    for subset in fit.steps:
+        along = [domain.shape[at] if at in subset else 1 for at in layout.regular]
+        part = fit.solve(subset, np.float64).reshape(frame.tree.n, layout.size, *along)
+        shaped = made.reshape(frame.tree.n, layout.size, *regular)
+        shaped += part / fit.entries
+    every = np.zeros((frame.tree.n, domain.size_of(layout.irregular), fit.entries))
+    every[:, layout.combinations] = made
+    shaped = every.reshape(frame.tree.n, *domain.shape_of(layout.irregular), *regular)
+    order = [(*layout.irregular, *layout.regular).index(at) for at in domain.full]
+    turned = shaped.transpose([0, *(1 + at for at in order)])
+    return np.ascontiguousarray(turned).reshape(frame.tree.n, domain.size)

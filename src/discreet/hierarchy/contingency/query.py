@@ -19,10 +19,9 @@ from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of, instance_of, items_of, mapping
 from discreet.core.printed import decimal
 from discreet.hierarchy.contingency.exact import ExactFit
-from discreet.hierarchy.contingency.held import HeldFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
-from discreet.hierarchy.contingency.widths import HeldWidths, Widths
-from discreet.hierarchy.result import BACKENDS, region_names
+from discreet.hierarchy.contingency.widths import Widths
+from discreet.hierarchy.result import Column, region_names, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,23 +101,18 @@ class TableAnswers:
         InvalidProblemError
             For a backend that :meth:`RegionCounts.to_frame` does not know.
         """
-        if backend not in BACKENDS:
-            raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
-        width = len(self.categories)
-        columns: dict[str, list[Any]] = {
-            "level": [level for level in self.levels for _ in range(width)],
-            "region": [name for name in self.regions for _ in range(width)],
-        }
+        width, rows = len(self.categories), len(self.regions)
+        regions, entries = np.repeat(np.arange(rows), width), np.tile(np.arange(width), rows)
+        levels = np.array(self.levels, dtype=np.int64)
+        columns = [Column("level", levels[regions]), Column("region", regions, self.regions)]
         for at, name in enumerate(self.by):
-            columns[name] = [one[at] for one in self.categories] * len(self.regions)
-        columns["value"] = [float(one) for one in self.values.reshape(-1)]
-        columns["low"] = [int(one) for one in self.low.reshape(-1)]
-        columns["high"] = [int(one) for one in self.high.reshape(-1)]
-        if backend == "dict":
-            return columns
-        import narwhals as nw
-
-        return nw.from_dict(columns, backend=backend).to_native()
+            columns.append(Column(name, entries, [one[at] for one in self.categories]))
+        values = {
+            "value": [float(one) for one in self.values.reshape(-1)],
+            "low": [int(one) for one in self.low.reshape(-1)],
+            "high": [int(one) for one in self.high.reshape(-1)],
+        }
+        return tidy(columns, values, backend)
 
 
 def query(
@@ -198,9 +192,8 @@ def query(
     domain = frame.domain
     names = (by,) if isinstance(by, str) else items_of(by, "by", "a list of attributes")
     marginal, cells, categories = _questions(domain, names, where or {}, weights)
-    held = holds_zeros(domain, zeros)
     told = names if weights is None else ()
-    fit = HeldFit(measured, marginal) if held else ExactFit(measured, marginal)
+    fit = ExactFit(measured, marginal, zeros=holds_zeros(domain, zeros))
     if combine is not None:
         chosen = _combined(frame, combine, level, regions)
         answered = _answered(fit, cells, [chosen], chance)
@@ -237,7 +230,7 @@ def holds_zeros(domain: Domain, zeros: Zeros) -> bool:
 
 
 def _answered(
-    fit: ExactFit | HeldFit,
+    fit: ExactFit,
     cells: NDArray[Any],
     chosen: Sequence[Mapping[int, int]],
     chance: Fraction,
@@ -250,11 +243,10 @@ def _answered(
         dtype=object,
     )
     low, high, variances = (np.empty(values.shape, dtype=object) for _ in range(3))
-    widths = HeldWidths(fit, chance) if isinstance(fit, HeldFit) else Widths(fit, chance)
+    widths = Widths(fit, chance)
     for column, question in enumerate(cells):
-        width = widths.about(question)
         for row, regions in enumerate(chosen):
-            variances[row, column], half = width(regions)
+            variances[row, column], half = widths.of(question, regions)
             low[row, column], high[row, column] = _ends(values[row, column], half)
     return values, low, high, variances
 

@@ -11,10 +11,10 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import at_least, at_most
 from discreet.core.statements import state
 from discreet.hierarchy.contingency.measure import noise_in_words
-from discreet.hierarchy.result import BACKENDS, region_names
+from discreet.hierarchy.result import Column, region_columns, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
     from discreet.hierarchy.result import Backend
 
-__all__ = ["LevelGap", "RegionTables", "rows_of", "tidy"]
+__all__ = ["LevelGap", "RegionTables", "marginal_columns"]
 
 
 @final
@@ -169,59 +169,34 @@ class RegionTables:
         InvalidProblemError
             For a backend that :meth:`RegionCounts.to_frame` does not know.
         """
-        domain = self.frame.domain
-        tables = {q: domain.project(self.cells, q) for q in self.frame.marginals}
-        return tidy(self.frame, tables, "count", backend)
+        domain, marginals = self.frame.domain, self.frame.marginals
+        counts = [domain.project(self.cells, q).reshape(-1) for q in marginals]
+        return tidy(
+            marginal_columns(self.frame, marginals), {"count": np.concatenate(counts)}, backend
+        )
 
 
-def tidy(
-    frame: TableFrame,
-    tables: dict[Marginal, NDArray[np.int64]],
-    column: str,
-    backend: Backend = "polars",
-) -> Any:  # noqa: ANN401 - a table of that library
-    """Lay tables of several marginals out as one table."""
-    if backend not in BACKENDS:
-        raise InvalidProblemError("backend", f"one of {', '.join(BACKENDS)}", repr(backend))
-    looked, counts = rows_of(frame, tables)
-    level, region, *rest = looked
-    columns: dict[str, Any] = {"level": level[1]}
-    if backend == "dict":
-        for name, places, words in (region, *rest):
-            columns[name] = [words[at] for at in places.tolist()]
-        return {**columns, "level": columns["level"].tolist(), column: counts.tolist()}
-    import narwhals as nw
+def marginal_columns(frame: TableFrame, marginals: Sequence[Marginal]) -> list[Column]:
+    """Return the columns of a table with a row for each marginal, region and entry.
 
-    columns["level"] = nw.new_series("level", level[1], backend=backend)
-    for name, places, words in (region, *rest):
-        # Words are made once, and gathered by the table's own library.
-        columns[name] = nw.new_series(name, words, nw.String, backend=backend)[places]
-    columns[column] = nw.new_series(column, counts, backend=backend)
-    return nw.from_dict(columns).to_native()
-
-
-def rows_of(
-    frame: TableFrame, tables: dict[Marginal, NDArray[np.int64]]
-) -> tuple[list[tuple[str, NDArray[np.int64], list[str]]], NDArray[np.int64]]:
-    """Say what each row of a tidy table is about: for each column its name, a place for each row, and the words."""
+    The word of an attribute is empty where the marginal adds it up.
+    """
     domain, tree = frame.domain, frame.tree
-    widths = [domain.size_of(q) for q in tables]
+    widths = [domain.size_of(q) for q in marginals]
     nodes = [np.repeat(np.arange(tree.n), width) for width in widths]
     entries = [np.tile(np.arange(width), tree.n) for width in widths]
-    node = np.concatenate(nodes)
-    rows = [tree.n * width for width in widths]
-    found = [
-        ("level", np.asarray(tree.levels[node] + 1, dtype=np.int64), []),
-        ("region", node, region_names(tree)),
-        ("marginal", np.repeat(np.arange(len(rows)), rows), [domain.name(q) for q in tables]),
+    which = np.repeat(np.arange(len(widths)), [tree.n * width for width in widths])
+    columns = [
+        *region_columns(tree, np.concatenate(nodes)),
+        Column("marginal", which, [domain.name(q) for q in marginals]),
     ]
     for at, attribute in enumerate(domain.attributes):
-        places = []
-        for q, held in zip(tables, entries, strict=True):
-            if at in q:
-                places.append(np.unravel_index(held, domain.shape_of(q))[q.index(at)])
-            else:
-                places.append(np.full(len(held), attribute.size))
-        found.append((attribute.name, np.concatenate(places), [*attribute.categories, ""]))
-    counts = np.concatenate([values.reshape(-1) for values in tables.values()])
-    return found, counts
+        places = [
+            np.unravel_index(own, domain.shape_of(q))[q.index(at)]
+            if at in q
+            else np.full(len(own), attribute.size)
+            for q, own in zip(marginals, entries, strict=True)
+        ]
+        words = [*attribute.categories, ""]
+        columns.append(Column(attribute.name, np.concatenate(places), words))
+    return columns

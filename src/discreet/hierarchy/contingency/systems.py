@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
     Kind = Literal["best", "whole", "floats"]
 
-__all__ = ["MOST_COMBINATIONS", "Step", "Subtrees", "ZeroLayout", "system_weights"]
+__all__ = ["MAX_COMBINATIONS", "Step", "Subtrees", "ZeroLayout", "system_weights"]
 
-MOST_COMBINATIONS = 512
+MAX_COMBINATIONS = 512
 """Unknowns of one system, at most: a matrix of so many takes 2 MB, and 10 ms to invert (one core, 2026-11-23)."""
 
-_MOST_WEIGHTS = 1 << 22
+MAX_WEIGHTS = 1 << 22
 """Numbers in all matrices of one fit, at most: as Python's integers they take 150 MB."""
 
-_SPREAD = 1e12
+MAX_VARIANCE_RATIO = 1e12
 """Variances in one system differ by this factor at most; beyond it the smallest are taken for larger ones, which is
 unbiased too and keeps what floats invert in their range."""
 
@@ -60,11 +60,13 @@ class ZeroLayout:
     ----------
     domain
         The cells.
+    held
+        Whether structural zeros count; without them all attributes are regular, and systems have one unknown.
 
     Raises
     ------
     InvalidProblemError
-        For more than :data:`MOST_COMBINATIONS` possible combinations.
+        For more than :data:`MAX_COMBINATIONS` possible combinations.
 
     Examples
     --------
@@ -75,9 +77,9 @@ class ZeroLayout:
     ((1, 2), (0,), [0, 2, 3])
     """
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, *, held: bool = True) -> None:
         self.domain = domain
-        possible = domain.possible.reshape(domain.shape)
+        possible = (domain.possible | (not held)).reshape(domain.shape)
         self.irregular: Marginal = tuple(
             at
             for at in domain.full
@@ -88,10 +90,10 @@ class ZeroLayout:
         first = tuple(slice(None) if at in self.irregular else 0 for at in domain.full)
         self.combinations: NDArray[np.int64] = np.flatnonzero(possible[first])
         self.size = len(self.combinations)
-        if self.size > MOST_COMBINATIONS:
+        if self.size > MAX_COMBINATIONS:
             names = ", ".join(domain.attributes[at].name for at in self.irregular)
             expected = (
-                f"at most {MOST_COMBINATIONS} possible combinations of the attributes in structural zeros, "
+                f"at most {MAX_COMBINATIONS} possible combinations of the attributes in structural zeros, "
                 "to hold these at zero; 'free' leaves them out of the fit"
             )
             raise InvalidProblemError("zeros", expected, f"{self.size:,} of {names}")
@@ -230,9 +232,9 @@ def system_weights(
     """
     chosen = interactions(layout.domain, layout.parts(within)[1])
     numbers = len(subtrees.strata) * len(chosen) * layout.size**2
-    if numbers > _MOST_WEIGHTS:
+    if layout.irregular and numbers > MAX_WEIGHTS:
         expected = (
-            f"at most {_MOST_WEIGHTS:,} weights to hold structural zeros at zero; "
+            f"at most {MAX_WEIGHTS:,} weights to hold structural zeros at zero; "
             "'free' leaves them out of the fit"
         )
         got = (
@@ -281,7 +283,7 @@ class _Systems:
             for stratum in range(measured.frame.n_strata)
         ]
         known = [one for listed in self.variances for one in listed.values()]
-        self.least = Fraction(0) if exact else max(known) / Fraction(_SPREAD)
+        self.least = Fraction(0) if exact else max(known) / Fraction(MAX_VARIANCE_RATIO)
 
     def steps(self, kind: Kind) -> list[Step]:
         """Find the weights of every subtree."""

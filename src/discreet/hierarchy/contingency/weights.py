@@ -93,51 +93,32 @@ def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Margin
     )
 
 
-def table_weights(
-    measured: MeasuredTables,
-    subsets: tuple[Marginal, ...] | None = None,
-    *,
-    exact: bool = False,
-) -> TableWeights:
-    """Find the weights for the noise of a measurement; they depend on public facts alone.
+def table_weights(measured: MeasuredTables) -> TableWeights:
+    """Return the weights for the noise of a measurement, best up to ``2^-40``; they depend on public facts alone.
 
     Parameters
     ----------
     measured
         What was measured; only its frame and scales are looked at.
-    subsets
-        The interactions that are needed; all of them where it is ``None``.
-    exact
-        Whether to take the best weights themselves, as fractions in units of 1: slow where a tree has many regions.
-
-    Returns
-    -------
-    TableWeights
-        The weights: the best ones up to ``2^-40``, or exactly.
     """
     frame = measured.frame
-    chosen = interactions(frame.domain) if subsets is None else subsets
-    n_strata = frame.n_strata
-    kind: Any = object if exact else np.float64
-    number: Any = Fraction if exact else float
-    raw = {q: np.full((n_strata, len(chosen)), number(0), dtype=kind) for q in frame.marginals}
+    subsets = interactions(frame.domain)
+    raw = {q: np.zeros((frame.n_strata, len(subsets))) for q in frame.marginals}
     for q, table in raw.items():
-        covers = np.array([set(subset) <= set(q) for subset in chosen])
+        covers = np.array([set(subset) <= set(q) for subset in subsets])
         spread = frame.domain.spread(q)
-        for stratum in range(n_strata):
+        for stratum in range(frame.n_strata):
             variance = measured.variance(q, stratum)
             if variance is not None:
-                table[stratum, covers] = number(spread / variance)
-    precision = sum(raw.values(), np.full((n_strata, len(chosen)), number(0), dtype=kind))
-    own = {q: table / np.where(precision == 0, number(1), precision) for q, table in raw.items()}
-    theta, beta, total = _tree_weights(measured, precision[frame.strata], kind, number)
-    if frame.total is not None and () in chosen:
+                table[stratum, covers] = float(spread / variance)
+    precision = sum(raw.values(), np.zeros((frame.n_strata, len(subsets))))
+    own = {q: table / np.where(precision == 0, 1.0, precision) for q, table in raw.items()}
+    theta, beta, total = _tree_weights(measured, precision[frame.strata])
+    if frame.total is not None:
         # Known exactly: the total of the root is all that is believed of it.
-        theta[0, chosen.index(())] = number(1)
-    if exact:
-        return TableWeights(chosen, 1, own, theta, beta, total)
+        theta[0, subsets.index(())] = 1.0
     return TableWeights(
-        chosen,
+        subsets,
         UNIT,
         _whole_parts(own, precision),
         np.rint(theta * UNIT).astype(np.int64),
@@ -147,21 +128,16 @@ def table_weights(
 
 
 def _tree_weights(
-    measured: MeasuredTables,
-    precision: NDArray[Any],
-    kind: Any,  # noqa: ANN401 - a type of numbers for NumPy
-    number: Any,  # noqa: ANN401 - float or Fraction
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    measured: MeasuredTables, precision: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     tree = measured.frame.tree
-    total = precision.copy()
-    theta = np.full(precision.shape, number(1), dtype=kind)
-    beta = np.full(precision.shape, number(1), dtype=kind)
+    total, theta, beta = precision.copy(), np.ones(precision.shape), np.ones(precision.shape)
     starts = tree.level_start.tolist()
     for level in range(tree.depth, 0, -1):
         first, stop = starts[level], starts[level + 1]
         parents = tree.parents[first:stop]
         inner = np.unique(parents)
-        below = number(1) / sum_below(number(1) / total[first:stop], parents)
+        below = 1 / sum_below(1 / total[first:stop], parents)
         theta[inner] = precision[inner] / (precision[inner] + below)
         total[inner] = precision[inner] + below
         beta[first:stop] = below[np.searchsorted(inner, parents)] / total[first:stop]
