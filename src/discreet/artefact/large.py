@@ -24,6 +24,7 @@ from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.placing import keep as keep_on_disk
 from discreet.artefact.rooms import make_private
 from discreet.artefact.workspace import workspace_in, writing
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
 from discreet.core.outcome import Anonymization, Provenance
@@ -233,7 +234,9 @@ def _rows_at_once(memory: int, columns: int) -> int:
     found = (memory - BASE) // each
     if found < BATCH[0]:
         least = BASE + BATCH[0] * each
-        raise InvalidProblemError("memory", f"{in_words(least)} or more", in_words(memory))
+        raise InvalidProblemError(
+            "memory", f"{in_words(least, printed.at_most)} or more", in_words(memory)
+        )
     return min(found, BATCH[1])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.artefact.folders import ROWS, codings
 from discreet.artefact.large_counts import buckets_of, numbering
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.printed import at_least, at_most
 from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
 from discreet.kanonymity.bounds.shared import AtomPlaces
@@ -100,9 +102,11 @@ def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> in
     return BASE + rows * (16 * words + 40 + 24 * demands + 12 * columns)
 
 
-def in_words(size: int) -> str:
-    """Write a number of bytes."""
-    return f"{size / 1e9:.2g}GB" if size >= 1e9 else f"{size // 10**6}MB"
+def in_words(size: int, format_number: Callable[..., str] = at_least) -> str:
+    """Format a number of bytes as `memory` takes it, rounded down, or by another function of the formatter."""
+    if size >= 10**9:
+        return f"{format_number(Fraction(size, 10**9), 2)}GB"
+    return f"{format_number(Fraction(size, 10**6), 1)}MB"
 
 
 @final
@@ -177,7 +181,7 @@ class LargeRun:
             largest, layout.words, len(plan.demands), len(columns) if plan.suppress else 0
         )
         if need > memory:
-            expected = f"{in_words(need)} or more for the largest part of this table"
+            expected = f"{in_words(need, at_most)} or more for the largest part of this table"
             raise InvalidProblemError("memory", expected, in_words(memory))
         # The longest first, so that all workers end together.
         unions = sorted(unions, key=lambda union: -int(rows[list(union)].sum()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +102,9 @@ def pack(
     """
     n = len(codes[0])
     if first + n > MOST_PACKED:
-        raise InvalidProblemError("rows", f"at most {MOST_PACKED:,} rows at once", f"{first + n:,}")
+        raise InvalidProblemError(
+            "rows", f"at most {count(MOST_PACKED)} rows at once", count(first + n)
+        )
     words = np.zeros((n, layout.words), dtype=np.int64)
     words[:, 0] = np.arange(first, first + n, dtype=np.int64) << ROW_NUMBER_BITS
     for values, word, shift in zip(codes, layout.word, layout.shift, strict=True):

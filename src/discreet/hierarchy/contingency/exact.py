@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 from discreet.hierarchy.contingency.weights import (
     divided,
     interactions,
@@ -132,10 +133,8 @@ class ExactFit:
         frame = self.measured.frame
         numbers = frame.tree.n * sum(frame.domain.size_of(subset) for subset in self.subsets)
         if numbers > _MOST_NUMBERS:
-            expected = (
-                f"at most {_MOST_NUMBERS:,} numbers for an exact answer; estimates have no limit"
-            )
-            raise InvalidProblemError("by", expected, f"{numbers:,}")
+            expected = f"at most {count(_MOST_NUMBERS)} numbers for an exact answer; estimates have no limit"
+            raise InvalidProblemError("by", expected, count(numbers))
         if self._values is None:
             self._values = [self._solve(at) for at in range(len(self.subsets))]
         domain = self.measured.frame.domain

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.systems import (
     Subtrees,
@@ -119,10 +120,10 @@ class HeldFit:
             numbers = sum(map(domain.size_of, self.steps)) * frame.tree.n * self.layout.size**2
             if numbers > _MOST_PRODUCTS:
                 expected = (
-                    f"at most {_MOST_PRODUCTS:,} products for an exact answer with structural zeros held at zero; "
-                    "'free' leaves them out of the fit"
+                    f"at most {printed.count(_MOST_PRODUCTS)} products for an exact answer with structural zeros "
+                    "held at zero; 'free' leaves them out of the fit"
                 )
-                raise InvalidProblemError("zeros", expected, f"{numbers:,}")
+                raise InvalidProblemError("zeros", expected, printed.count(numbers))
             self._values = {subset: self.solve(subset) for subset in self.steps}
         spread = self.cells_of(questions)
         found = np.zeros((len(nodes), len(questions)), dtype=object)
