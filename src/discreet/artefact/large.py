@@ -166,6 +166,7 @@ def anonymize_files(
         person,
         where.suffix.lower() if single else suffix,
         _rows_at_once(bytes_free, len(published)),
+        roles.sensitive,
         suppress=suppress,
         keep_suppressed=keep_suppressed,
         time_limit=time_limit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -26,7 +26,7 @@ from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.search.top import first_splits, join_small
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -62,6 +62,8 @@ class FileDiagnostics:
         Published files, and parts of the search.
     seconds
         Wall-clock seconds of each phase.
+    homogeneous
+        As of :class:`discreet.kanonymity.Risk`: rows in classes with one value of a sensitive column, and such classes.
     """
 
     information_loss: float
@@ -74,6 +76,7 @@ class FileDiagnostics:
     parts: int
     subtrees: int
     seconds: Mapping[str, float]
+    homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def gap(self) -> float:
@@ -277,9 +280,16 @@ class LargeRun:
             buckets,
             len(plan.unions),
             {**self.seconds, "all": time.monotonic() - self.began},
+            {name: _summed(one["alike"][name] for one in totals) for name in plan.sensitive},
         )
         digests = [one["sha256"] for one in counted]
         return Certificate(tuple(checks)), found, digests
+
+
+def _summed(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Add up pairs of numbers of rows and of classes."""
+    rows, classes = zip(*pairs, strict=True)
+    return sum(rows), sum(classes)
 
 
 def _quotas(share: float, rows: Sequence[int]) -> tuple[int, ...]:
