@@ -156,7 +156,15 @@ def test_columns_named_like_degrees_are_no_lengths_in_any_frame() -> None:
 
 @pytest.mark.parametrize(
     "names",
-    [("lat", "lng"), ("LATITUDE", "LONGITUDE"), ("startLat", "startLon"), ("y_lat", "x_long")],
+    [
+        ("lat", "lng"),
+        ("LATITUDE", "LONGITUDE"),
+        ("startLat", "startLon"),
+        ("y_lat", "x_long"),
+        ("pickuplatitude", "pickuplongitude"),
+        ("latitudine", "longitudine"),
+        ("Breitengrad", "Längengrad"),
+    ],
 )
 def test_names_of_degrees_are_found_by_their_words(names: tuple[str, str]) -> None:
     assert coordinate_columns(["id", *names]) == ([names[1]], [names[0]])

@@ -566,28 +566,43 @@ def _(rng: Random, *, false: bool) -> Found:
     return f"{edge} at {at}" if edge is not None and least(at) < edge else None
 
 
+def partitions(items: tuple[int, ...], least: int) -> Iterator[list[tuple[int, ...]]]:
+    """List all partitions into classes of some size or more."""
+    if not items:
+        yield []
+    for size in range(least, len(items) + 1):
+        for others in combinations(items[1:], size - 1):
+            left = tuple(one for one in items[1:] if one not in others)
+            yield from ([(items[0], *others), *rest] for rest in partitions(left, least))
+
+
 @searched("bound of tables", "no table ... loses less, whatever it suppresses")
 def _(rng: Random, *, false: bool) -> Found:
-    ages = [rng.choice((0, 1, 2, 3, 30)) for _ in range(5)]
-    if len(set(ages)) < 2:
+    count = rng.randint(4, 6)
+    table = {
+        name: [rng.choice((0, 1, 2, 3, rng.randint(4, 40))) for _ in range(count)]
+        for name in ("age", "rooms")[: rng.randint(1, 2)]
+    }
+    if any(len(set(column)) < 2 for column in table.values()):
         return None
-    suppress = rng.choice((0.0, 0.4))
-    made = anonymize(pl.DataFrame({"age": ages}), KAnonymity(2, ("age",)), suppress=suppress)
-    may = 5 if false or "suppresses no row" not in made.bound_in_words() else 0
-    # Every table: a partition of the rows into suppressed ones and classes; a sorted column has runs for classes.
-    span = max(ages) - min(ages)
-    for gone in events(5):
-        left = sorted(age for at, age in enumerate(ages) if at not in gone)
-        if len(gone) > may or len(left) == 1:
+    suppress, k = rng.choice((0.0, 0.4)), rng.choice((2, 2, 3))
+    made = anonymize(pl.DataFrame(table), KAnonymity(k, tuple(table)), suppress=suppress)
+    may = count if false or "suppresses no row" not in made.bound_in_words() else 0
+    spans = {name: max(column) - min(column) for name, column in table.items()}
+
+    def width(members: tuple[int, ...]) -> float:
+        ends = {name: [column[at] for at in members] for name, column in table.items()}
+        return sum((max(one) - min(one)) / spans[name] for name, one in ends.items())
+
+    # Every table: its suppressed rows, which cost 1 a column, and a partition of the others into classes.
+    for gone in events(count):
+        if len(gone) > may:
             continue
-        for cuts in events(max(len(left) - 1, 0)):
-            ends = [0, *(cut + 1 for cut in cuts), len(left)]
-            runs = [left[a:b] for a, b in pairwise(ends) if a < b]
-            if any(len(run) < 2 for run in runs):
-                continue
-            loss = len(gone) + sum(len(run) * (run[-1] - run[0]) / span for run in runs)
+        left = tuple(at for at in range(count) if at not in gone)
+        for classes in partitions(left, k):
+            loss = len(gone) * len(table) + sum(len(one) * width(one) for one in classes)
             if loss < made.diagnostics.lower * (1 - ROUNDING):
-                return f"{ages} without {gone}, {runs}: {loss} < {made.diagnostics.lower}"
+                return f"{table} without {gone}, {classes}: {loss} < {made.diagnostics.lower}"
     return None
 
 

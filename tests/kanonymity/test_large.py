@@ -40,6 +40,7 @@ from discreet.kanonymity.models import (
     PrivacyModel,
 )
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem
+from discreet.kanonymity.risk import risk
 from discreet.kanonymity.search import top as first
 from discreet.kanonymity.search.parts import split_parts
 from discreet.kanonymity.verify import verify
@@ -204,6 +205,68 @@ def test_demands_and_persons_hold_on_what_is_written(tmp_path: Path) -> None:
 
 
 OTHERS: dict[str, Any] = {"attributes": KINDS, "drop": ["ill", "who"], "keep": ["row"]}
+
+
+@pytest.mark.parametrize("out", ["out", "out.csv", "out.parquet"])
+@pytest.mark.parametrize("more", ["", "persons and demands", "suppressed"])
+def test_classes_with_one_value_are_those_that_memory_counts(
+    tmp_path: Path, out: str, more: str
+) -> None:
+    """Missing values, NaN and empty text are one value, and so are both zeros."""
+    table = people(5).with_columns(
+        pl.Series("note", ([None, "", "a"] * N)[:N]),
+        pl.Series("wage", ([0.0, -0.0, float("nan"), None] * N)[:N]),
+        pl.Series("flag", [row % 40 > 2 for row in range(N)]),
+    )
+    # Sorted, so that many classes have one value.
+    columns = {name: table[name].sort() for name in ("ill", "note", "wage", "flag")}
+    source = folder_of(table.sort("age", "job", "zip").with_columns(**columns), tmp_path / "in")
+    options: dict[str, Any] = {"drop": ("who",)}
+    if more == "persons and demands":
+        options = {"person": "who", "models": {"row": [DistinctDiversity(2)]}}
+    elif more:
+        options |= {"suppress": 0.2, "keep_suppressed": True}
+    made = anonymize_files(
+        source,
+        tmp_path / out,
+        GUARANTEE,
+        attributes=KINDS,
+        sensitive=tuple(columns),
+        keep=("row",),
+        **options,
+    )
+    if out == "out":
+        read = published(tmp_path / out)
+    else:
+        path = tmp_path / out
+        parquet = out.endswith("parquet")
+        read = pl.read_parquet(path) if parquet else pl.read_csv(path, infer_schema=False)
+    found = risk(read, NAMES, sensitive=(*columns, "row"))
+    assert made.diagnostics.homogeneous == {
+        name: found.homogeneous[name] for name in made.diagnostics.homogeneous
+    }
+    assert set(made.diagnostics.homogeneous) >= set(columns)
+    assert made.diagnostics.homogeneous["ill"][0] > 0
+
+
+def test_the_command_says_for_how_many_rows_a_value_follows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people(6).sort("age").with_columns(pl.col("ill").sort()).write_csv(tmp_path / "in.csv")
+    roles = ("--quasi", "age", "--sensitive", "ill", "--drop", "who,job,zip,row", "-k", "20")
+    line = ("anonymize", str(tmp_path / "in.csv"), *roles, "-o")
+    words, counted = [], []
+    for out, more in (("one.csv", ()), ("two.csv", ("--memory", "2GB"))):
+        said = say(capsys, *line, str(tmp_path / out), *more)
+        assert said.status == 0, said.err
+        words += [one for one in said.out.splitlines() if one.startswith("one value in a class")]
+        told = say(
+            capsys, "risk", str(tmp_path / out), "--quasi", "age", "--sensitive", "ill", "--json"
+        )
+        counted.append(told.data["homogeneous"]["ill"])
+    assert len(words) == 2
+    for sentence, one in zip(words, counted, strict=True):
+        assert f"{one['rows']} of 900 rows are in {one['classes']} equivalence class" in sentence
 
 
 @pytest.mark.parametrize("out", ["out", "out.csv", "out.parquet"])

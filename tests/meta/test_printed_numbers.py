@@ -1,4 +1,8 @@
-"""Nothing but one module formats a number that people read: what states a bound is rounded to its own side there."""
+"""Nothing but one module formats a number that people read: what states a bound is rounded to its own side there.
+
+The whole source is read. Two formats print no number: zeros before a whole number, in names of files and in days, and
+a text that is parsed again at once. ``round`` to a whole number is a computation, but in the rooms that make pages.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,12 @@ SOURCE = ROOT / "src" / "discreet"
 ROOMS = ("report", "studio", "cli", "service")
 
 EXCEPTIONS = {
-    ("report/maps.py", "np.round(np.stack([x, y], axis=1), 1)"): "coordinates of a drawing",
-    ("report/submodular.py", "np.round(moved, 1)"): "coordinates of a drawing",
+    (
+        "evaluate/simulate/borders.py",
+        "{value.numerator * 10 ** 12 // value.denominator / 10 ** 12:.12f}",
+    ): ("coordinates that a test types into a client"),
+    ("lrgeo/places/roads.py", "self.lengths.round(1)"): "decimeters in a file",
+    ("lrgeo/points/layout.py", "{one:.7f}"): "coordinates that a client reports",
     ("report/trying.py", "round(float(value))"): "a count that an attack is fed with, not printed",
     ("report/templates/verify_standalone.html", "value.toFixed(20)"): "JSON that is hashed",
     ("report/templates/verify_standalone.html", "toFloat(a.whole).toPrecision(6)"): (
@@ -40,7 +48,10 @@ EXCEPTIONS = {
 
 MOST_EXCEPTIONS = 15
 
+FORMATTER = SOURCE / "core" / "printed.py"
+
 _CODE = re.compile(r"\{[\w.\[\]]*:[^{}\s]*[,%bcdeEfFgGnosxX\d]\}")
+_ZEROS = re.compile(r"\{.*:0\d+d\}")
 _JINJA = re.compile(
     r"\|\s*(?:format|round|float|int)\b|\.format\(|[\"']\s*%\s*[\w(]|(?<!away\.)\bround\("
 )
@@ -51,8 +62,11 @@ _SCRIPT = re.compile(
 )
 
 
-def formats(source: str) -> set[str]:
-    """List what formats a number in Python: a format code, ``%`` of a text, ``round``, ``format``."""
+def formats(source: str, *, page: bool = True) -> set[str]:
+    """List what formats a number in Python: a format code, ``%`` of a text, ``round``, ``format``.
+
+    Elsewhere than in a room that makes pages, ``round`` to a whole number counts inside of a text alone.
+    """
     found = set()
     tree = ast.parse(source)
     prose = {
@@ -60,9 +74,17 @@ def formats(source: str) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
+    parsed = {id(part) for node in ast.walk(tree) if is_parser(node) for part in ast.walk(node)}
+    in_text = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FormattedValue)
+        for part in ast.walk(node.value)
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
-            found.add(ast.unparse(node))
+            if id(node) not in parsed and not _ZEROS.fullmatch(ast.unparse(node)):
+                found.add(ast.unparse(node))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) not in prose:
                 found.update(_CODE.findall(node.value))
@@ -73,9 +95,23 @@ def formats(source: str) -> set[str]:
                 found.add(ast.unparse(node))
         elif isinstance(node, ast.Call):
             name = ast.unparse(node.func).rpartition(".")[2]
-            if name == "round" or (isinstance(node.func, ast.Name) and name == "format"):
+            digits = len(node.args) - (ast.unparse(node.func) in {"round", "np.round"})
+            whole = name == "round" and not digits and not node.keywords
+            if (name == "round" and (page or not whole or id(node) in in_text)) or (
+                isinstance(node.func, ast.Name) and name == "format"
+            ):
                 found.add(ast.unparse(node))
     return found
+
+
+def is_parser(node: ast.AST) -> bool:
+    """Return whether a text, the only argument of a call, becomes a number again."""
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) in {"float", "Fraction"}
+        and len(node.args) == 1
+        and isinstance(node.args[0], ast.JoinedStr)
+    )
 
 
 def formats_of_template(source: str) -> set[str]:
@@ -93,17 +129,16 @@ def formats_of_script(source: str) -> set[str]:
 def everything() -> dict[tuple[str, str], str]:
     """Read all files that make what people see: the file and the place -> the kind of the file."""
     found: dict[tuple[str, str], str] = {}
-    for room in ROOMS:
-        for path in sorted((SOURCE / room).rglob("*")):
-            name = path.relative_to(SOURCE).as_posix()
-            if path.suffix == ".py":
-                found |= dict.fromkeys(
-                    ((name, one) for one in formats(path.read_text(encoding="utf-8"))), "code"
-                )
-            elif path.suffix in {".html", ".js"}:
-                text = path.read_text(encoding="utf-8")
-                for one in formats_of_template(text) | formats_of_script(text):
-                    found[name, one] = "page"
+    for path in sorted(SOURCE.rglob("*")):
+        name = path.relative_to(SOURCE).as_posix()
+        if path.suffix == ".py" and path != FORMATTER:
+            page = name.startswith(tuple(f"{room}/" for room in ROOMS))
+            codes = formats(path.read_text(encoding="utf-8"), page=page)
+            found |= dict.fromkeys(((name, one) for one in codes), "code")
+        elif path.suffix in {".html", ".js"}:
+            text = path.read_text(encoding="utf-8")
+            for one in formats_of_template(text) | formats_of_script(text):
+                found[name, one] = "page"
     return found
 
 
@@ -138,6 +173,24 @@ def test_exceptions_are_few_and_there() -> None:
 )
 def test_a_format_of_python_is_found(source: str, n: int) -> None:
     assert len(formats(source)) == n
+
+
+@pytest.mark.parametrize(
+    ("source", "n"),
+    [
+        ("round(x)\nx.round()\nnp.round(x)", 0),
+        ("round(x, 1)", 1),
+        ("x.round(1)", 1),
+        ("x.round(decimals=1)", 1),
+        ("f'{round(x)}'", 1),
+        ("float(f'{x:.3g}')\nFraction(f'{x:.0e}')\nf'{n:03d}'", 0),
+        ("text(f'{x:.3g}')", 1),
+        ("float(f'{x:.3g}', y)", 1),
+        ("f'{x:3d}'", 1),
+    ],
+)
+def test_a_computation_is_no_format(source: str, n: int) -> None:
+    assert len(formats(source, page=False)) == n
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from pyarrow import parquet
 
 from cli.commands import say
 from discreet.artefact import sidecar_of
+from discreet.artefact.large_run import in_words as large_in_words
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.studio.reading import MOST_MEMORY, read_upload
 from discreet.tables import parsing
@@ -58,7 +60,7 @@ def test_the_studio_refuses_a_dictionary_that_expands(wide: Path) -> None:
     with pytest.raises(InvalidProblemError) as refused:
         read_upload(wide, "wide.parquet")
     assert str(refused.value) == (
-        "The file: expected a table of at most 1.0 GiB once it is read, where a cell of text takes 16 bytes; leave "
+        "The file: expected a table of at most 1 GiB once it is read, where a cell of text takes 16 bytes; leave "
         "columns out, or use `discreet anonymize FILE -k K --quasi A,B --memory 4GB -o OUT` on the command line, got "
         "999,999 rows and 150 columns, about 2.2 GiB"
     )
@@ -73,12 +75,12 @@ def test_commands_refuse_what_takes_more_than_half_of_the_memory(
     assert (said.status, said.out) == (2, "")
     error = json.loads(said.err)["error"]
     assert error["argument"] == "FILE"
-    assert "at most 2.0 GiB once it is read, half of the memory" in error["expected"]
+    assert "at most 2 GiB once it is read, half of the memory" in error["expected"]
     assert error["got"] == "999,999 rows and 150 columns, about 2.2 GiB"
     for command in (["risk", wide], ["anonymize", wide, "-k", 2]):
         said = say(capsys, *command, "--quasi", "c0")
         assert said.status == 2
-        assert "TABLE: expected a table of at most 2.0 GiB" in said.err
+        assert "TABLE: expected a table of at most 2 GiB" in said.err
 
 
 @pytest.mark.usefixtures("never_read")
@@ -111,9 +113,20 @@ def test_one_long_cell_that_many_rows_refer_to_is_refused(
     monkeypatch.setattr("discreet.tables.reading.allowed", lambda: GIB)
     assert "about 1.9 GiB" in say(capsys, "risk", path, "--quasi", "a").err
     binary = pl.DataFrame({"a": [b"x" * 10]})
-    with pytest.raises(InvalidProblemError, match="about 0 MiB"):
+    with pytest.raises(InvalidProblemError, match="about 10 bytes"):
         refuse_long_text(binary, 9, "a", "less")
     refuse_long_text(binary, 10, "a", "less")
+
+
+def test_a_limit_is_never_printed_above_itself_and_a_need_never_below() -> None:
+    sizes = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+    for size in (999, 1_599, 99_999_999, 1_549_999_999, 3_000_000_001, 123_456_789_012):
+        for words, side in ((printed.at_least, -1), (printed.at_most, 1)):
+            number, unit = in_words(size, words).split()
+            assert (float(number.replace(",", "")) * sizes[unit] - size) * side >= 0
+            number = large_in_words(size, words)
+            stated = float(number[:-2].replace(",", "")) * {"MB": 10**6, "GB": 10**9}[number[-2:]]
+            assert (stated - size) * side >= 0
 
 
 def test_what_is_of_fixed_width_is_copied_to_each_row(
@@ -169,7 +182,7 @@ def test_records_of_tables_of_counts_do_not_make_them_small(
         load_counts(path)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("discreet.artefact.sidecar.allowed", lambda: 100)
-            with pytest.raises(InvalidProblemError, match="at most 0 MiB once it is read"):
+            with pytest.raises(InvalidProblemError, match="at most 100 bytes once it is read"):
                 load_counts(path)
 
 
@@ -192,4 +205,4 @@ def test_the_memory_that_there_is_is_the_least_of_what_the_system_says(
     assert allowed() == 500_000
     monkeypatch.setattr(resource, "getrlimit", lambda _: (2000, 0))
     assert allowed() == 1000
-    assert in_words(MOST_MEMORY) == "1.0 GiB"
+    assert in_words(MOST_MEMORY) == "1 GiB"

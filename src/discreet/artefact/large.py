@@ -24,6 +24,7 @@ from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.placing import keep as keep_on_disk
 from discreet.artefact.rooms import make_private
 from discreet.artefact.workspace import workspace_in, writing
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
 from discreet.core.outcome import Anonymization, Provenance
@@ -165,6 +166,7 @@ def anonymize_files(
         person,
         where.suffix.lower() if single else suffix,
         _rows_at_once(bytes_free, len(published)),
+        roles.sensitive,
         suppress=suppress,
         keep_suppressed=keep_suppressed,
         time_limit=time_limit,
@@ -233,7 +235,9 @@ def _rows_at_once(memory: int, columns: int) -> int:
     rows = (memory - PROCESS_BYTES) // bytes_per_row
     if rows < BATCH[0]:
         least = PROCESS_BYTES + BATCH[0] * bytes_per_row
-        raise InvalidProblemError("memory", f"{in_words(least)} or more", in_words(memory))
+        raise InvalidProblemError(
+            "memory", f"{in_words(least, printed.at_most)} or more", in_words(memory)
+        )
     return min(rows, BATCH[1])
 
 

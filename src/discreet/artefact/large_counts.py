@@ -59,7 +59,7 @@ def buckets_for(rows: int, batch: int, batches: int) -> int:
 
 def buckets_of(plan: LargePlan) -> int:
     """Return the number of buckets for a plan whose texts are numbered."""
-    texts = plan.demands or len(plan.numbered) < len(plan.quasi)
+    texts = plan.demands or plan.sensitive or len(plan.numbered) < len(plan.quasi)
     return buckets_for(plan.n, plan.batch, TEXTS if texts else NUMBERS)
 
 
@@ -128,14 +128,16 @@ def _read(
     return batches(piece, coded, plain, plan.batch)
 
 
-def _demanded(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
-    """Read the columns of a published part that have demands, and that of persons, which is kept beside it."""
+def _counted_columns(
+    space: Workspace, plan: LargePlan, number: int, counted: Sequence[str]
+) -> pl.DataFrame:
+    """Read columns of a published part, and that of persons, which is kept beside it."""
     import polars as pl
 
     from discreet.tables.parsing import scan
 
     made = space.get(f"publish-{number}")
-    names = [name for name in _counted(plan) if name and name != plan.person]
+    names = [name for name in counted if name and name != plan.person]
     lazy = scan(space.folder / made["file"], "," if plan.suffix == ".csv" else "")
     table = lazy.select(names).collect() if names else pl.DataFrame()
     if made["persons"]:
@@ -155,7 +157,7 @@ def tally(space: Workspace, number: int) -> None:
             if known is not None:
                 both = pl.concat([known, column.values.unique()]).unique()
                 texts[name] = both if len(both) <= MAX_NUMBERED_TEXTS else None
-    table = _demanded(space, plan, number)
+    table = _counted_columns(space, plan, number, _demanded(plan))
     value_counts = {
         name: table.group_by(pl.col(name).alias("value")).len(ROWS) for name in table.columns
     }
@@ -163,7 +165,7 @@ def tally(space: Workspace, number: int) -> None:
 
 
 def _classes(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
-    """Read what tells the classes of a published part apart, and its columns with demands."""
+    """Read what tells the classes of a published part apart, and its columns with demands and sensitive ones."""
     import polars as pl
 
     words_at = _words(plan)
@@ -176,7 +178,7 @@ def _classes(space: Workspace, plan: LargePlan, number: int) -> pl.DataFrame:
             words[one.word] |= batch.coded[name].codes(one.texts, one.bits)
         texts = [batch.plain[name] for name in plain]
         frames.append(pl.DataFrame([*map(pl.Series, words_at, words), *texts]))
-    return pl.concat(frames).hstack(_demanded(space, plan, number))
+    return pl.concat(frames).hstack(_counted_columns(space, plan, number, _counted(plan)))
 
 
 def _words(plan: LargePlan) -> list[str]:
@@ -222,9 +224,35 @@ def count(space: Workspace, number: int) -> None:
                 (space.folder / name).unlink()
 
 
+def _demanded(plan: LargePlan) -> list[str]:
+    """Return the columns that have demands, once each."""
+    return list(dict.fromkeys(name for name, _ in plan.demands))
+
+
 def _counted(plan: LargePlan) -> list[str]:
-    """Return the groupings to count: ``""`` for classes alone, and each column with demands."""
-    return list(dict.fromkeys(["", *(name for name, _ in plan.demands)]))
+    """Return the groupings to count: ``""`` for classes alone, and each demanded or sensitive column."""
+    return list(dict.fromkeys(["", *_demanded(plan), *plan.sensitive]))
+
+
+def _alike(pairs: pl.DataFrame, keys: Sequence[str], name: str) -> tuple[int, int]:
+    """Count the rows of classes with one value, and these classes; missing values, NaN and empty text are one value.
+
+    Parameters
+    ----------
+    pairs
+        Groups by class and by value, with their rows.
+    keys, name
+        Columns that tell classes apart, and that of the value.
+    """
+    import polars as pl
+
+    value = pl.col(name)
+    if pairs.schema[name] == pl.String:
+        value = value.fill_null("")
+    elif pairs.schema[name].is_float():
+        value = value.fill_nan(None)
+    alike = pairs.filter(value.n_unique().over(*keys) == 1)
+    return int(alike[ROWS].sum()), alike.select(keys).n_unique()
 
 
 def total(space: Workspace, number: int) -> None:
@@ -261,5 +289,6 @@ def total(space: Workspace, number: int) -> None:
             "least": class_counts[ROWS].min(),
             "small": small,
             "failing": failing,
+            "alike": {name: _alike(added(name), own, name) for name in plan.sensitive},
         },
     )

@@ -49,6 +49,8 @@ class LargePlan:
         The columns that are published, in order.
     person
         The column that tells persons apart, if there is one.
+    sensitive
+        Published columns of which classes with one value are counted.
     suffix
         Of the published files.
     batch, buckets
@@ -88,6 +90,7 @@ class LargePlan:
     person: str | None
     suffix: str
     batch: int
+    sensitive: tuple[str, ...] = ()
     buckets: int = 1
     suppress: float = 0.0
     keep_suppressed: bool = False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.artefact.folders import ROWS, codings
 from discreet.artefact.large_counts import buckets_of, numbering
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
+from discreet.core.printed import at_least, at_most
 from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
 from discreet.kanonymity.bounds.shared import AtomPlaces
 from discreet.kanonymity.cells import values_of
@@ -23,7 +25,7 @@ from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.search.top import first_splits, join_small
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -59,6 +61,8 @@ class FileDiagnostics:
         Published files, and parts of the search.
     seconds
         Wall-clock seconds of each phase.
+    homogeneous
+        As of :class:`discreet.kanonymity.Risk`: rows in classes with one value of a sensitive column, and such classes.
     """
 
     information_loss: float
@@ -71,6 +75,7 @@ class FileDiagnostics:
     parts: int
     subtrees: int
     seconds: Mapping[str, float]
+    homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def gap(self) -> float:
@@ -99,9 +104,11 @@ def part_memory(rows: int, words: int, demands: int = 0, columns: int = 0) -> in
     return PROCESS_BYTES + rows * (16 * words + 40 + 24 * demands + 12 * columns)
 
 
-def in_words(size: int) -> str:
-    """Write a number of bytes."""
-    return f"{size / 1e9:.2g}GB" if size >= 1e9 else f"{size // 10**6}MB"
+def in_words(size: int, format_number: Callable[..., str] = at_least) -> str:
+    """Format a number of bytes as `memory` takes it, rounded down, or by another function of the formatter."""
+    if size >= 10**9:
+        return f"{format_number(Fraction(size, 10**9), 2)}GB"
+    return f"{format_number(Fraction(size, 10**6), 1)}MB"
 
 
 @final
@@ -176,7 +183,7 @@ class LargeRun:
             largest, layout.words, len(plan.demands), len(columns) if plan.suppress else 0
         )
         if need > memory:
-            expected = f"{in_words(need)} or more for the largest part of this table"
+            expected = f"{in_words(need, at_most)} or more for the largest part of this table"
             raise InvalidProblemError("memory", expected, in_words(memory))
         # The longest first, so that all workers end together.
         unions = sorted(unions, key=lambda union: -int(rows[list(union)].sum()))
@@ -271,9 +278,16 @@ class LargeRun:
             buckets,
             len(plan.unions),
             {**self.seconds, "all": time.monotonic() - self.began},
+            {name: _summed(one["alike"][name] for one in totals) for name in plan.sensitive},
         )
         digests = [one["sha256"] for one in counted]
         return Certificate(tuple(checks)), diagnostics, digests
+
+
+def _summed(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Add up pairs of numbers of rows and of classes."""
+    rows, classes = zip(*pairs, strict=True)
+    return sum(rows), sum(classes)
 
 
 def _quotas(share: float, rows: Sequence[int]) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ from discreet.artefact.placing import (
     uninterrupted,
     unwritable,
 )
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import stored_file
 from discreet.tables.parsing import read, reader_errors
@@ -315,7 +316,8 @@ def read_table(
     types = {name: getattr(pl, stated[name]) for name in columns}
     most, csv = allowed(), where.suffix.lower() == ".csv"
     expected = (
-        f"a table of at most {in_words(most)} once it is read, half of the memory that there is"
+        f"a table of at most {in_words(most, printed.at_least)} once it is read, half of the memory that there "
+        "is"
     )
     # It may have come from anywhere.
     refuse_large(where, "," if csv else "", most, "path", expected, data=io.BytesIO(data))

@@ -53,7 +53,7 @@ def told(
     output: str | None,
 ) -> tuple[dict[str, Any], str]:
     """Say what came out, as data and as text; both are the curator's."""
-    from discreet.kanonymity.risk import risk
+    from discreet.kanonymity.risk import homogeneous_dict, risk
 
     found = made.diagnostics
     published = risk(made.table, made.guarantee.quasi_identifiers, sensitive=sensitive)
@@ -71,6 +71,7 @@ def told(
         "rows": made.table.height,
         "l": diverse,
         "t": close,
+        "homogeneous": homogeneous_dict(published.homogeneous),
         "method": found.method,
         "seconds": found.seconds,
         "seconds_after": found.seconds_after,

@@ -15,6 +15,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import relative_gap
 from discreet.kanonymity.models import read_models
+from discreet.kanonymity.risk import homogeneity_in_words, homogeneous_dict
 from discreet.tables.columns import refuse_unclear
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
 from discreet.tables.parsing import reader_errors
@@ -229,6 +230,7 @@ def _tell(
     verbose: bool,
 ) -> None:
     found = made.diagnostics
+    alike = homogeneity_in_words(found.rows, found.homogeneous)
     data: dict[str, Any] = {
         "information_loss": found.information_loss,
         "mean_loss": found.mean_loss,
@@ -239,6 +241,7 @@ def _tell(
         "smallest_class": found.smallest_class,
         "suppressed": found.suppressed,
         "rows": found.rows,
+        "homogeneous": homogeneous_dict(found.homogeneous),
         "parts": found.parts,
         "subtrees": found.subtrees,
         "method": "top-down",
@@ -258,6 +261,7 @@ def _tell(
             ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),
+            *(("one value in a class", words) for words in alike),
             ("method", f"top-down, {printed.seconds(found.seconds['all'])} in all"),
             ("private", PRIVATE),
         ]

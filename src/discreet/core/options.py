@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +104,7 @@ def check_fields(record: Any, limits: Mapping[str, int]) -> None:  # noqa: ANN40
         if not isinstance(value, kind) or isinstance(value, bool):
             raise InvalidProblemError(field.name, expected, type(value).__name__)
         if field.name in limits and not 0 <= value <= limits[field.name]:
-            expected = f"a number from 0 to {limits[field.name]:,}"
+            expected = f"a number from 0 to {count(limits[field.name])}"
             raise InvalidProblemError(field.name, expected, _shown(value))
 
 

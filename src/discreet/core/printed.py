@@ -22,6 +22,9 @@ from discreet.core.exact import float_floor
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = [
     "MAX_VALUE_CHARACTERS",
     "at_least",
@@ -40,6 +43,7 @@ __all__ = [
     "missed_gap",
     "one_line",
     "position",
+    "positions",
     "seconds",
     "share",
     "share_at_least",
@@ -321,6 +325,18 @@ def position(value: float | Fraction, decimals: int = 1) -> str:
     ('12.3', '3')
     """
     return str(round(float(value), decimals)).removesuffix(".0")
+
+
+def positions(points: NDArray[np.float64], decimals: int = 1) -> NDArray[np.float64]:
+    """Round coordinates of a drawing or a map, of any shape, as :func:`position` rounds one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> positions(np.array([12.349, 3.0])).tolist()
+    [12.3, 3.0]
+    """
+    return points.round(decimals)
 
 
 def decimal(value: Fraction) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.printed import share
+from discreet.core.printed import position, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,10 +124,15 @@ def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
 
 
 def _svg(body: str, label: str, width: float, height: float) -> str:
+    wide, high = position(width, 0), position(height, 0)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" width="{width:.0f}" '
-        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">{body}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" width="{wide}" '
+        f'height="{high}" viewBox="0 0 {wide} {high}">{body}</svg>'
     )
+
+
+def _at(point: Sequence[float] | NDArray[np.float64]) -> str:
+    return f'cx="{position(point[0])}" cy="{position(point[1])}"'
 
 
 def _drawable(points: NDArray[np.float64] | None) -> bool:
@@ -163,17 +168,16 @@ def row_on_map(
     near = _PICTURE_PIXELS / (2 * np.sqrt(len(points))) * 0.95
     radii = near * np.sqrt(row / row.max())
     grey = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1" fill="currentColor" opacity=".45"/>'
-        for x, y in placed[shown]
+        f'<circle {_at((x, y))} r="1" fill="currentColor" opacity=".45"/>' for x, y in placed[shown]
     )
     discs = "".join(
-        f'<circle cx="{placed[i, 0]:.1f}" cy="{placed[i, 1]:.1f}" r="{radii[i]:.1f}" fill="{_INK}" opacity=".8"/>'
+        f'<circle {_at(placed[i])} r="{position(radii[i])}" fill="{_INK}" opacity=".8"/>'
         for i in shown
         if radii[i] >= 0.3
     )
     x, y = placed[secret]
     outline = 'fill="none" stroke="currentColor" stroke-width="1.5"'
-    ring = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{near + 2:.1f}" {outline}/>'
+    ring = f'<circle {_at((x, y))} r="{position(near + 2)}" {outline}/>'
     label = f"Where secret {secret} is reported, the likeliest with {share(float(row.max()))}; areas are chances"
     caption = f"<p><small>{escape(label)}. The ring marks the secret.</small></p>"
     return _svg(grey + discs + ring, label, _PICTURE_PIXELS, placed[:, 1].max() + 12) + caption
@@ -185,7 +189,7 @@ def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
         return ""
     placed = _on_page(points, metric)
     chosen = placed[:: -(-len(placed) // _MAX_DRAWN_POINTS)]
-    body = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="{_INK}"/>' for x, y in chosen)
+    body = "".join(f'<circle {_at((x, y))} r="2" fill="{_INK}"/>' for x, y in chosen)
     return _svg(body, label, _PICTURE_PIXELS, placed[:, 1].max() + 12)
 
 
@@ -199,10 +203,10 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
         sums = np.add.reduceat(table, cuts[:-1], axis=axis)
         table = sums / np.diff(cuts).reshape((-1, 1) if axis == 0 else (1, -1))
     cell = min(18.0, _PICTURE_PIXELS / max(table.shape))
-    shade = table / (table.max() or 1.0)
+    shade, side = table / (table.max() or 1.0), position(cell)
     body = "".join(
-        f'<rect x="{c * cell:.1f}" y="{r * cell:.1f}" width="{cell:.1f}" height="{cell:.1f}" fill="{_INK}" '
-        f'opacity="{shade[r, c]:.2f}"/>'
+        f'<rect x="{position(c * cell)}" y="{position(r * cell)}" width="{side}" height="{side}" fill="{_INK}" '
+        f'opacity="{position(shade[r, c], 2)}"/>'
         for r, c in np.argwhere(shade >= 0.005)
     )
     return _svg(body, label, cell * table.shape[1], cell * table.shape[0])

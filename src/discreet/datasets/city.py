@@ -165,14 +165,14 @@ class City:
             "seed": self.seed,
             "nodes": self.n,
             "edges": len(self.edges),
-            "mean_degree": round(2 * len(self.edges) / self.n, 3),
+            "mean_degree": 2 * len(self.edges) / self.n,
             "components": int(connected_components(graph, directed=False)[0]),
             "one_way": int(self.one_way.sum()),
             "bridges": len(self.bridges),
-            "road_km": round(float(self.lengths.sum()), 3),
-            "median_nearest_km": round(float(np.median(near[:, 1])), 3),
-            "longest_drive_km": round(float(self.travel().max()), 3),
-            "largest_prior": round(float(self.prior.max()), 5),
+            "road_km": float(self.lengths.sum()),
+            "median_nearest_km": float(np.median(near[:, 1])),
+            "longest_drive_km": float(self.travel().max()),
+            "largest_prior": float(self.prior.max()),
         }
 
 

@@ -146,7 +146,7 @@ class Entry:
             "lower": self.lower,
             "epsilon_within_radius": finite["within"],
             "epsilon_all_pairs": finite["everywhere"],
-            "seconds": round(self.seconds, 4),
+            "seconds": self.seconds,
             "peak_memory_bytes": self.memory,
             "certified": self.loss is not None,
             "note": self.note,

@@ -13,6 +13,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.options import callback
 from discreet.core.outcome import Provenance, PublicInput, Release
+from discreet.core.printed import count
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.release import run_release
@@ -500,9 +501,9 @@ def _refuse_large(frame: Frame) -> None:
     regions = frame.tree.n
     most = allowed() // (_BYTES * regions)
     if frame.n_sizes > most:
-        expected = f"at most {most:,} for {regions:,} regions, in half of the memory"
+        expected = f"at most {count(most)} for {count(regions)} regions, in half of the memory"
         expected += "; larger groups count as of this size"
-        raise InvalidProblemError("max_size", expected, f"{frame.n_sizes:,}")
+        raise InvalidProblemError("max_size", expected, count(frame.n_sizes))
 
 
 def level_parts(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,7 @@ def pack(
     n = len(codes[0])
     if first + n > MAX_NUMBERED_ROWS:
         raise InvalidProblemError(
-            "rows", f"at most {MAX_NUMBERED_ROWS:,} rows at once", f"{first + n:,}"
+            "rows", f"at most {count(MAX_NUMBERED_ROWS)} rows at once", count(first + n)
         )
     words = np.zeros((n, layout.words), dtype=np.int64)
     words[:, 0] = np.arange(first, first + n, dtype=np.int64) << ROW_NUMBER_BITS

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import Problem
 
-__all__ = ["CountedClasses", "Risk", "RowGroups", "judge_pairs", "risk"]
+__all__ = [
+    "CountedClasses",
+    "Risk",
+    "RowGroups",
+    "homogeneity_in_words",
+    "homogeneous_dict",
+    "judge_pairs",
+    "risk",
+]
 
 
 @final
@@ -80,17 +88,7 @@ class Risk:
         >>> found.homogeneity_in_words()[0].partition(":")[0]
         '3 of 3 rows are in 2 equivalence classes with one value of ill each'
         """
-        return [
-            state(
-                "one value in a class",
-                rows=count(rows),
-                total=count(self.rows),
-                classes=f"{count(classes)} equivalence class{'' if classes == 1 else 'es'}",
-                column=name,
-            )
-            for name, (rows, classes) in self.homogeneous.items()
-            if rows
-        ]
+        return homogeneity_in_words(self.rows, self.homogeneous)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; risks as numbers."""
@@ -100,10 +98,7 @@ class Risk:
             "k": self.k,
             "l": dict(self.diversity),
             "t": {name: float(distance) for name, distance in self.closeness.items()},
-            "homogeneous": {
-                name: {"rows": rows, "classes": classes}
-                for name, (rows, classes) in self.homogeneous.items()
-            },
+            "homogeneous": homogeneous_dict(self.homogeneous),
             "class_sizes": {"smallest": self.k, "median": self.median, "largest": self.largest},
             "unique": float(self.unique),
             "prosecutor": {
@@ -116,6 +111,38 @@ class Risk:
             },
             "marketer": float(self.marketer),
         }
+
+
+def homogeneous_dict(
+    homogeneous: Mapping[str, tuple[int, int]],
+) -> dict[str, dict[str, int]]:
+    """Plain values for JSON, from ``homogeneous`` of :class:`Risk`."""
+    return {
+        name: {"rows": rows, "classes": classes} for name, (rows, classes) in homogeneous.items()
+    }
+
+
+def homogeneity_in_words(total: int, homogeneous: Mapping[str, tuple[int, int]]) -> list[str]:
+    """State how many of some rows are in classes with one value, for each column where any are.
+
+    Parameters
+    ----------
+    total
+        Rows of the table.
+    homogeneous
+        As of :class:`Risk`.
+    """
+    return [
+        state(
+            "one value in a class",
+            rows=count(rows),
+            total=count(total),
+            classes=f"{count(classes)} equivalence class{'' if classes == 1 else 'es'}",
+            column=name,
+        )
+        for name, (rows, classes) in homogeneous.items()
+        if rows
+    ]
 
 
 @final

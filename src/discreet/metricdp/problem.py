@@ -185,7 +185,7 @@ def _usable(loss: NDArray[np.float64]) -> NDArray[np.float64]:
         )
     largest = float(loss.max())
     if 0 < largest < _LEAST_LOSS:
-        expected = f"losses whose largest is {_LEAST_LOSS:g} or more, or all 0; state them in a smaller unit"
+        expected = f"losses whose largest is {at_most(_LEAST_LOSS)} or more, or all 0; state them in a smaller unit"
         raise InvalidProblemError("utility_loss", expected, at_most(largest))
     return loss + 0.0  # a negative zero becomes a zero, so that equal losses have equal hashes
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate
 from discreet.plot.style import (
     BLUE,
     GREEN,
@@ -149,7 +150,7 @@ def plot_frontier(
     ax.set_ylim(bottom=0)
     ticks = sorted({each for curve in curves for each in curve.epsilons if math.isfinite(each)})
     log_scale(ax, "x", ticks)
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_xticks(ticks, [estimate(tick) for tick in ticks])
     ax.minorticks_off()
     ax.set_xlabel(f"{parameter} per {unit}" if unit else parameter)
     ax.set_ylabel(f"{quantity}, {loss_unit}" if loss_unit else quantity)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate
 from discreet.plot.style import (
     BLUE,
     GREEN,
@@ -96,7 +97,7 @@ def plot_points(
     drawn.set_ylim(bottom=0)
     ticks = sorted({float(point.parameter) for point in points})
     log_scale(drawn, "x", ticks)
-    drawn.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    drawn.set_xticks(ticks, [estimate(tick) for tick in ticks])
     drawn.minorticks_off()
     drawn.set_xlabel(parameter)
     drawn.set_ylabel(points[0].measure.name)

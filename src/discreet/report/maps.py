@@ -212,7 +212,7 @@ def draw_map(
         """Turn the plane into the drawing: y runs down there."""
         x = (points[:, 0] - low[0]) * scale + left
         y = (high[1] - points[:, 1]) * scale + margin
-        return np.round(np.stack([x, y], axis=1), 1)
+        return printed.positions(np.stack([x, y], axis=1))
 
     at = project(places.plane)
     typical = float(np.median(places.chance.max(axis=1)))

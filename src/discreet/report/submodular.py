@@ -234,7 +234,7 @@ def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
     def at(points: ArrayLike) -> NDArray[np.float64]:
         moved = (np.asarray(points) - low) * scale + _MARGIN
         moved[:, 1] = height - moved[:, 1]
-        return np.asarray(np.round(moved, 1))
+        return printed.positions(moved)
 
     return {
         "width": width,

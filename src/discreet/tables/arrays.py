@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core.printed import count
 from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.tables.dialect import cells_of_text, stored_file, text_in
 from discreet.tables.parsing import CellError
@@ -113,7 +114,9 @@ def _plain(table: NDArray[Any], argument: str) -> NDArray[np.float64]:
         got = f"{table.dtype} of shape {table.shape}"
         raise refused("array-no-numbers", argument, got)
     if len(table) > DENSE_LIMIT:
-        raise refused("array-too-long", argument, f"{len(table):,}, a row each", most=DENSE_LIMIT)
+        raise refused(
+            "array-too-long", argument, f"{count(len(table))}, a row each", most=count(DENSE_LIMIT)
+        )
     return table.astype(np.float64)
 
 

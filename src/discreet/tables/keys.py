@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 
+from discreet.core import printed
 from discreet.tables.refusals import refused, warning
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def refuse_or_note(
     counted = Counter({reasons[why]: many for why, many in sorted(rows.items()) if why and many})
     if not counted:
         return
-    listed = "; ".join(f"{many:,} {words}" for words, many in counted.items())
+    listed = "; ".join(f"{printed.count(many)} {words}" for words, many in counted.items())
     if refuse:
         raise refused("rows-refused", argument, f"{listed} (private: this depends on rows)")
     write_private_note(warning("rows-left-out", table=argument, listed=listed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.core import printed
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
 from discreet.tables.parsing import read, reader_errors, scan
 from discreet.tables.refusals import refused
@@ -72,8 +73,8 @@ def read_rows(
     mark = look(path, argument, mark=mark)
     most = most or allowed()
     fits = fits or (
-        f"a table of at most {in_words(most)} once it is read, half of the memory that there is; leave columns out, or "
-        "use a larger machine"
+        f"a table of at most {in_words(most, printed.at_least)} once it is read, half of the memory that there is; "
+        "leave columns out, or use a larger machine"
     )
     refuse_large(Path(path), mark, most, argument, fits)
     refuse_killers(path, mark, argument, unknown=unknown)

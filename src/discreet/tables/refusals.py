@@ -17,7 +17,7 @@ EXPECTED: Final = {
     "array-no-words": "one row for each word",
     "array-row": "{numbers} numbers in each row{where}",
     "array-suffix": "a file that ends in .npy or .csv",
-    "array-too-long": "at most {most:,} secrets",
+    "array-too-long": "at most {most} secrets",
     "cells-nested": "one value in each cell; unpack or drop its nested columns",
     "column-missing": "a column of {argument} ({known})",
     "column-not-there": "a column of the table ({known})",

@@ -7,10 +7,12 @@ nothing. What a Parquet file says of itself, and the lines of a CSV file, bound 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from discreet.core import printed
+from discreet.core.printed import count
 from discreet.tables import parsing
 from discreet.tables.dialect import names_in
 from discreet.tables.parsing import ReadOutcome, reader_errors, scan
@@ -18,6 +20,7 @@ from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     import io
+    from collections.abc import Callable
 
     import polars as pl
 
@@ -72,8 +75,8 @@ class Decoded:
         >>> print(Decoded(999_999, 150, 2_400_000_000))
         999,999 rows and 150 columns, about 2.2 GiB
         """
-        columns = "1 column" if self.columns == 1 else f"{self.columns:,} columns"
-        return f"{self.rows:,} rows and {columns}, about {in_words(self.size)}"
+        columns = "1 column" if self.columns == 1 else f"{count(self.columns)} columns"
+        return f"{count(self.rows)} rows and {columns}, about {in_words(self.size)}"
 
     def refuse_beyond(self, most: int, field: str, expected: str) -> None:
         """Refuse a table that takes more.
@@ -93,15 +96,25 @@ def refuse_many(number: int, most: int, field: str, expected: str) -> None:
         raise refused("table-too-large", field, printed.count(number), expected=expected)
 
 
-def in_words(size: int) -> str:
-    """Say a number of bytes.
+def in_words(size: int, format_number: Callable[..., str] = printed.estimate) -> str:
+    """Format a number of bytes.
+
+    Parameters
+    ----------
+    size
+        Bytes.
+    format_number
+        Function of :mod:`discreet.core.printed` that rounds: down for a limit, up for a need.
 
     Examples
     --------
-    >>> in_words(3 << 29), in_words(5 << 20)
-    ('1.5 GiB', '5 MiB')
+    >>> in_words(3 << 29), in_words(5 << 20), in_words((3 << 29) + 1, printed.at_most), in_words(99)
+    ('1.5 GiB', '5 MiB', '1.6 GiB', '99 bytes')
     """
-    return f"{size / 2**30:,.1f} GiB" if size >= 1 << 30 else f"{size / 2**20:,.0f} MiB"
+    for unit, bits, digits in (("GiB", 30, 2), ("MiB", 20, 1), ("KiB", 10, 1)):
+        if size >= 1 << bits:
+            return format_number(Fraction(size, 1 << bits), digits, unit)
+    return f"{count(size)} bytes"
 
 
 def allowed() -> int:
@@ -272,7 +285,7 @@ def refuse_killers(
         raise refused("reader-process", argument, error.strerror or "none") from None
     if verdict is ReadOutcome.READ:
         return
-    called, most = shown or path, f"{parsing.share_of_memory() / 2**30:.1f} GiB"
+    called, most = shown or path, in_words(parsing.share_of_memory(), printed.at_least)
     if verdict is ReadOutcome.DIED:
         raise refused("reader-died", argument, f"{called}, at which the reader broke off")
     if verdict is ReadOutcome.LATE:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.faults import place_of
+from discreet.core.printed import estimate
 from discreet.lrgeo.messages import PROTOCOL
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ class Guard:
             return (
                 408,
                 "too-large",
-                f"a body must come within {self._limits.body_seconds:g} seconds",
+                f"a body must come within {estimate(self._limits.body_seconds)} seconds",
             )
         return b"".join(parts)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_ceil, float_floor
+from discreet.core.printed import estimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -136,7 +137,7 @@ def _bound(
 ) -> float:
     y = np.array(row_duals, dtype=np.float64)
     if y.shape != (program.n_rows,) or not (np.abs(y) < _LARGEST_MULTIPLIER).all():
-        expected = f"magnitudes below {_LARGEST_MULTIPLIER:g}, shape ({program.n_rows},)"
+        expected = f"magnitudes below {estimate(_LARGEST_MULTIPLIER)}, shape ({program.n_rows},)"
         raise InvalidProblemError("row_duals", expected, f"shape {y.shape}")
     rows = _least(y, program.row_lower, program.row_upper)
     unusable = np.isneginf(rows)

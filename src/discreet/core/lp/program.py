@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate, interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,7 +157,7 @@ def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
     unusable = ~(np.abs(vector) < INFINITE_BOUND)
     if unusable.any():
         raise InvalidProblemError(
-            "cost", f"magnitudes below {INFINITE_BOUND:g}", _first(unusable, vector)
+            "cost", f"magnitudes below {estimate(INFINITE_BOUND)}", _first(unusable, vector)
         )
     vector.setflags(write=False)
     return vector
@@ -198,11 +199,13 @@ def read_matrix(matrix: object, columns: int, field: str) -> csr_array[np.float6
         )
     size = np.abs(rows.data)
     if size.size and (size.min() <= SMALLEST_ENTRY or size.max() >= LARGEST_ENTRY):
+        least, most = estimate(SMALLEST_ENTRY), estimate(LARGEST_ENTRY)
+        low, high = interval(float(size.min()), float(size.max()))
         raise InvalidProblemError(
             field,
-            f"every nonzero entry to have a magnitude above {SMALLEST_ENTRY:g} and below {LARGEST_ENTRY:g}, where "
-            "HiGHS keeps it (rescale the row, or drop a constraint that others imply)",
-            f"entries from {size.min():g} to {size.max():g}",
+            f"every nonzero entry to have a magnitude above {least} and below {most}, where HiGHS keeps it (rescale "
+            "the row, or drop a constraint that others imply)",
+            f"entries from {low} to {high}",
         )
     # HiGHS counts in 32 bits, and SciPy may hand over 64.
     rows.indptr, rows.indices = rows.indptr.astype(np.int32), rows.indices.astype(np.int32)
@@ -222,7 +225,7 @@ def _bound(values: ArrayLike, size: int, field: str) -> NDArray[np.float64]:
     if huge.any():
         raise InvalidProblemError(
             field,
-            f"magnitudes below {INFINITE_BOUND:g}, which HiGHS reads as infinite, or inf",
+            f"magnitudes below {estimate(INFINITE_BOUND)}, which HiGHS reads as infinite, or inf",
             _first(huge, vector),
         )
     vector.setflags(write=False)

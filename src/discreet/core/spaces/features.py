@@ -32,9 +32,9 @@ _DEGREES = frozenset(
 )  # fmt: skip
 """Names of systems in longitude and latitude that are known without pyproj."""
 
-_LONGITUDES = frozenset({"lon", "lng", "long", "longitude", "longitud"})
-_LATITUDES = frozenset({"lat", "latitude", "latitud"})
-"""Words in the names of columns that hold degrees; distances between degrees are no lengths."""
+_LONGITUDES = frozenset({"lon", "lng", "long"}), ("longitud", "längengrad", "laengengrad")
+_LATITUDES = frozenset({"lat"}), ("latitud", "breitengrad")
+"""Words, and parts, of the names of columns that hold degrees; distances between degrees are no lengths."""
 
 _LARGEST_STRETCH = 1.001
 """Largest ratio of a distance in the plane to the one on the ground for which a plane is accepted."""
@@ -113,14 +113,17 @@ def coordinate_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:
     --------
     >>> coordinate_columns(["id", "centroid_lon", "pickupLatitude", "flat"])
     (['centroid_lon'], ['pickupLatitude'])
+    >>> coordinate_columns(["startlongitude", "LATITUDINE", "along", "plateau"])
+    (['startlongitude'], ['LATITUDINE'])
     """
     words = {
         name: {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)} for name in names
     }
-    return (
-        [name for name in words if words[name] & _LONGITUDES],
-        [name for name in words if words[name] & _LATITUDES],
+    longitudes, latitudes = (
+        [name for name in words if words[name] & short or any(p in name.lower() for p in parts)]
+        for short, parts in (_LONGITUDES, _LATITUDES)
     )
+    return longitudes, latitudes
 
 
 def check_names(names: Sequence[str], *, metric: str | None, unit: str, plane: bool) -> None:
@@ -273,7 +276,8 @@ def _largest_stretch(
         start = np.broadcast_to(degrees[i], degrees[i + 1 :].shape)
         ground = geodesic.inv(*start.T.copy(), *degrees[i + 1 :].T.copy())[2]
         apart = np.hypot(*(meters[i + 1 :] - meters[i]).T)
-        # Conversions and geodesics err by nanometers, coordinates below 1e8 meters as floats by 15 of them.
+        # Where points are on the ground is what the conversion says: shifts between datums are known to meters alone.
+        # Projections and geodesics err by nanometers, coordinates below 1e8 meters as floats by 15 of them.
         least = np.maximum(np.asarray(ground) - 2e-6, 1e-300)
         largest = max(largest, float((apart / least).max()))
     # One point has no distance; the roundings of a distance and of a quotient are below 2^-40.

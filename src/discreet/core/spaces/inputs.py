@@ -10,6 +10,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import read_unit
 from discreet.core.options import array_of
+from discreet.core.printed import at_least
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.geography import lat_lon
 from discreet.core.spaces.lengths import TOTAL_BITS, closure, scale_for
@@ -133,8 +134,8 @@ def _refuse_triple(array: NDArray[np.float64]) -> None:
             raise InvalidProblemError(
                 "matrix",
                 "the triangle inequality",
-                f"d({i}, {j}) = {array[i, j]:.17g} > d({i}, {k}) + d({k}, {j}) ="
-                f" {around[k, j]:.17g}, by {array[i, j] - around[k, j]:.3g}",
+                f"d({i}, {j}) = {float(array[i, j])} > d({i}, {k}) + d({k}, {j}) ="
+                f" {float(around[k, j])}, by {at_least(array[i, j] - around[k, j], 3)}",
             )
 
 

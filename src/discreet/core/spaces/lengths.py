@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +85,9 @@ def scale_for(extent: float, bits: int) -> int:
     scale = bits - math.frexp(extent)[1]
     if not 0 <= scale <= 300:
         raise InvalidProblemError(
-            "unit", "one in which distances lie between 1e-76 and 1e10", f"about {extent:.3g}"
+            "unit",
+            "one in which distances lie between 1e-76 and 1e10",
+            f"about {estimate(extent, 3)}",
         )
     return scale
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import instance_of
 from discreet.hierarchy.contingency.measure import MeasuredTables
@@ -334,8 +335,9 @@ def check_room(frame: TableFrame, free: int) -> None:
     numbers = frame.tree.n * frame.domain.size
     most = free // _BYTES
     if numbers > most:
-        expected = f"at most {most:,} cells of regions in the memory that is free"
-        got = f"{frame.tree.n:,} regions x {frame.domain.size:,} cells = {numbers:,}"
+        expected = f"at most {printed.count(most)} cells of regions in the memory that is free"
+        regions, cells = printed.count(frame.tree.n), printed.count(frame.domain.size)
+        got = f"{regions} regions x {cells} cells = {printed.count(numbers)}"
         raise InvalidProblemError("domain", expected, got)
 
 

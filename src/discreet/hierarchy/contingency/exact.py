@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 from discreet.hierarchy.contingency.systems import (
     Subtrees,
     ZeroLayout,
@@ -143,10 +144,10 @@ class ExactFit:
             numbers = sum(map(domain.size_of, self.steps)) * frame.tree.n * self.layout.size**2
             if numbers > MAX_PRODUCTS:
                 expected = (
-                    f"at most {MAX_PRODUCTS:,} products for an exact answer with structural zeros held at zero; "
+                    f"at most {count(MAX_PRODUCTS)} products for an exact answer with structural zeros held at zero; "
                     "'free' leaves them out of the fit"
                 )
-                raise InvalidProblemError("zeros", expected, f"{numbers:,}")
+                raise InvalidProblemError("zeros", expected, count(numbers))
             self._values = {subset: self.solve(subset) for subset in self.steps}
         spread = self.cells_of(questions)
         found = np.zeros((len(nodes), len(questions)), dtype=object)
@@ -161,8 +162,8 @@ class ExactFit:
         subsets = interactions(domain, self.marginal)
         numbers = self.measured.frame.tree.n * sum(map(domain.size_of, subsets))
         if numbers > MAX_EXACT_NUMBERS:
-            expected = f"at most {MAX_EXACT_NUMBERS:,} numbers for an exact answer; estimates have no limit"
-            raise InvalidProblemError("by", expected, f"{numbers:,}")
+            expected = f"at most {count(MAX_EXACT_NUMBERS)} numbers for an exact answer; estimates have no limit"
+            raise InvalidProblemError("by", expected, count(numbers))
 
     def solve(self, subset: Marginal, dtype: Any = object) -> NDArray[Any]:  # noqa: ANN401 - a type of numbers
         """Solve one interaction: ``(regions, combinations, entries)``, times the unit to the power of 2 depth + 2."""
@@ -302,8 +303,8 @@ class ExactFit:
 
     def _spread(self, place: int, given: Tables, many: int) -> Noises:
         """Spread over the noises what an answer takes of several regions with equal subtrees."""
-        for q, stratum, count, tables in self._of_region(place, given):
-            yield q, stratum, count * many, tables
+        for q, stratum, regions, tables in self._of_region(place, given):
+            yield q, stratum, regions * many, tables
         below = self.subtrees.below[place]
         if below:
             passed = self._passed(place, given)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.guarantee import PureDP
 from discreet.core.printed import at_most, estimate, share_at_most
 from discreet.core.spaces.inputs import positive_count
@@ -168,7 +169,7 @@ def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[st
         entries, regions = row["entries"], row["regions"]
         size = f"{entries} {'entry' if entries == 1 else 'entries'}"
         if regions > 1:
-            size += f" x {regions:,} regions"
+            size += f" x {printed.count(regions)} regions"
         error = at_most(row["standard_error"], 3)
         line = f"level {row['level']}, {row['marginal']} ({size}): standard error {error}"
         if row["largest"] > row["standard_error"] * (1 + 1e-6):
@@ -176,6 +177,6 @@ def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[st
         line += f" (naive: {estimate(row['naive'], 3)})"
         if count is not None:
             part = share_at_most(row["coefficient_of_variation"], 1)
-            line += f"; coefficient of variation at a count of {count:,}: {part}"
+            line += f"; coefficient of variation at a count of {printed.count(count)}: {part}"
         lines.append(line)
     return lines

@@ -23,6 +23,7 @@ from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput, digest_array
+from discreet.core.printed import count
 from discreet.core.spaces.inputs import positive_count
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ class Domain:
             raise InvalidProblemError("domain", expected, repr(names) if names else "none")
         if self.size > MOST_CELLS:
             sizes = " x ".join(str(one.size) for one in self.attributes)
-            expected = f"at most {MOST_CELLS:,} cells"
-            raise InvalidProblemError("domain", expected, f"{sizes} = {self.size:,}")
+            expected = f"at most {count(MOST_CELLS)} cells"
+            raise InvalidProblemError("domain", expected, f"{sizes} = {count(self.size)}")
         read = tuple(MappingProxyType(self._read_zero(one)) for one in self.zeros)
         object.__setattr__(self, "zeros", read)
         if not self.possible.any():

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 from discreet.hierarchy.contingency.weights import UNIT, interactions
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class ZeroLayout:
                 f"at most {MAX_COMBINATIONS} possible combinations of the attributes in structural zeros, "
                 "to hold these at zero; 'free' leaves them out of the fit"
             )
-            raise InvalidProblemError("zeros", expected, f"{self.size:,} of {names}")
+            raise InvalidProblemError("zeros", expected, f"{count(self.size)} of {names}")
 
     def parts(self, marginal: Marginal) -> tuple[Marginal, Marginal]:
         """Give the irregular attributes of a marginal, and the regular ones."""
@@ -234,12 +235,12 @@ def system_weights(
     numbers = len(subtrees.strata) * len(chosen) * layout.size**2
     if layout.irregular and numbers > MAX_WEIGHTS:
         expected = (
-            f"at most {MAX_WEIGHTS:,} weights to hold structural zeros at zero; "
+            f"at most {count(MAX_WEIGHTS)} weights to hold structural zeros at zero; "
             "'free' leaves them out of the fit"
         )
         got = (
-            f"{len(subtrees.strata):,} kinds of regions x {len(chosen):,} interactions x "
-            f"{layout.size:,}^2 combinations = {numbers:,}"
+            f"{count(len(subtrees.strata))} kinds of regions x {count(len(chosen))} interactions x "
+            f"{count(layout.size)}^2 combinations = {count(numbers)}"
         )
         raise InvalidProblemError("zeros", expected, got)
     exact = kind == "best"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import at_most, decimal_up
+from discreet.core.printed import at_most, decimal_up, estimate
 from discreet.core.spaces.geography import EARTH_RADIUS_KM
 from discreet.core.statements import state
 
@@ -75,8 +75,9 @@ def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -
     highest = float(np.abs(latitudes).max()) + margin
     width += 2 * margin
     if highest > _HIGHEST_DEGREES or width > _WIDEST_DEGREES:
+        high = estimate(_HIGHEST_DEGREES)
         expected = (
-            f"latitudes from -{_HIGHEST_DEGREES:g} to {_HIGHEST_DEGREES:g} and longitudes within {_WIDEST_DEGREES:g} "
+            f"latitudes from -{high} to {high} and longitudes within {estimate(_WIDEST_DEGREES)} "
             "degrees; MetricSpace.from_points(points, metric='haversine', unit='km') takes places anywhere"
         )
         got = f"latitudes up to {at_most(highest)}, {at_most(width)} degrees wide"

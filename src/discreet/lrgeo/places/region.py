@@ -14,6 +14,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of
+from discreet.core.printed import count, estimate, positions
 from discreet.core.spaces.geography import ground_factor, lat_lon
 from discreet.core.spaces.inputs import positive_count
 from discreet.lrgeo.places.osmnx import street_tables
@@ -148,7 +149,7 @@ class Region:
         rows, columns = positive_count(rows, "rows"), positive_count(columns, "columns")
         side = to_fraction(cell, "cell") * per_unit(unit)
         if side <= 0 or side.denominator != 1 or side.numerator % 2 or side > _LARGEST:
-            expected = f"an even number of decimeters, at most {_LARGEST:,}"
+            expected = f"an even number of decimeters, at most {count(_LARGEST)}"
             raise InvalidProblemError("cell", expected, cell)
         row, column = np.divmod(np.arange(rows * columns), columns)
         step = side.numerator
@@ -234,7 +235,7 @@ class Region:
 
     def __repr__(self) -> str:
         wide, high = np.ptp(self.places, axis=0) / per_unit(self.unit)
-        return f"Region({self.K} places, {self.unit}, {wide:.3g} by {high:.3g} {self.unit})"
+        return f"Region({self.K} places, {self.unit}, {estimate(wide, 3)} by {estimate(high, 3)} {self.unit})"
 
     @property
     def K(self) -> int:  # noqa: N802 - the paper's letter, in the contract of this class
@@ -370,7 +371,7 @@ class Region:
     def _shown(self, coordinates: NDArray[np.float64]) -> list[list[float]]:
         """Return the coordinates as (north, east), in decimal places that are finer than a decimeter."""
         order = coordinates if self.origin is not None else coordinates[:, ::-1]
-        shown: list[list[float]] = order.round(7 if self.origin is not None else 4).tolist()
+        shown: list[list[float]] = positions(order, 7 if self.origin is not None else 4).tolist()
         return shown
 
     def to_dict(self) -> dict[str, Any]:

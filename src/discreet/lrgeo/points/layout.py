@@ -46,7 +46,8 @@ def report_texts(
     """Return the coordinates of each place of the region as decimal texts, as reports show them."""
     if region.origin is None:
         return tuple(frame.shown(places))
-    return tuple((f"{lat:.7f}", f"{lon:.7f}") for lat, lon in region.coordinates.tolist())
+    first, second = ([f"{one:.7f}" for one in axis] for axis in region.coordinates.T.tolist())
+    return tuple(zip(first, second, strict=True))
 
 
 def _reach(region: Region) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 from discreet.lrgeo.mechanism import packed, unpacked
 from discreet.lrgeo.points.net_mechanism import OnNet, PublishedNet, plane_and_net, read_pair
 from discreet.lrgeo.points.verify_noise import MOST_NODES, ClaimedNoise
@@ -119,6 +120,6 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         """Read what :meth:`own_parts` wrote."""
         m, n = read_pair(data, "torus")
         if m < 1 or n < 1 or m * n > MOST_NODES:
-            raise InvalidProblemError("torus", f"at most {MOST_NODES:,} nodes", "others")
+            raise InvalidProblemError("torus", f"at most {count(MOST_NODES)} nodes", "others")
         tables = {name: unpacked(data[name]).reshape(m, n) for name in ("noise", "names")}
         return {**super().read_own(data), **tables}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.outcome import Provenance, PublicInput
@@ -203,9 +204,12 @@ def _lay_net(
             return ControlNet((x, y), side, cells, reach), shape
         most = _MOST_NODES
     wide, tall = (float(rate * size) for size in np.ptp(places, axis=0).tolist())
-    expected = f"a torus of at most {_MOST_NODES:,} nodes; use a larger spacing, a smaller epsilon, or places only"
+    most = printed.count(_MOST_NODES)
+    expected = (
+        f"a torus of at most {most} nodes; use a larger spacing, a smaller epsilon, or places only"
+    )
     nodes = shape[0] * shape[1]
-    words = f"{nodes:,}" if nodes < _MAX_PRINTED_NODES else "far more"
+    words = printed.count(nodes) if nodes < _MAX_PRINTED_NODES else "far more"
     got = f"{words} for a region of {estimate(wide, 3)} x {estimate(tall, 3)} over epsilon"
     raise InvalidProblemError("region", expected, got)
 

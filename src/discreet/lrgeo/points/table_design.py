@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.guarantee import MetricDP, PointScope
 from discreet.core.jit import clock
@@ -345,8 +346,10 @@ def _net(
         finest = number == 0 and len(sides) > 1
         if size <= (_FEW if finest else _MOST_TABLE):
             return ControlNet((x, y), side, (wide, tall), reach)
-    expected = f"a table of at most {_MOST_TABLE:,} weights; use one noise, or places only"
-    raise InvalidProblemError("region", expected, f"{size:,}")
+    expected = (
+        f"a table of at most {printed.count(_MOST_TABLE)} weights; use one noise, or places only"
+    )
+    raise InvalidProblemError("region", expected, printed.count(size))
 
 
 def _on_points(

@@ -25,6 +25,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.core.printed import at_most, estimate
 from discreet.metricdp.interior import Blocks, solve_blocks
 from discreet.metricdp.part import Candidate
 
@@ -130,7 +131,7 @@ class Anchored:
         # Nine tables of either kind: 1 GB was measured for 2500 secrets and reports.
         memory = 72 * part.n * (part.n + part.n_reports)
         if memory > _BYTES:
-            note = f"The anchored program would take {memory / 2**30:.1f} GiB and was not built;"
+            note = f"The anchored program would take {at_most(memory / 2**30, 2)} GiB and was not built;"
             note += " tail_channel() makes an implicit channel."
             return Candidate("anchored", None, None, note)
         answer = self.alternate(part, limits)
@@ -140,7 +141,7 @@ class Anchored:
         number = len(answer.u)
         note = (
             f"The anchored program of {number} variables took {answer.iterations} iterations in all,"
-            f" with balls of {number / part.n_reports - 1:.0f} secrets."
+            f" with balls of {estimate(number / part.n_reports - 1, 1)} secrets."
         )
         facts = {"radius": self.radius, "iterations": answer.iterations, "variables": number}
         return Candidate("anchored", matrix, None, note, facts)

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.jit import clock
-from discreet.core.printed import at_most
+from discreet.core.printed import at_least, at_most
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.part import Candidate
 
@@ -88,7 +88,7 @@ class Direct:
     def __post_init__(self) -> None:
         if not 0 < self.steepest <= LARGEST_EXPONENT:
             raise InvalidProblemError(
-                "steepest", f"nats above 0 and at most {LARGEST_EXPONENT:g}", self.steepest
+                "steepest", f"nats above 0 and at most {at_least(LARGEST_EXPONENT)}", self.steepest
             )
         if not 0 < self.share <= 1:
             raise InvalidProblemError("share", "a part of the time, in (0, 1]", self.share)
@@ -118,7 +118,7 @@ class Direct:
         rows = program_rows(part, edges)
         if rows * _BYTES_PER_ROW > _LARGEST_MODEL:
             gib = rows * _BYTES_PER_ROW / 2**30
-            note = f"The linear program of {rows} rows would take {gib:.1f} GiB and was not built;"
+            note = f"The linear program of {rows} rows would take {at_most(gib, 2)} GiB and was not built;"
             note += " PrimalDual() needs less."
             return Candidate("direct", None, None, note)
         begun, seconds = clock(), None if limits.solving is None else self.share * limits.solving

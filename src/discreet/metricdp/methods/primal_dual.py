@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.core.printed import at_most
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.methods.direct import priced_edges
 from discreet.metricdp.part import Candidate, Part
@@ -200,7 +201,7 @@ class PrimalDual:
         edges, dilation = thinned
         needed = _state(len(edges), part)
         if needed > _LARGEST_STATE:
-            note = f"Its state would take {needed / 2**30:.1f} GiB; it was not started. Anchored() needs less."
+            note = f"Its state would take {at_most(needed / 2**30, 2)} GiB; it was not started. Anchored() needs less."
             return Candidate("primal-dual", None, None, note)
         expected = _HANDING_IN * 2 * len(edges) * part.n_reports
         left = math.inf
@@ -555,5 +556,5 @@ class _Run:
         note = f"{count} primal-dual steps, {restarts} restarts."
         facts = {"iterations": count, "restarts": restarts}
         if self.dilation > 1:
-            note = f"{note[:-1]}, on {len(self.state.edges)} edges of a {self.dilation:g}-spanner."
+            note = f"{note[:-1]}, on {len(self.state.edges)} edges of a {at_most(self.dilation)}-spanner."
         return Candidate("primal-dual", matrix, prices, note, facts, rough=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.jit import clock
+from discreet.core.printed import estimate
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate
@@ -408,5 +409,5 @@ class _Run:
             least = max(_LEAST, _LEFT_OUT * gap) if self.limits.offer is not None else _LEAST
             prices, self.handed = plan.named(state, least), state.best
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
-        note = f"{state.count} primal-dual steps on {len(plan.tiles)} tiles of {plan.reach:g} nats."
+        note = f"{state.count} primal-dual steps on {len(plan.tiles)} tiles of {estimate(plan.reach)} nats."
         return Candidate("primal-dual", matrix, prices, note, facts, rough=True)

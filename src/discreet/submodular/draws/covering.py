@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +90,7 @@ def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
     parts += parts**2 * rho**2 < n
     if (parts + 1) ** n > 5 * _MOST_POINTS:
         raise InvalidProblemError(
-            "rho", f"a radius with at most {_MOST_POINTS} points", f"{float(rho):g}"
+            "rho", f"a radius with at most {_MOST_POINTS} points", estimate(rho)
         )
     singles = [range(parts * table[1 << e] + 1) for e in range(n)]
     points = np.array(list(product(*singles)), dtype=np.int64)
@@ -98,7 +99,7 @@ def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
         points = points[points[:, members].sum(axis=1) <= parts * table[mask]]
     if len(points) > _MOST_POINTS:
         raise InvalidProblemError(
-            "rho", f"a radius with at most {_MOST_POINTS} points", f"{float(rho):g}"
+            "rho", f"a radius with at most {_MOST_POINTS} points", estimate(rho)
         )
     return points, parts
 

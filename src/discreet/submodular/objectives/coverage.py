@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import array_of
 from discreet.submodular.objectives.arguments import RecordArgument
@@ -286,7 +287,7 @@ def _matched(
         raise InvalidProblemError("source", expected, type(error).__name__) from None
     nameless = int((read["record"] == "").sum())
     if lost := len(read) - len(known):
-        told = f"{nameless:,} without a {record}; {lost - nameless:,} of no known {candidate}"
+        told = f"{printed.count(nameless)} without a {record}; {printed.count(lost - nameless)} of no known {candidate}"
         write_private_note(f"rows that were left out: {told}")
     # Not as an array of text, in which each cell takes as much as the longest one.
     numbered = np.unique(records.astype(object), return_inverse=True)[1]
@@ -519,7 +520,7 @@ def read_edges(
     fine &= (labels >= 0) & (labels < n_records)
     if not fine.all():
         write_private_note(
-            f"edges of unknown records or elements, which do not count: {(~fine).sum():,}"
+            f"edges of unknown records or elements, which do not count: {printed.count((~fine).sum())}"
         )
     first, second = (np.where(fine, one, 0).astype(np.int64) for one in (labels, covering))
     return first, second, n_records, fine

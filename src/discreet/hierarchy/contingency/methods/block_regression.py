@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +66,7 @@ def block_regression(measured: MeasuredTables) -> NDArray[np.float64]:
     tree, domain = frame.tree, frame.domain
     size = domain.size
     if size > _MOST_CELLS:
-        raise InvalidProblemError("measured", f"at most {_MOST_CELLS} cells", f"{size:,}")
+        raise InvalidProblemError("measured", f"at most {_MOST_CELLS} cells", count(size))
     own: list[tuple[NDArray[Any], NDArray[Any]]] = []
     for node in range(tree.n):
         precision, weighted = np.zeros((size, size)), np.zeros(size)
