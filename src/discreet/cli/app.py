@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,7 +56,7 @@ def root(
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command with some arguments, and return its exit status; no error leaves this function."""
-    as_json = "--json" in arguments
+    as_json = "--json" in arguments or _logs_json(arguments)
     grid = any(argument.partition("=")[0] == "--grid" for argument in arguments)
     command = _command()
     try:
@@ -75,6 +76,18 @@ def run(arguments: Sequence[str]) -> int:
         # Typer makes this number of a Ctrl-C; a command that ended by itself has said what stands.
         return stopped(as_json=as_json)
     return int(status or 0)
+
+
+def _logs_json(arguments: Sequence[str]) -> bool:
+    """Return whether standard error is for programs: ``serve`` with ``--log json``, or its variable."""
+    if "serve" not in arguments[:1]:
+        return False
+    typed = [
+        after if argument == "--log" else argument.partition("=")[2]
+        for argument, after in zip(arguments, [*arguments[1:], ""], strict=True)
+        if argument.partition("=")[0] == "--log"
+    ]
+    return (typed or [os.environ.get("DISCREET_LOG", "")])[-1] == "json"
 
 
 @cache

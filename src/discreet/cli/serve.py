@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import os
 import sys
 import threading
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -52,7 +50,17 @@ _SETTINGS = frozenset(
     {
         *("roads", "nodes", "spacing", "grid", "cell", "origin", "unit", "epsilon"),
         *("mechanism", "output", "time_limit", "every_point"),
-        *("port", "host", "allow_remote", "rate", "trusted_proxy", "metrics", "drain", "log"),
+        *(
+            "port",
+            "host",
+            "allow_remote",
+            "rate",
+            "connections_per_address",
+            "trusted_proxy",
+            "metrics",
+            "drain",
+            "log",
+        ),
     }
 )
 """Options that the environment can state, as ``DISCREET_`` and the name."""
@@ -202,11 +210,20 @@ def serve(
             envvar="DISCREET_RATE",
         ),
     ] = 50.0,
+    connections_per_address: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Connections at once from one address that is no trusted proxy.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_CONNECTIONS_PER_ADDRESS",
+        ),
+    ] = 256,
     trusted_proxy: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS,...",
-            help="Proxies, as addresses or networks, whose X-Forwarded-For says for whom they send requests.",
+            help="Proxies, as addresses or networks, whose X-Forwarded-For or Forwarded names the client.",
             rich_help_panel=_WIRE,
             envvar="DISCREET_TRUSTED_PROXY",
         ),
@@ -232,7 +249,7 @@ def serve(
         str,
         typer.Option(
             metavar="text|json",
-            help="How standard error tells what the service does; requests are told in neither.",
+            help="Form of the lines on standard error; requests are in neither.",
             rich_help_panel=_WIRE,
             envvar="DISCREET_LOG",
         ),
@@ -250,15 +267,18 @@ def serve(
     from discreet.service.operations import Metrics
     from discreet.web import bind
     from discreet.web import serve as run
+    from discreet.web.clients import networks
+    from discreet.web.logs import logged_by
 
     check_outputs({"--output": output}, roads, nodes, mechanism)
-    limits = _limits(rate)
-    _say_strange_settings(quiet=quiet)
+    limits = _limits(rate, connections_per_address)
     future: Future[Published] = Future()
     words: tuple[Shown, ...] = ("loopback", "any", "off")
     shown = _one_of("--metrics", metrics, words)
     proxies = _proxies(trusted_proxy)
     events = _Events(_one_of("--log", log, ("text", "json")) == "json", quiet)
+    for sentence in _strange_settings():
+        events.tell("warning", sentence)
     if not 0 <= drain <= _MAX_DRAIN:
         raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
     stopping, counted = threading.Event(), Metrics()
@@ -290,8 +310,18 @@ def serve(
             else:
                 events.tell("ready", digest=future.result().digest)
 
-        with events.failures():
-            run(app, bound, until=future, on_started=started, stopping=stopping, drain=drain)
+        with logged_by(events.log):
+            run(
+                app,
+                bound,
+                until=future,
+                on_started=started,
+                stopping=stopping,
+                drain=drain,
+                limits=limits,
+                trusted=networks(proxies),
+                on_ended=counted.end_connection,
+            )
     events.tell("stopped", begun=counted.begun, answered=counted.answered)
     failure = future.exception() if future.done() else None
     if failure is not None:
@@ -307,28 +337,32 @@ def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
     raise InvalidProblemError(name, f"{', '.join(words[:-1])} or {words[-1]}", repr(word))
 
 
-def _limits(rate: float) -> Limits:
+def _limits(rate: float, connections_per_address: int) -> Limits:
     from discreet.web import Limits
 
     try:
         # Before the burst is made of it: what is not finite has no whole number.
-        Limits(rate=rate)
+        Limits(rate=rate, connections_per_address=connections_per_address)
     except InvalidProblemError as error:
-        raise error.renamed("--rate") from None
-    return Limits(rate=rate, burst=math.ceil(4 * min(rate, _MAX_RATE)))
+        raise error.renamed(f"--{error.field.replace('_', '-')}") from None
+    return Limits(
+        rate=rate,
+        burst=math.ceil(4 * min(rate, _MAX_RATE)),
+        connections_per_address=connections_per_address,
+    )
 
 
-def _say_strange_settings(*, quiet: bool) -> None:
+def _strange_settings() -> Iterator[str]:
     """Name variables that look like settings of this command and are none."""
     known = {f"DISCREET_{name.upper()}" for name in _SETTINGS}
     for name in sorted(os.environ):
         near = get_close_matches(name, known, 1, 0.8) if name.startswith("DISCREET_") else []
         if name not in known and near:
-            warn(f"{name} is no setting; did you mean {near[0]}?", quiet=quiet)
+            yield f"{name} is no setting; did you mean {near[0]}?"
 
 
 def _proxies(text: str | None) -> tuple[str, ...]:
-    from discreet.web.guard import networks
+    from discreet.web.clients import networks
 
     proxies = () if text is None else tuple(text.split(","))
     try:
@@ -360,20 +394,12 @@ class _Events:
         elif text:
             warn(text, quiet=self.quiet)
 
-    @contextmanager
-    def failures(self) -> Iterator[None]:
-        """Let what the server logs be JSON as well, where events are."""
-        logger, handler = logging.getLogger("discreet.service"), logging.Handler(logging.WARNING)
-        handler.emit = self._failure  # type: ignore[method-assign] # a handler is one function
+    def log(self, level: str, message: str) -> None:
+        """Write what the server or a library logs."""
         if self.as_json:
-            logger.addHandler(handler)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-
-    def _failure(self, record: logging.LogRecord) -> None:
-        self._line({"event": record.levelname.lower(), "message": record.getMessage()})
+            self._line({"event": level, "message": message})
+        else:
+            warn(f"{level}: {message}")
 
     def _line(self, facts: dict[str, object]) -> None:
         sys.stderr.write(json.dumps(facts) + "\n")

@@ -6,6 +6,7 @@ mechanism. Pages and metrics for operators are in :mod:`discreet.service.operati
 
 from __future__ import annotations
 
+import gzip
 from concurrent.futures import Future
 from threading import Event
 from typing import TYPE_CHECKING, Literal
@@ -30,8 +31,9 @@ from discreet.service.routes import (
     refuse,
     takes,
 )
-from discreet.service.wire import accepted, encode
-from discreet.web.guard import Guard, Limits, networks
+from discreet.service.wire import accepted, accepts_gzip, encode
+from discreet.web.clients import networks
+from discreet.web.guard import Guard, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
     Awaited = Future[Mechanism] | Future[PublishedPoints] | Future[Published]
 
 __all__ = ["create_app"]
+
+_LEVEL = 6
+"""Level of gzip: 9 makes a mechanism for 144 places .4 % smaller."""
 
 
 def create_app(
@@ -147,16 +152,41 @@ def _made(mechanism: Published | Awaited) -> Published | None:
     return mechanism.result() if mechanism.done() and not mechanism.exception() else None
 
 
+class _Written:
+    """Messages that never change, each written once for each media type, plain and compressed."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str, bool], bytes] = {}
+
+    async def answer(
+        self, request: Request, part: str, digest: str, message: Callable[[], Message]
+    ) -> Response:
+        """Answer with a message, compressed where the client accepts that."""
+        media = accepted(request.headers.get("accept", ""))
+        is_packed = accepts_gzip(request.headers.get("accept-encoding", ""))
+        body = self._made.get((part, media, is_packed)) or await run_in_threadpool(
+            self._write, part, media, is_packed, message
+        )
+        return cacheable_answer(request, body, media, digest, is_packed=is_packed)
+
+    def _write(
+        self,
+        part: str,
+        media: str,
+        is_packed: bool,  # noqa: FBT001 - a thread takes no names
+        message: Callable[[], Message],
+    ) -> bytes:
+        whole = self._made.get((part, media, False))
+        if whole is None:
+            whole = self._made[part, media, False] = encode(message().write(), media)
+        if is_packed:
+            return self._made.setdefault((part, media, True), gzip.compress(whole, _LEVEL, mtime=0))
+        return whole
+
+
 def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | None) -> None:
     """Add what everybody may ask, and what is the same for everybody."""
-    made: dict[str, bytes] = {}
-
-    def written(part: str, media: str, message: Callable[[], Message]) -> bytes:
-        """Write a message once for each media type; it never changes."""
-        key = f"{part} {media}"
-        if key not in made:
-            made[key] = encode(message().write(), media)
-        return made[key]
+    written = _Written()
 
     @app.get("/v1/healthz", responses=answers(HealthMessage), summary="Is it well?")
     @app.get("/healthz", include_in_schema=False)
@@ -178,14 +208,12 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
     async def get_region(request: Request) -> Response:
         if region is None:
             return refuse(404, "not-found", "only the mechanism for every point is known here")
-        media = accepted(request.headers.get("accept", ""))
-        body = await run_in_threadpool(
-            written,
+        return await written.answer(
+            request,
             "region",
-            media,
+            region.digest,
             lambda: RegionMessage(protocol=PROTOCOL, region=region.to_dict()),
         )
-        return cacheable_answer(request, body, media, region.digest)
 
     @app.get(
         "/v1/mechanism",
@@ -193,18 +221,17 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
         summary="The mechanism, whole: the same for everybody, wherever they are.",
     )
     async def get_mechanism(request: Request) -> Response:
-        published, media = _made(mechanism), accepted(request.headers.get("accept", ""))
+        published = _made(mechanism)
         if published is None:
             return refuse(503, "not-ready", "the mechanism is being designed; ask again later")
-        body = await run_in_threadpool(
-            written,
+        return await written.answer(
+            request,
             "mechanism",
-            media,
+            published.digest,
             lambda: MechanismMessage(
                 protocol=PROTOCOL, digest=published.digest, mechanism=published.to_dict()
             ),
         )
-        return cacheable_answer(request, body, media, published.digest)
 
 
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:
