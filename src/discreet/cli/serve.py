@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, TypeVar, final
@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Annotated, TypeVar, final
 import typer
 
 from discreet.cli.files import check_outputs
+from discreet.cli.inputs import parse_budget
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import emit, warn
+from discreet.cli.output import emit, renamed_arguments, warn
 from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.lrgeo import Mechanism
+    from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service.operations import Shown
     from discreet.web import Limits
@@ -43,12 +45,14 @@ _WHERE = "The region"
 _HOW = "How to design"
 _WIRE = "The server"
 
+_METERS = {"km": 1000, "m": 1}
+
 _MAX_DRAIN = 600
 """Seconds for which a server that was told to stop may go on."""
 
 _SETTINGS = frozenset(
     {
-        *("roads", "nodes", "spacing", "grid", "cell", "origin", "unit", "epsilon"),
+        *("roads", "nodes", "spacing", "grid", "cell", "origin", "bbox", "unit", "epsilon"),
         *("mechanism", "output", "time_limit", "every_point"),
         *(
             "port",
@@ -71,6 +75,8 @@ _EXAMPLES = """Examples:
 discreet serve --grid 40x40 --cell 0.5 --unit km --epsilon 2/km --port 8080
 
 discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --port 8080
+
+discreet serve --bbox 41.87,12.45,41.92,12.53 --cell 0.5 --epsilon 2/km --port 8080
 
 discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --places-only --port 8081
 ```
@@ -127,6 +133,15 @@ def serve(
             help="Southwest corner of a grid; without it places are east and north in the unit.",
             rich_help_panel=_WHERE,
             envvar="DISCREET_ORIGIN",
+        ),
+    ] = None,
+    bbox: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S,W,N,E",
+            help="A grid over a box of degrees: south, west, north, east; instead of --grid and --origin.",
+            rich_help_panel=_WHERE,
+            envvar="DISCREET_BBOX",
         ),
     ] = None,
     unit: Annotated[
@@ -228,6 +243,15 @@ def serve(
             envvar="DISCREET_TRUSTED_PROXY",
         ),
     ] = None,
+    allow_origin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORIGIN,...",
+            help="Origins of pages that may read the answers in a browser, such as https://app.example.org; * is all.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_ALLOW_ORIGIN",
+        ),
+    ] = None,
     metrics: Annotated[
         str,
         typer.Option(
@@ -261,7 +285,9 @@ def serve(
 
     It answers at once, says that it is designing until the mechanism is there, and ends on SIGTERM or Ctrl-C.
     """
-    options = RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
+    options = _over_a_box(
+        bbox, RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
+    )
     require("service", "serve")
     from discreet.service import create_app
     from discreet.service.operations import Metrics
@@ -276,6 +302,9 @@ def serve(
     words: tuple[Shown, ...] = ("loopback", "any", "off")
     shown = _one_of("--metrics", metrics, words)
     proxies = _proxies(trusted_proxy)
+    origins = (
+        () if allow_origin is None else tuple(each.strip() for each in allow_origin.split(","))
+    )
     events = _Events(_one_of("--log", log, ("text", "json")) == "json", quiet)
     for sentence in _strange_settings():
         events.tell("warning", sentence)
@@ -289,18 +318,21 @@ def serve(
             work = Work(plan, time_limit, output, events.tell, future)
         else:
             future.set_result(plan.stored)
-        app = create_app(
-            future,
-            plan.region,
-            limits=limits,
-            metrics=counted,
-            show_metrics=shown,
-            trusted_proxies=proxies,
-            stopping=stopping,
-        )
+        with renamed_arguments({"allow_origins": "--allow-origin"}):
+            app = create_app(
+                future,
+                plan.region,
+                limits=limits,
+                metrics=counted,
+                show_metrics=shown,
+                trusted_proxies=proxies,
+                allow_origins=origins,
+                stopping=stopping,
+            )
 
         def started(url: str) -> None:
             data, text = plan.announced(url)
+            text += _corners(plan.region)
             emit(data, text, as_json=as_json, command="serve")
             sys.stdout.flush()
             events.tell("started", url=url, places=plan.places)
@@ -327,6 +359,88 @@ def serve(
     if failure is not None:
         raise failure
     return 0
+
+
+def _over_a_box(bbox: str | None, options: RegionOptions) -> RegionOptions:
+    """Replace a box by the grid over it, and refuse an origin whose longitude comes first."""
+    if options.origin is not None and _is_longitude_first(options.origin):
+        expected = "the latitude first, from -90 to 90"
+        raise InvalidProblemError("--origin", expected, repr(options.origin))
+    if bbox is None:
+        return options
+    if (options.grid, options.origin, options.roads) != (None, None, None):
+        expected = "neither --grid, --origin nor --roads beside it"
+        raise InvalidProblemError("--bbox", expected, repr(bbox))
+    unit = options.unit or parse_budget(options.epsilon or "1")[1] or "km"
+    grid, origin = grid_of_box(bbox, options.cell, unit)
+    return replace(options, grid=grid, origin=origin)
+
+
+def grid_of_box(text: str, cell: str | None, unit: str) -> tuple[str, str]:
+    """Return the values of ``--grid`` and ``--origin`` for the smallest grid of cells that covers a box of degrees.
+
+    Parameters
+    ----------
+    text
+        South, west, north and east, in degrees.
+    cell
+        Side of a cell, in the unit.
+    unit
+        ``"km"`` or ``"m"``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another form or order, a box without an area, and a side that is no positive number.
+
+    Examples
+    --------
+    >>> grid_of_box("41.87,12.45, 41.92,12.53", "0.5", "km")
+    ('12x14', '41.87,12.45')
+    >>> grid_of_box("12.45,41.87,12.53,-41.92", "0.5", "km")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: --bbox: expected south, west, north, east in degrees, ...
+    """
+    expected = "south, west, north, east in degrees, as in 41.87,12.45,41.92,12.53"
+    try:
+        south, west, north, east = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidProblemError("--bbox", expected, repr(text)) from None
+    if east < west:
+        # Across the date line.
+        east += 360
+    if not (-90 <= south < north <= 90 and -180 <= west < east <= min(360, west + 180)):
+        if -90 <= west < east <= 90 and south < north:
+            expected += "; yours looks like west, south, east, north"
+        raise InvalidProblemError("--bbox", expected, repr(text))
+    side = to_fraction(cell or "1", "--cell")
+    if side <= 0 or unit not in _METERS:
+        raise InvalidProblemError("--cell", "a positive number of km or m", f"{cell} {unit}")
+    from discreet.core.spaces.geography import EARTH_RADIUS_KM
+
+    meters = float(side) * _METERS[unit]
+    nearest = 0.0 if south < 0 < north else min(abs(south), abs(north))
+    degree = math.radians(1) * EARTH_RADIUS_KM * 1000
+    rows = math.ceil((north - south) * degree / meters)
+    columns = math.ceil((east - west) * degree * math.cos(math.radians(nearest)) / meters)
+    return f"{rows}x{columns}", f"{south!r},{west!r}"
+
+
+def _is_longitude_first(text: str) -> bool:
+    """Return whether the first of two numbers is no latitude; other text is refused where it is read."""
+    try:
+        return abs(float(text.partition(",")[0])) > 90
+    except ValueError:
+        return False
+
+
+def _corners(region: Region | None) -> str:
+    """Return the extent of a region on the globe in words: whoever typed longitudes first sees another country."""
+    if region is None or region.origin is None:
+        return ""
+    lows, highs = region.coordinates.min(axis=0), region.coordinates.max(axis=0)
+    corners = (", ".join(f"{value:.4f}" for value in corner) for corner in (lows, highs))
+    return f" between {' and '.join(corners)} (latitude, longitude)"
 
 
 def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
