@@ -59,6 +59,7 @@ import hashlib
 import heapq
 import json
 import math
+import os
 import re
 import sys
 import zipfile
@@ -1028,6 +1029,9 @@ GONE = ("discreet.lrgeo.points", "discreet.lrgeo.roads")  # forms that were neve
 
 def everywhere(path):
     """Read a mechanism for every point of a region; nothing where a file is none."""
+    # A pipe would wait for a writer, and a device has no end.
+    is_odd = os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113 - fewer imports
+    require(not is_odd, "not a regular file")
     with open(path, "rb") as file:  # noqa: PTH123 - fewer imports
         data = file.read() if file.read(1) == b"{" else b""
     head = json.loads(b"{" + data, object_pairs_hook=once) if data else {}

@@ -106,5 +106,9 @@ class _Direct(httpx.BaseTransport):
         headers = [(k, v) for k, v in request.headers.raw if k.lower() != b"host"]
         path = request.url.raw_path.decode()
         answer = ask(self._app, request.method, path, headers=headers, content=body)
-        kept = [(k, v) for k, v in answer.headers.raw if k.lower() != b"content-length"]
-        return httpx.Response(answer.status_code, headers=kept, content=answer.content)
+        # What came is unpacked already.
+        dropped = {b"content-length", b"content-encoding"}
+        kept = [(k, v) for k, v in answer.headers.raw if k.lower() not in dropped]
+        return httpx.Response(
+            answer.status_code, headers=kept, stream=httpx.ByteStream(answer.content)
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import stat
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -451,11 +452,39 @@ def test_an_answer_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch
         server.get("/v1/mechanism", read_mechanism)
 
 
-def test_a_compressed_answer_is_refused() -> None:
-    packed = httpx.Response(200, content=gzip.compress(b"x"), headers={"content-encoding": "gzip"})
-    server = Server("http://127.0.0.1:1", transport=httpx.MockTransport(lambda _: packed))
-    with pytest.raises(InvalidProblemError, match="a compressed one"):
-        server.get("/v1/mechanism", read_mechanism)
+def answering(content: bytes, **headers: str) -> Server:
+    """Give a server with one answer to everything, as bytes on the wire."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Server(
+        "http://127.0.0.1:1",
+        transport=httpx.MockTransport(
+            lambda _: httpx.Response(200, headers=named, stream=httpx.ByteStream(content))
+        ),
+    )
+
+
+def test_a_compressed_answer_is_unpacked_and_what_it_grows_to_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body = encode({"protocol": 1}, MSGPACK)
+    packed = {"content_encoding": "gzip", "content_type": MSGPACK}
+    assert answering(gzip.compress(body), **packed).get("/x", lambda data: data) == {"protocol": 1}
+    for content, said in (
+        (gzip.compress(body)[:-9], "a whole answer, got one that was cut off"),
+        (body, "compressed by gzip, got another"),
+    ):
+        with pytest.raises(InvalidProblemError, match=said):
+            answering(content, **packed).get("/x", lambda data: data)
+    with pytest.raises(InvalidProblemError, match="compressed by gzip, got another one"):
+        answering(body, content_encoding="br").get("/x", lambda data: data)
+    monkeypatch.setattr("discreet.service.asking._MOST", 1 << 20)
+    bomb = gzip.compress(bytes(64 << 20))
+    assert len(bomb) < 1 << 17
+    tracemalloc.start()
+    with pytest.raises(InvalidProblemError, match="an answer of 1048576 bytes, got a larger one"):
+        answering(bomb, **packed).get("/x", lambda data: data)
+    assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 404, 500])

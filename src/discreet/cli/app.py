@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import logging
+import os
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,10 +58,13 @@ def root(
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command with some arguments, and return its exit status; no error leaves this function."""
-    as_json = "--json" in arguments
+    as_json = "--json" in arguments or _logs_json(arguments)
     grid = any(argument.partition("=")[0] == "--grid" for argument in arguments)
     command = _command()
+    # Where its folder cannot be written it says so in lines of its own, and goes on without.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
+        _check_names(arguments)
         status = command.main(args=list(arguments), prog_name="discreet", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt) as error:
         return stopped(as_json=as_json, error=error)
@@ -66,8 +72,8 @@ def run(arguments: Sequence[str]) -> int:
         return fail(_as_ours(error, arguments), as_json=as_json)
     except SystemExit:
         raise
-    except OSError as error:
-        return fail(_as_a_name(error, arguments), as_json=as_json)
+    except (OSError, ImportError, RuntimeError) as error:
+        return fail(_of_the_machine(error, arguments), as_json=as_json, grid=grid)
     except BaseException as error:  # noqa: BLE001 - this is where every error becomes one line and a status
         # A panic of the reader of tables is no Exception.
         return fail(error, as_json=as_json, grid=grid)
@@ -75,6 +81,18 @@ def run(arguments: Sequence[str]) -> int:
         # Typer makes this number of a Ctrl-C; a command that ended by itself has said what stands.
         return stopped(as_json=as_json)
     return int(status or 0)
+
+
+def _logs_json(arguments: Sequence[str]) -> bool:
+    """Return whether standard error is for programs: ``serve`` with ``--log json``, or its variable."""
+    if "serve" not in arguments[:1]:
+        return False
+    typed = [
+        after if argument == "--log" else argument.partition("=")[2]
+        for argument, after in zip(arguments, [*arguments[1:], ""], strict=True)
+        if argument.partition("=")[0] == "--log"
+    ]
+    return (typed or [os.environ.get("DISCREET_LOG", "")])[-1] == "json"
 
 
 @cache
@@ -85,10 +103,39 @@ def _command() -> Any:  # noqa: ANN401 - which class it is depends on Typer's ve
     return command
 
 
+def _check_names(arguments: Sequence[str]) -> None:
+    """Refuse names of files that are not UTF-8, before anything is charged: readers of tables know no others."""
+    for argument in arguments:
+        if not argument.isascii() and any("\ud800" <= letter <= "\udfff" for letter in argument):
+            raise InvalidProblemError("a path", "a name in UTF-8; rename the file", ascii(argument))
+
+
+def _of_the_machine(error: Exception, arguments: Sequence[str]) -> BaseException:
+    """Say what the machine refused: a name, a loop of links, or memory."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return _as_a_name(error, arguments)
+    # pathlib before Python 3.13; the others are how libraries are loaded that find no room.
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):
+        got = next((each for each in arguments if _is_loop(each)), "a loop")
+        return InvalidProblemError("a path", "symbolic links that end at a file", got)
+    said = f"{error} {error.__cause__} {error.__context__}"
+    if any(each in said for each in ("failed to map segment", "annot allocate memory")):
+        return MemoryError()
+    return error
+
+
+def _is_loop(text: str) -> bool:
+    try:
+        Path(text.rpartition("=")[2].rpartition(":")[2]).stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    except ValueError:
+        return False
+    return False
+
+
 def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
     """Say which argument is a path that no file can have, wherever it was first looked at."""
-    if error.errno != errno.ENAMETOOLONG:
-        return error
     option = "a path"
     for before, argument in zip(["", *arguments], arguments, strict=False):
         name, _, value = argument.partition("=")

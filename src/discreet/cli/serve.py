@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import os
 import sys
 import threading
 from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, TypeVar, final
@@ -18,16 +16,18 @@ from typing import TYPE_CHECKING, Annotated, TypeVar, final
 import typer
 
 from discreet.cli.files import check_outputs
+from discreet.cli.inputs import parse_budget
 from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import emit, warn
+from discreet.cli.output import emit, renamed_arguments, warn
 from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 from discreet.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.lrgeo import Mechanism
+    from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service.operations import Shown
     from discreet.web import Limits
@@ -45,14 +45,26 @@ _WHERE = "The region"
 _HOW = "How to design"
 _WIRE = "The server"
 
+_METERS = {"km": 1000, "m": 1}
+
 _MAX_DRAIN = 600
 """Seconds for which a server that was told to stop may go on."""
 
 _SETTINGS = frozenset(
     {
-        *("roads", "nodes", "spacing", "grid", "cell", "origin", "unit", "epsilon"),
+        *("roads", "nodes", "spacing", "grid", "cell", "origin", "bbox", "unit", "epsilon"),
         *("mechanism", "output", "time_limit", "every_point"),
-        *("port", "host", "allow_remote", "rate", "trusted_proxy", "metrics", "drain", "log"),
+        *(
+            "port",
+            "host",
+            "allow_remote",
+            "rate",
+            "connections_per_address",
+            "trusted_proxy",
+            "metrics",
+            "drain",
+            "log",
+        ),
     }
 )
 """Options that the environment can state, as ``DISCREET_`` and the name."""
@@ -63,6 +75,8 @@ _EXAMPLES = """Examples:
 discreet serve --grid 40x40 --cell 0.5 --unit km --epsilon 2/km --port 8080
 
 discreet serve --grid 12x12 --cell 0.5 --origin 41.87,12.45 --epsilon 2/km --port 8080
+
+discreet serve --bbox 41.87,12.45,41.92,12.53 --cell 0.5 --epsilon 2/km --port 8080
 
 discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --places-only --port 8081
 ```
@@ -119,6 +133,15 @@ def serve(
             help="Southwest corner of a grid; without it places are east and north in the unit.",
             rich_help_panel=_WHERE,
             envvar="DISCREET_ORIGIN",
+        ),
+    ] = None,
+    bbox: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S,W,N,E",
+            help="A grid over a box of degrees: south, west, north, east; instead of --grid and --origin.",
+            rich_help_panel=_WHERE,
+            envvar="DISCREET_BBOX",
         ),
     ] = None,
     unit: Annotated[
@@ -202,13 +225,31 @@ def serve(
             envvar="DISCREET_RATE",
         ),
     ] = 50.0,
+    connections_per_address: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Connections at once from one address that is no trusted proxy.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_CONNECTIONS_PER_ADDRESS",
+        ),
+    ] = 256,
     trusted_proxy: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS,...",
-            help="Proxies, as addresses or networks, whose X-Forwarded-For says for whom they send requests.",
+            help="Proxies, as addresses or networks, whose X-Forwarded-For or Forwarded names the client.",
             rich_help_panel=_WIRE,
             envvar="DISCREET_TRUSTED_PROXY",
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORIGIN,...",
+            help="Origins of pages that may read the answers in a browser, such as https://app.example.org; * is all.",
+            rich_help_panel=_WIRE,
+            envvar="DISCREET_ALLOW_ORIGIN",
         ),
     ] = None,
     metrics: Annotated[
@@ -232,7 +273,7 @@ def serve(
         str,
         typer.Option(
             metavar="text|json",
-            help="How standard error tells what the service does; requests are told in neither.",
+            help="Form of the lines on standard error; requests are in neither.",
             rich_help_panel=_WIRE,
             envvar="DISCREET_LOG",
         ),
@@ -244,21 +285,29 @@ def serve(
 
     It answers at once, says that it is designing until the mechanism is there, and ends on SIGTERM or Ctrl-C.
     """
-    options = RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
+    options = _over_a_box(
+        bbox, RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
+    )
     require("service", "serve")
     from discreet.service import create_app
     from discreet.service.operations import Metrics
     from discreet.web import bind
     from discreet.web import serve as run
+    from discreet.web.clients import networks
+    from discreet.web.logs import logged_by
 
     check_outputs({"--output": output}, roads, nodes, mechanism)
-    limits = _limits(rate)
-    _say_strange_settings(quiet=quiet)
+    limits = _limits(rate, connections_per_address)
     future: Future[Published] = Future()
     words: tuple[Shown, ...] = ("loopback", "any", "off")
     shown = _one_of("--metrics", metrics, words)
     proxies = _proxies(trusted_proxy)
+    origins = (
+        () if allow_origin is None else tuple(each.strip() for each in allow_origin.split(","))
+    )
     events = _Events(_one_of("--log", log, ("text", "json")) == "json", quiet)
+    for sentence in _strange_settings():
+        events.tell("warning", sentence)
     if not 0 <= drain <= _MAX_DRAIN:
         raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
     stopping, counted = threading.Event(), Metrics()
@@ -269,18 +318,21 @@ def serve(
             work = Work(plan, time_limit, output, events.tell, future)
         else:
             future.set_result(plan.stored)
-        app = create_app(
-            future,
-            plan.region,
-            limits=limits,
-            metrics=counted,
-            show_metrics=shown,
-            trusted_proxies=proxies,
-            stopping=stopping,
-        )
+        with renamed_arguments({"allow_origins": "--allow-origin"}):
+            app = create_app(
+                future,
+                plan.region,
+                limits=limits,
+                metrics=counted,
+                show_metrics=shown,
+                trusted_proxies=proxies,
+                allow_origins=origins,
+                stopping=stopping,
+            )
 
         def started(url: str) -> None:
             data, text = plan.announced(url)
+            text += _corners(plan.region)
             emit(data, text, as_json=as_json, command="serve")
             sys.stdout.flush()
             events.tell("started", url=url, places=plan.places)
@@ -290,13 +342,105 @@ def serve(
             else:
                 events.tell("ready", digest=future.result().digest)
 
-        with events.failures():
-            run(app, bound, until=future, on_started=started, stopping=stopping, drain=drain)
+        with logged_by(events.log):
+            run(
+                app,
+                bound,
+                until=future,
+                on_started=started,
+                stopping=stopping,
+                drain=drain,
+                limits=limits,
+                trusted=networks(proxies),
+                on_ended=counted.end_connection,
+            )
     events.tell("stopped", begun=counted.begun, answered=counted.answered)
     failure = future.exception() if future.done() else None
     if failure is not None:
         raise failure
     return 0
+
+
+def _over_a_box(bbox: str | None, options: RegionOptions) -> RegionOptions:
+    """Replace a box by the grid over it, and refuse an origin whose longitude comes first."""
+    if options.origin is not None and _is_longitude_first(options.origin):
+        expected = "the latitude first, from -90 to 90"
+        raise InvalidProblemError("--origin", expected, repr(options.origin))
+    if bbox is None:
+        return options
+    if (options.grid, options.origin, options.roads) != (None, None, None):
+        expected = "neither --grid, --origin nor --roads beside it"
+        raise InvalidProblemError("--bbox", expected, repr(bbox))
+    unit = options.unit or parse_budget(options.epsilon or "1")[1] or "km"
+    grid, origin = grid_of_box(bbox, options.cell, unit)
+    return replace(options, grid=grid, origin=origin)
+
+
+def grid_of_box(text: str, cell: str | None, unit: str) -> tuple[str, str]:
+    """Return the values of ``--grid`` and ``--origin`` for the smallest grid of cells that covers a box of degrees.
+
+    Parameters
+    ----------
+    text
+        South, west, north and east, in degrees.
+    cell
+        Side of a cell, in the unit.
+    unit
+        ``"km"`` or ``"m"``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another form or order, a box without an area, and a side that is no positive number.
+
+    Examples
+    --------
+    >>> grid_of_box("41.87,12.45, 41.92,12.53", "0.5", "km")
+    ('12x14', '41.87,12.45')
+    >>> grid_of_box("12.45,41.87,12.53,-41.92", "0.5", "km")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: --bbox: expected south, west, north, east in degrees, ...
+    """
+    expected = "south, west, north, east in degrees, as in 41.87,12.45,41.92,12.53"
+    try:
+        south, west, north, east = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidProblemError("--bbox", expected, repr(text)) from None
+    if east < west:
+        # Across the date line.
+        east += 360
+    if not (-90 <= south < north <= 90 and -180 <= west < east <= min(360, west + 180)):
+        if -90 <= west < east <= 90 and south < north:
+            expected += "; yours looks like west, south, east, north"
+        raise InvalidProblemError("--bbox", expected, repr(text))
+    side = to_fraction(cell or "1", "--cell")
+    if side <= 0 or unit not in _METERS:
+        raise InvalidProblemError("--cell", "a positive number of km or m", f"{cell} {unit}")
+    from discreet.core.spaces.geography import EARTH_RADIUS_KM
+
+    meters = float(side) * _METERS[unit]
+    nearest = 0.0 if south < 0 < north else min(abs(south), abs(north))
+    degree = math.radians(1) * EARTH_RADIUS_KM * 1000
+    rows = math.ceil((north - south) * degree / meters)
+    columns = math.ceil((east - west) * degree * math.cos(math.radians(nearest)) / meters)
+    return f"{rows}x{columns}", f"{south!r},{west!r}"
+
+
+def _is_longitude_first(text: str) -> bool:
+    """Return whether the first of two numbers is no latitude; other text is refused where it is read."""
+    try:
+        return abs(float(text.partition(",")[0])) > 90
+    except ValueError:
+        return False
+
+
+def _corners(region: Region | None) -> str:
+    """Return the extent of a region on the globe in words: whoever typed longitudes first sees another country."""
+    if region is None or region.origin is None:
+        return ""
+    lows, highs = region.coordinates.min(axis=0), region.coordinates.max(axis=0)
+    corners = (", ".join(f"{value:.4f}" for value in corner) for corner in (lows, highs))
+    return f" between {' and '.join(corners)} (latitude, longitude)"
 
 
 def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
@@ -307,28 +451,32 @@ def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
     raise InvalidProblemError(name, f"{', '.join(words[:-1])} or {words[-1]}", repr(word))
 
 
-def _limits(rate: float) -> Limits:
+def _limits(rate: float, connections_per_address: int) -> Limits:
     from discreet.web import Limits
 
     try:
         # Before the burst is made of it: what is not finite has no whole number.
-        Limits(rate=rate)
+        Limits(rate=rate, connections_per_address=connections_per_address)
     except InvalidProblemError as error:
-        raise error.renamed("--rate") from None
-    return Limits(rate=rate, burst=math.ceil(4 * min(rate, _MAX_RATE)))
+        raise error.renamed(f"--{error.field.replace('_', '-')}") from None
+    return Limits(
+        rate=rate,
+        burst=math.ceil(4 * min(rate, _MAX_RATE)),
+        connections_per_address=connections_per_address,
+    )
 
 
-def _say_strange_settings(*, quiet: bool) -> None:
+def _strange_settings() -> Iterator[str]:
     """Name variables that look like settings of this command and are none."""
     known = {f"DISCREET_{name.upper()}" for name in _SETTINGS}
     for name in sorted(os.environ):
         near = get_close_matches(name, known, 1, 0.8) if name.startswith("DISCREET_") else []
         if name not in known and near:
-            warn(f"{name} is no setting; did you mean {near[0]}?", quiet=quiet)
+            yield f"{name} is no setting; did you mean {near[0]}?"
 
 
 def _proxies(text: str | None) -> tuple[str, ...]:
-    from discreet.web.guard import networks
+    from discreet.web.clients import networks
 
     proxies = () if text is None else tuple(text.split(","))
     try:
@@ -360,20 +508,12 @@ class _Events:
         elif text:
             warn(text, quiet=self.quiet)
 
-    @contextmanager
-    def failures(self) -> Iterator[None]:
-        """Let what the server logs be JSON as well, where events are."""
-        logger, handler = logging.getLogger("discreet.service"), logging.Handler(logging.WARNING)
-        handler.emit = self._failure  # type: ignore[method-assign] # a handler is one function
+    def log(self, level: str, message: str) -> None:
+        """Write what the server or a library logs."""
         if self.as_json:
-            logger.addHandler(handler)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-
-    def _failure(self, record: logging.LogRecord) -> None:
-        self._line({"event": record.levelname.lower(), "message": record.getMessage()})
+            self._line({"event": level, "message": message})
+        else:
+            warn(f"{level}: {message}")
 
     def _line(self, facts: dict[str, object]) -> None:
         sys.stderr.write(json.dumps(facts) + "\n")

@@ -6,6 +6,8 @@ mechanism. Pages and metrics for operators are in :mod:`discreet.service.operati
 
 from __future__ import annotations
 
+import gzip
+import re
 from concurrent.futures import Future
 from threading import Event
 from typing import TYPE_CHECKING, Literal
@@ -14,9 +16,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 
 from discreet.core.errors import InvalidProblemError
+from discreet.lrgeo.mechanism import CertifiedChannel, Mechanism
 from discreet.lrgeo.messages import PROTOCOL
+from discreet.lrgeo.points.published import EveryPoint
 from discreet.service.messages import HealthMessage, MechanismMessage, RegionMessage, ReportMessage
 from discreet.service.operations import Metrics, Observed, add_operations
 from discreet.service.routes import (
@@ -30,32 +35,40 @@ from discreet.service.routes import (
     refuse,
     takes,
 )
-from discreet.service.wire import accepted, encode
-from discreet.web.guard import Guard, Limits, networks
+from discreet.service.wire import accepted, accepts_gzip, encode
+from discreet.web.clients import networks
+from discreet.web.guard import Guard, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from discreet.lrgeo import Mechanism, Region
+    from discreet.lrgeo import LatticeDesign, NoiseDesign, Region, RegionDesign
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service.messages import Message
     from discreet.service.operations import Shown
 
     Published = Mechanism | PublishedPoints
+    Designed = RegionDesign | NoiseDesign | LatticeDesign
     Awaited = Future[Mechanism] | Future[PublishedPoints] | Future[Published]
 
 __all__ = ["create_app"]
 
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?")
+
+_LEVEL = 6
+"""Level of gzip: 9 makes a mechanism for 144 places .4 % smaller."""
+
 
 def create_app(
-    mechanism: Published | Awaited,
-    region: Region | None,
+    mechanism: Published | Designed | Awaited,
+    region: Region | None = None,
     *,
     on_report: Callable[[ReportMessage], None] | None = None,
     limits: Limits | None = None,
     metrics: Metrics | None = None,
     show_metrics: Shown = "loopback",
     trusted_proxies: Sequence[str] = (),
+    allow_origins: Sequence[str] = (),
     stopping: Event | None = None,
 ) -> FastAPI:
     """Create the application that serves a mechanism.
@@ -63,11 +76,11 @@ def create_app(
     Parameters
     ----------
     mechanism
-        What is published, for places or for every point; or its future, and then the service says that it is designing
-        until it is there.
+        A design of :func:`discreet.lrgeo.design`, or what is published of one, for places or for every point; or the
+        future of either: until it is there the service answers that it is designing.
     region
-        The places; ``None`` for a mechanism for every point that was read from a file, which does not hold them: then
-        the route of the region is refused.
+        The places. ``None`` takes those of a mechanism for places; one for every point does not hold them, and then the
+        route of the region is refused.
     on_report
         Called with each report that is handed in. ``None`` takes none: what a client does with its report is its own
         affair.
@@ -78,7 +91,11 @@ def create_app(
     show_metrics
         Who sees ``/metrics``: ``"loopback"``, this machine and no proxy on it; ``"any"``; or ``"off"``.
     trusted_proxies
-        Addresses or networks of proxies whose ``X-Forwarded-For`` says for whom they ask; it counts for rates alone.
+        Addresses or networks of proxies whose ``X-Forwarded-For`` or ``Forwarded`` names the client; it counts for
+        rates alone.
+    allow_origins
+        Origins of pages that may read the answers in a browser, such as ``"https://app.example.org"``, or ``"*"`` for
+        all: what is published is the same for everybody.
     stopping
         Set when the server is to stop, by :func:`discreet.web.serve` with the same event: ``/readyz`` then says 503 and
         every answer ends its connection.
@@ -91,7 +108,8 @@ def create_app(
     Raises
     ------
     InvalidProblemError
-        For a proxy that is neither an address nor a network, and for another word in ``show_metrics``.
+        For an object that is neither a design nor a mechanism, a region that is not that of the mechanism, a proxy that
+        is neither an address nor a network, an origin of another form, and another word in ``show_metrics``.
 
     Notes
     -----
@@ -102,11 +120,16 @@ def create_app(
     >>> import discreet as dc
     >>> region = dc.lrgeo.Region.from_grid(3, 3, cell=1, unit="km")
     >>> made = dc.lrgeo.design(region, dc.MetricDP(1, unit="km"), scope="places")
-    >>> app = create_app(dc.lrgeo.Mechanism.from_design(made, region), region)
+    >>> app = create_app(made, allow_origins=["https://app.example.org"])
     >>> sorted(app.openapi()["paths"])
     ['/v1/healthz', '/v1/mechanism', '/v1/region']
     """
-    bounds = limits or Limits()
+    bounds, origins = limits or Limits(), _origins(allow_origins)
+    mechanism = _awaited(mechanism) if isinstance(mechanism, Future) else _published(mechanism)
+    if isinstance(mechanism, Mechanism):
+        if region is not None and region.digest != mechanism.region.digest:
+            raise InvalidProblemError("region", "that of the mechanism", "another")
+        region = mechanism.region
     app = FastAPI(
         title="discreet location service",
         version=str(PROTOCOL),
@@ -118,6 +141,14 @@ def create_app(
     )
     ending, counted = stopping or Event(), metrics or Metrics()
     app.add_middleware(Guard, limits=bounds, trusted=networks(trusted_proxies), stopping=ending)
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "HEAD", *(["POST"] if on_report is not None else [])],
+            allow_headers=["content-type", "discreet-protocol", "if-none-match"],
+            expose_headers=["etag", "request-id", "retry-after"],
+        )
     # Outermost, since it was added last: what the guard refuses is counted too.
     app.add_middleware(Observed, metrics=counted)
     app.add_exception_handler(InvalidProblemError, invalid)
@@ -140,23 +171,86 @@ def create_app(
     return app
 
 
-def _made(mechanism: Published | Awaited) -> Published | None:
+def _published(mechanism: object) -> Published:
+    """Return what is published of a design or a mechanism, or refuse another object."""
+    if isinstance(mechanism, EveryPoint):
+        return mechanism.published()
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    if isinstance(mechanism, CertifiedChannel):
+        return Mechanism.from_design(mechanism)
+    expected = "a design of discreet.lrgeo.design, or a mechanism that was read from a file"
+    raise InvalidProblemError("mechanism", expected, type(mechanism).__name__)
+
+
+def _awaited(future: Awaited) -> Future[Published]:
+    """Return the future of what is published; another object fails it."""
+    made: Future[Published] = Future()
+
+    def convert(done: Awaited) -> None:
+        try:
+            made.set_result(_published(done.result()))
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the service has failed
+            made.set_exception(error)
+
+    future.add_done_callback(convert)
+    return made
+
+
+def _origins(texts: Sequence[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise InvalidProblemError("allow_origins", "a list of origins", "a text")
+    for text in texts:
+        if text != "*" and not _ORIGIN.fullmatch(text):
+            expected = "origins such as https://app.example.org, without a path, or *"
+            raise InvalidProblemError("allow_origins", expected, repr(text))
+    return list(texts)
+
+
+def _made(mechanism: Published | Future[Published]) -> Published | None:
     """Return the mechanism, or ``None`` while it is designed and if the design failed."""
     if not isinstance(mechanism, Future):
         return mechanism
     return mechanism.result() if mechanism.done() and not mechanism.exception() else None
 
 
-def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | None) -> None:
-    """Add what everybody may ask, and what is the same for everybody."""
-    made: dict[str, bytes] = {}
+class _Written:
+    """Messages that never change, each written once for each media type, plain and compressed."""
 
-    def written(part: str, media: str, message: Callable[[], Message]) -> bytes:
-        """Write a message once for each media type; it never changes."""
-        key = f"{part} {media}"
-        if key not in made:
-            made[key] = encode(message().write(), media)
-        return made[key]
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str, bool], bytes] = {}
+
+    async def answer(
+        self, request: Request, part: str, digest: str, message: Callable[[], Message]
+    ) -> Response:
+        """Answer with a message, compressed where the client accepts that."""
+        media = accepted(request.headers.get("accept", ""))
+        is_packed = accepts_gzip(request.headers.get("accept-encoding", ""))
+        body = self._made.get((part, media, is_packed)) or await run_in_threadpool(
+            self._write, part, media, is_packed, message
+        )
+        return cacheable_answer(request, body, media, digest, is_packed=is_packed)
+
+    def _write(
+        self,
+        part: str,
+        media: str,
+        is_packed: bool,  # noqa: FBT001 - a thread takes no names
+        message: Callable[[], Message],
+    ) -> bytes:
+        whole = self._made.get((part, media, False))
+        if whole is None:
+            whole = self._made[part, media, False] = encode(message().write(), media)
+        if is_packed:
+            return self._made.setdefault((part, media, True), gzip.compress(whole, _LEVEL, mtime=0))
+        return whole
+
+
+def _add_public(
+    app: FastAPI, mechanism: Published | Future[Published], region: Region | None
+) -> None:
+    """Add what everybody may ask, and what is the same for everybody."""
+    written = _Written()
 
     @app.get("/v1/healthz", responses=answers(HealthMessage), summary="Is it well?")
     @app.get("/healthz", include_in_schema=False)
@@ -178,14 +272,12 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
     async def get_region(request: Request) -> Response:
         if region is None:
             return refuse(404, "not-found", "only the mechanism for every point is known here")
-        media = accepted(request.headers.get("accept", ""))
-        body = await run_in_threadpool(
-            written,
+        return await written.answer(
+            request,
             "region",
-            media,
+            region.digest,
             lambda: RegionMessage(protocol=PROTOCOL, region=region.to_dict()),
         )
-        return cacheable_answer(request, body, media, region.digest)
 
     @app.get(
         "/v1/mechanism",
@@ -193,18 +285,17 @@ def _add_public(app: FastAPI, mechanism: Published | Awaited, region: Region | N
         summary="The mechanism, whole: the same for everybody, wherever they are.",
     )
     async def get_mechanism(request: Request) -> Response:
-        published, media = _made(mechanism), accepted(request.headers.get("accept", ""))
+        published = _made(mechanism)
         if published is None:
             return refuse(503, "not-ready", "the mechanism is being designed; ask again later")
-        body = await run_in_threadpool(
-            written,
+        return await written.answer(
+            request,
             "mechanism",
-            media,
+            published.digest,
             lambda: MechanismMessage(
                 protocol=PROTOCOL, digest=published.digest, mechanism=published.to_dict()
             ),
         )
-        return cacheable_answer(request, body, media, published.digest)
 
 
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:

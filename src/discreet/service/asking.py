@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
+import zlib
 from typing import TYPE_CHECKING, TypeVar, final
 
 import httpx
@@ -27,12 +28,14 @@ Read = TypeVar("Read")
 _MOST = 64 << 20
 """Bytes of an answer; more is given up while it comes."""
 
+_GZIP = 16 + zlib.MAX_WBITS
+"""How zlib is asked for the format of gzip."""
+
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 _HEADERS = {
     "accept": MSGPACK,
-    # Compressed answers could grow without bound on this side.
-    "accept-encoding": "identity",
+    "accept-encoding": "gzip",
     "discreet-protocol": str(PROTOCOL),
     "user-agent": "discreet",
 }
@@ -158,17 +161,31 @@ class Server:
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
     ) -> tuple[int, str, bytes]:
         with self._http.stream(method, path, headers=headers, content=body) as response:
-            if response.headers.get("content-encoding", "identity") != "identity":
-                raise InvalidProblemError("server", "an answer as it is", "a compressed one")
+            coding = response.headers.get("content-encoding", "identity")
+            if coding not in {"identity", "gzip"}:
+                expected = "an answer as it is, or compressed by gzip"
+                raise InvalidProblemError("server", expected, "another one")
+            unpack = None if coding == "identity" else zlib.decompressobj(_GZIP)
             parts, size = [], 0
-            for part in response.iter_bytes():
+            # What is unpacked is bounded while it is: a small answer could grow without end.
+            for raw in response.iter_bytes() if unpack is None else response.iter_raw():
+                part = raw if unpack is None else _unpacked(unpack, raw, _MOST + 1 - size)
                 size += len(part)
                 if size > _MOST:
                     raise InvalidProblemError(
                         "server", f"an answer of {_MOST} bytes", "a larger one"
                     )
                 parts.append(part)
+            if unpack is not None and not unpack.eof:
+                raise InvalidProblemError("server", "a whole answer", "one that was cut off")
             return response.status_code, response.headers.get("content-type", ""), b"".join(parts)
+
+
+def _unpacked(unpack: zlib._Decompress, raw: bytes, most: int) -> bytes:
+    try:
+        return unpack.decompress(raw, most)
+    except zlib.error:
+        raise InvalidProblemError("server", "an answer compressed by gzip", "another") from None
 
 
 def _checked(url: str, *, allow_plain: bool) -> str:

@@ -104,6 +104,12 @@ class Metrics:
         self._ready = Gauge(
             "discreet_ready", "1 where the mechanism is published.", registry=self._registry
         )
+        self._ended = Counter(
+            "discreet_connections_ended",
+            "Connections that were refused or cut off: crowded, invalid, silent or slow.",
+            ("reason",),
+            registry=self._registry,
+        )
         self.begun = self.answered = 0
 
     def begin(self) -> None:
@@ -122,6 +128,10 @@ class Metrics:
         )
         self._requests.labels(route, known, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
+
+    def end_connection(self, reason: str) -> None:
+        """Count a connection that was refused or cut off by the server."""
+        self._ended.labels(reason).inc()
 
     def text(self, *, ready: bool = False) -> bytes:
         """Write all of them."""

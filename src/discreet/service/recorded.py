@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["RecordedApplication", "TrafficRecorder", "Visited", "record"]
 
 _HOPS = {b"host", b"content-length"}
+_UNPACKED = {*_HOPS, b"content-encoding"}
+"""Headers of an answer that no longer hold where its body was unpacked."""
 _CLOCK_SECONDS = 1_800_000_000.0
 
 
@@ -68,7 +70,7 @@ class TrafficRecorder(httpx.BaseTransport):
         self.requests.append(Request(f"{request.method} {path}", head, body))
         answer = asyncio.run(self._answer(request, path, body))
         self.answers.append(answer)
-        headers = [(k, v) for k, v in answer.headers.raw if k.lower() not in _HOPS]
+        headers = [(k, v) for k, v in answer.headers.raw if k.lower() not in _UNPACKED]
         return httpx.Response(answer.status_code, headers=headers, content=answer.content)
 
     async def _answer(self, request: httpx.Request, path: str, body: bytes) -> httpx.Response:

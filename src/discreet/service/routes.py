@@ -23,6 +23,9 @@ __all__ = [
     "takes",
 ]
 
+_PACKED = ".gzip"
+"""End of the name under which caches keep a compressed answer."""
+
 M = TypeVar("M", bound=Message)
 
 
@@ -41,13 +44,34 @@ def answer(request: Request, message: Message, *, status: int = 200) -> Response
     return Response(body, status_code=status, media_type=media, headers=headers)
 
 
-def cacheable_answer(request: Request, body: bytes, media: str, digest: str) -> Response:
-    """Answer with what never changes, or say that the client has it."""
-    etag = f'"{digest}.{media.rpartition("/")[2]}"'
-    headers = {"etag": etag, "cache-control": "public, no-cache", "vary": "accept"}
+def cacheable_answer(
+    request: Request, body: bytes, media: str, digest: str, *, is_packed: bool
+) -> Response:
+    """Answer with what never changes, or say that the client has it.
+
+    Parameters
+    ----------
+    request
+        The request.
+    body
+        Bytes of the answer.
+    media
+        Their media type.
+    digest
+        Digest of what is answered.
+    is_packed
+        Whether the bytes are compressed by gzip.
+    """
+    etag = f'"{digest}.{media.rpartition("/")[2]}{_PACKED * is_packed}"'
+    headers = {"etag": etag, "cache-control": "public, no-cache", "vary": "accept, accept-encoding"}
     known = request.headers.get("if-none-match", "")
-    if etag in {part.strip().removeprefix("W/") for part in known.split(",")}:
+    # Compressed or not, what is known under one digest is the same.
+    if etag.replace(_PACKED, "") in {
+        part.strip().removeprefix("W/").replace(_PACKED, "") for part in known.split(",")
+    }:
         return Response(status_code=304, headers=headers)
+    if is_packed:
+        headers["content-encoding"] = "gzip"
     return Response(body, media_type=media, headers=headers)
 
 

@@ -13,7 +13,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["JSON", "MSGPACK", "accepted", "decode", "encode"]
+__all__ = ["JSON", "MSGPACK", "accepted", "accepts_gzip", "decode", "encode"]
 
 JSON = "application/json"
 MSGPACK = "application/msgpack"
@@ -107,6 +107,21 @@ def accepted(header: str) -> str:
     ('application/json', 'application/msgpack')
     """
     return MSGPACK if MSGPACK in header.lower() else JSON
+
+
+def accepts_gzip(header: str) -> bool:
+    """Return whether an Accept-Encoding header names gzip, with a weight above 0.
+
+    Examples
+    --------
+    >>> accepts_gzip("gzip, deflate, br"), accepts_gzip("gzip;q=0"), accepts_gzip("identity")
+    (True, False, False)
+    """
+    for part in header.lower().split(","):
+        name, _, weight = part.partition(";")
+        if name.strip() == "gzip":
+            return weight.strip().removeprefix("q=").strip("0.") != "" or not weight
+    return False
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ its kind and its place in the code; a message or a traceback might repeat what w
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import logging
 import math
@@ -20,18 +19,20 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.faults import place_of
 from discreet.core.printed import estimate
 from discreet.lrgeo.messages import PROTOCOL
+from discreet.web.clients import HEADERS, client_of, is_trusted, named_client
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping, Sequence
     from threading import Event
 
-    Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+    from discreet.web.clients import Network
+
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
     Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-__all__ = ["Guard", "Limits", "Rates", "networks", "refusal"]
+__all__ = ["Guard", "Limits", "Rates", "refusal"]
 
 _LOG = logging.getLogger("discreet.service")
 
@@ -48,26 +49,6 @@ def refusal(error: str, message: str) -> bytes:
     """
     said = {"protocol": PROTOCOL, "error": error, "message": message}
     return json.dumps(said, separators=(",", ":")).encode()
-
-
-def networks(texts: Sequence[str]) -> tuple[Network, ...]:
-    """Read addresses and networks.
-
-    Raises
-    ------
-    InvalidProblemError
-        For what is neither.
-
-    Examples
-    --------
-    >>> networks(["127.0.0.1", "10.0.0.0/8"])
-    (IPv4Network('127.0.0.1/32'), IPv4Network('10.0.0.0/8'))
-    """
-    try:
-        return tuple(ipaddress.ip_network(text.strip()) for text in texts)
-    except ValueError:
-        expected = "addresses or networks, such as 10.0.0.7 or 10.0.0.0/24"
-        raise InvalidProblemError("trusted_proxies", expected, ", ".join(texts)) from None
 
 
 @final
@@ -87,6 +68,10 @@ class Limits:
         Requests at once from one address.
     addresses
         Addresses that are remembered for the rate; the one that was silent longest is forgotten first.
+    connections
+        Connections at once, or fewer where the process may not open so many files. More wait until one ends.
+    connections_per_address
+        Connections at once from one address that is no trusted proxy. More are refused.
 
     Raises
     ------
@@ -107,6 +92,8 @@ class Limits:
     rate: float = 50.0
     burst: int = 200
     addresses: int = 10_000
+    connections: int = 4096
+    connections_per_address: int = 256
 
     def __post_init__(self) -> None:
         for part in fields(self):
@@ -167,8 +154,8 @@ class Guard:
     headers
         Put on every answer of the application that has not set them. Default: those for answers that are no pages.
     trusted
-        Networks of proxies, from :func:`networks`. A request from one counts for the last address in its
-        ``X-Forwarded-For`` that is no such proxy; the header of any other is not read.
+        Networks of proxies, from :func:`discreet.web.clients.networks`. A request from one counts for the last address
+        in its ``X-Forwarded-For`` or ``Forwarded`` that is no such proxy; the headers of any other are not read.
     stopping
         Once it is set, every answer ends its connection.
     """
@@ -187,7 +174,7 @@ class Guard:
         self._rates = Rates(limits)
         self._trusted = tuple(trusted)
         self._stopping = stopping
-        self._said = False
+        self._warned: set[str] = set()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Handle one connection's request."""
@@ -215,41 +202,33 @@ class Guard:
         said = headers.get(_PROTOCOL)
         if said is not None and said != str(PROTOCOL).encode():
             return 400, "protocol", f"this server speaks version {PROTOCOL} of the messages"
-        if not self._rates.take(self._address(scope)):
+        if not self._rates.take(self._client(scope)):
             return 429, "too-many", "too many requests from this address; wait a second"
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self._limits.body:
             return 413, "too-large", f"a body may have {self._limits.body} bytes"
         return None
 
-    def _address(self, scope: MutableMapping[str, Any]) -> str:
-        """Give the address that a request counts for: that of the connection, or what a trusted proxy says of it."""
+    def _client(self, scope: MutableMapping[str, Any]) -> str:
+        """Return the client that a request counts for: that of the connection, or that which a trusted proxy names."""
         peer = str((scope.get("client") or ("unknown", 0))[0])
-        said = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        if not said:
-            return peer
-        if not self._trusts(peer):
-            if not self._said:
-                self._said = True
-                _LOG.warning(
-                    "X-Forwarded-For came from an address that is no trusted proxy; it is not read"
-                )
-            return peer
-        for part in reversed(b",".join(said).decode("latin-1").split(",")):
-            try:
-                address = str(ipaddress.ip_address(part.strip()))
-            except ValueError:
-                return peer
-            if not self._trusts(address):
-                return address
-        return peer
+        headers = [each for each in scope["headers"] if each[0] in HEADERS]
+        if not headers:
+            return client_of(peer)
+        if not is_trusted(peer, self._trusted):
+            name = headers[0][0].decode("latin-1").title()
+            self._warn(f"{name} came from an address that is no trusted proxy; it is not read")
+            return client_of(peer)
+        named = named_client(headers, self._trusted)
+        if named is None:
+            self._warn("a trusted proxy named no client, or two; requests count for its address")
+        return client_of(named or peer)
 
-    def _trusts(self, address: str) -> bool:
-        try:
-            one = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        return any(one in network for network in self._trusted)
+    def _warn(self, message: str) -> None:
+        """Log a message that every request could cause once."""
+        if message not in self._warned:
+            self._warned.add(message)
+            _LOG.warning(message)
 
     async def _body(self, receive: Receive) -> bytes | tuple[int, str, str]:
         parts: list[bytes] = []
@@ -295,7 +274,7 @@ class Guard:
                 if self._stopping is not None and self._stopping.is_set():
                     more.append((b"connection", b"close"))
                 message["headers"] = [*message.get("headers", []), *more]
-            await send(message)
+            await _send_in_parts(send, message)
 
         try:
             await self._app(scope, replay, watch)
@@ -307,6 +286,21 @@ class Guard:
             )
             if not begun:
                 await _answer(send, 500, "internal", "the server failed; its log says where")
+
+
+_PART = 64 << 10
+"""Bytes of an answer that are handed on at once: a client that reads slowly holds no more of it in memory."""
+
+
+async def _send_in_parts(send: Send, message: Message) -> None:
+    """Send a message; a long body in parts, each when the client has taken the one before."""
+    body = message.get("body", b"")
+    for start in range(0, len(body) - _PART, _PART):
+        part = body[start : start + _PART]
+        await send({"type": message["type"], "body": part, "more_body": True})
+    if len(body) > _PART:
+        message = {**message, "body": body[(len(body) - 1) // _PART * _PART :]}
+    await send(message)
 
 
 _HEADERS = (

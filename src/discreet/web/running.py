@@ -4,38 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import math
 import signal
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from discreet.core.errors import InvalidProblemError
+from discreet.web.connections import Connection, Crowd, drop
+from discreet.web.guard import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
     from types import FrameType
     from typing import Any
 
+    from discreet.web.clients import Network
+
 __all__ = ["bind", "serve"]
+
+_LOG = logging.getLogger("discreet.service")
 
 _GRACE = 10
 """Seconds that requests under way are given when the server is to stop."""
-
-_HEADERS_WITHIN = 30.0
-"""Seconds within which the headers of a request must have come."""
 
 _TICKS = 10
 """Ticks of uvicorn, tenths of a second, between two looks at the connections that wait."""
 
 _BACKLOG = 2048
-_CONNECTIONS = 4096
-"""Connections at once; one more is told to come again."""
+"""Connections that wait in the system until they are taken."""
+
+_SEND_BUFFER = 128 << 10
+"""Bytes of an answer that the system keeps for a client that reads slowly; Linux doubles it for its own bookkeeping."""
+
+_NO_DESCRIPTOR_PAUSE = 1.0
+"""Seconds until connections are taken again when the process can open no more files."""
 
 
 def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
@@ -82,6 +92,7 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
     try:
         # A server that was killed leaves connections behind that would block its port for a minute.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         made.bind(address)
     except OSError as error:
         made.close()
@@ -98,6 +109,9 @@ def serve(
     on_started: Callable[[str], None] | None = None,
     stopping: threading.Event | None = None,
     drain: float = 0.0,
+    limits: Limits | None = None,
+    trusted: Sequence[Network] = (),
+    on_ended: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until SIGTERM, SIGHUP or Ctrl-C; requests under way are answered first.
 
@@ -121,11 +135,18 @@ def serve(
         Set as soon as the server is to stop; give the application the same.
     drain
         Seconds for which connections are still taken after SIGTERM.
+    limits
+        Connections at once, and requests that are not HTTP each second; other bounds are those of the application.
+    trusted
+        Networks of proxies, which may have more connections than one client.
+    on_ended
+        Called with the reason when a connection is refused or cut off: ``"crowded"``, ``"invalid"``, ``"silent"`` or
+        ``"slow"``.
 
     Raises
     ------
     InvalidProblemError
-        For seconds that are negative or not finite.
+        For seconds that are negative or not finite, and where the limit of open files leaves no room for a server.
 
     Notes
     -----
@@ -135,16 +156,17 @@ def serve(
         raise InvalidProblemError("drain", "seconds that are finite, 0 or more", drain)
     config = uvicorn.Config(
         app,
+        http=Connection,
+        ws="none",
         # Whom a proxy asks for is read by the guard, of proxies that were named.
         proxy_headers=False,
         log_config=None,
         access_log=False,
         server_header=False,
-        backlog=_BACKLOG,
-        limit_concurrency=_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE,
     )
-    server = _Server(config, bound, on_started, stopping or threading.Event(), drain)
+    crowd = Crowd(limits or Limits(), trusted, on_ended)
+    server = _Server(config, bound, on_started, stopping or threading.Event(), drain, crowd=crowd)
     if until is not None:
         until.add_done_callback(server.end_if_failed)
     with _heard_by(server):
@@ -186,6 +208,8 @@ class _Server(uvicorn.Server):
         on_started: Callable[[str], None] | None,
         stopping: threading.Event,
         drain: float,
+        *,
+        crowd: Crowd,
     ) -> None:
         super().__init__(config)
         self._bound = bound
@@ -193,32 +217,51 @@ class _Server(uvicorn.Server):
         self._stopping = stopping
         self._drain = drain
         self._gently = False
-        self._waits: dict[Any, tuple[Any, float]] = {}
+        self._crowd = crowd
+        self._accepting: list[asyncio.Task[None]] = []
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS == 0:
-            self._close_waiting(time.monotonic())
+            self._crowd.cut_off_idle(list(self.server_state.connections), time.monotonic())
         return await super().on_tick(counter)
 
-    def _close_waiting(self, now: float) -> None:
-        """Close connections on which no request becomes whole: uvicorn would wait for its headers without end."""
-        before, self._waits = self._waits, {}
-        connections: set[Any] = self.server_state.connections
-        for connection in connections:
-            cycle = connection.cycle
-            if cycle is not None and not cycle.response_complete:
-                continue
-            last, since = before.get(connection, (cycle, now))
-            # Another cycle is another request that was answered since.
-            self._waits[connection] = (cycle, since if last is cycle else now)
-            if now - self._waits[connection][1] > _HEADERS_WITHIN:
-                connection.transport.close()
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        # uvicorn listens on none: asyncio would take connections for which there are no descriptors.
+        await super().startup([])
+        for bound in sockets or ():
+            bound.settimeout(0)
+            bound.listen(_BACKLOG)
+            self._accepting.append(asyncio.create_task(self._accept(bound)))
         if self.started and self._on_started is not None:
             host, port = self._bound.getsockname()[:2]
             self._on_started(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+
+    async def _accept(self, bound: socket.socket) -> None:
+        """Take connections while there is room."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._crowd.room.wait()
+            try:
+                taken, peer = await loop.sock_accept(bound)
+            except OSError as error:
+                _LOG.warning("no connection can be taken: %s", error.strerror)
+                await asyncio.sleep(_NO_DESCRIPTOR_PAUSE)
+                continue
+            address = str(peer[0])
+            if not self._crowd.admits(address):
+                drop(taken)
+                taken.close()
+                continue
+            try:
+                await loop.connect_accepted_socket(partial(self._protocol, address), taken)
+            except OSError:
+                taken.close()
+                self._crowd.leaves(address)
+
+    def _protocol(self, address: str) -> Connection:
+        made = Connection(self.config, self.server_state, self.lifespan.state)
+        made.crowd, made.address = self._crowd, address
+        return made
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # At once, and not at the next tick: a probe that comes now is told.
@@ -235,6 +278,10 @@ class _Server(uvicorn.Server):
         # A second signal may come meanwhile, outside of the loop.
         while self._gently and not self.force_exit and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+        for task in self._accepting:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         await super().shutdown(sockets)
 
     def end_if_failed(self, future: Future[Any]) -> None:

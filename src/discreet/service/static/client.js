@@ -148,7 +148,9 @@ async function opened(text, verifiedDigest) {
   } catch {
     refuse("mechanism: no JSON");
   }
-  const { digest, ...rest } = plain;
+  // An answer of the service wraps the mechanism: {"protocol": 1, "digest": ..., "mechanism": {...}}.
+  if (plain !== null && typeof plain === "object" && "protocol" in plain) plain = plain.mechanism;
+  const { digest, ...rest } = plain ?? {};
   if ((await sha256(canonical(rest))) !== digest) refuse("digest: not that of the content");
   if (digest !== verifiedDigest) refuse("digest: not that of the mechanism that was verified");
   return rest;
