@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.artefact.row_engine import bytes_in
-from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
+from discreet.cli.anonymizing import COMPILING, given_roles
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, unstated
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import relative_gap
+from discreet.core.outcome import FOR_THE_CURATOR
 from discreet.kanonymity.models import read_models
 from discreet.tables.columns import refuse_unclear
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
@@ -244,7 +245,7 @@ def _tell(
         "method": "top-down",
         "seconds": dict(found.seconds),
         "loss": loss,
-        "private": PRIVATE,
+        "private": FOR_THE_CURATOR,
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "certificate": made.certificate.to_dict(),
         "order": "shuffled",
@@ -259,7 +260,7 @@ def _tell(
             ("classes", f"{found.classes}, the smallest of {found.smallest_class} rows"),
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),
             ("method", f"top-down, {printed.seconds(found.seconds['all'])} in all"),
-            ("private", PRIVATE),
+            ("private", FOR_THE_CURATOR),
         ]
     )
     emit(
