@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -162,6 +164,114 @@ def test_a_disk_without_room_for_the_spool_refuses_the_charge(
         ledger.open_release("census", ONE, release_id=ID, stated=STATED, room=4096)
     assert ledger.history("census") == ()
     assert names_in(tmp_path) == ["ledger.db"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from discreet import PureDP
+from discreet.ledger import Ledger, spool
+
+kill = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+ledger = Ledger(Path(sys.argv[1]))
+where, release_id = sys.argv[2], sys.argv[3]
+one = PureDP(1, neighbors="add-remove-person")
+if where == "before the charge":
+    true = spool.prepare
+    spool.prepare = lambda *given: (true(*given), kill())
+ledger.open_release("census", one, release_id=release_id, stated={}, room=4096)
+spool.remove = kill
+if where == "freed":
+    ledger.free(release_id)
+ledger.begin_reading(release_id)
+if where == "reading":
+    kill()
+ledger.spool(release_id, b"counts")
+if where == "spooled":
+    kill()
+ledger.complete(release_id, {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "suffix", "kept"),
+    [
+        ("before the charge", "unfinished", False),
+        ("freed", "unfinished", False),
+        ("done", "spool", False),
+        ("reading", "unfinished", True),
+        ("spooled", "spool", True),
+    ],
+)
+def test_the_next_release_removes_what_a_killed_one_left(
+    tmp_path: Path, where: str, suffix: str, *, kept: bool
+) -> None:
+    """Files stay while their release is open: it may run, or have a result."""
+    ledger, killed = make(tmp_path), "f" * 20
+    process = start(KILLED, tmp_path / "ledger.db", where, killed)
+    process.communicate(timeout=300)
+    assert process.returncode == -signal.SIGKILL
+    rest = f"ledger.db.{killed}.{suffix}"
+    # A transaction that was cut short left its journal.
+    assert set(names_in(tmp_path)) - {"ledger.db-journal"} == {"ledger.db", rest}
+    other = tmp_path / f"other.db.{killed}.unfinished"
+    other.touch()
+    ledger.open_release("census", ONE, release_id=ID, stated=STATED, room=4096)
+    rests = {rest} if kept else set()
+    assert set(names_in(tmp_path)) == {
+        "ledger.db",
+        f"ledger.db.{ID}.unfinished",
+        other.name,
+        *rests,
+    }
+
+
+def test_the_spool_of_a_release_that_an_old_copy_lacks_stays(tmp_path: Path) -> None:
+    """It may be the only result of a charge that was made."""
+    ledger = make(tmp_path)
+    rest = tmp_path / f"ledger.db.{'0' * 20}.spool"
+    rest.touch()
+    ledger.open_release("census", ONE, release_id=ID, stated=STATED, room=0)
+    ledger.begin_reading(ID)
+    ledger.complete(ID, {})
+    assert names_in(tmp_path) == ["ledger.db", rest.name]
+
+
+def test_a_result_is_kept_though_somebody_cleared_the_folder(tmp_path: Path) -> None:
+    ledger = opened(tmp_path)
+    ledger.begin_reading(ID)
+    (room,) = tmp_path.glob("*.unfinished")
+    room.unlink()
+    ledger.spool(ID, b"counts")
+    assert ledger.spooled(ID) == b"counts"
+    (kept,) = tmp_path.glob("*.spool")
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_error_while_lines_are_read_leaves_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler of an error frees the charge while the error still holds the frames that it came through."""
+    ledger, armed, true = opened(tmp_path), [True], sqlite3.connect
+
+    class Failing(sqlite3.Connection):
+        """A connection whose schema can't be read, once."""
+
+        def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+            cursor = super().execute(sql, *given)
+            if sql.startswith("SELECT sql") and armed and armed.pop():
+                # A function in C, whose frame keeps no cursor.
+                cursor.row_factory = int
+            return cursor
+
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *given, **named: true(*given, factory=Failing, **named)
+    )
+    monkeypatch.setattr("discreet.ledger.file._LOCK_SECONDS", 0.1)
+    with pytest.raises(TypeError) as caught:
+        ledger.begin_reading(ID)
+    assert ledger.free(ID)
+    assert (state(ledger), armed, caught.type) == ("void", [], TypeError)
 
 
 HOLDER = """

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from discreet.evaluate.compare import compare
     from discreet.evaluate.risk import risk
     from discreet.hierarchy.counts import counts
+    from discreet.kanonymity.anonymize import anonymize
+    from discreet.submodular.selecting import select
 
     __version__: str
 
@@ -67,6 +69,7 @@ __all__ = [
     "Tree",
     "Unproven",
     "ZeroConcentratedDP",
+    "anonymize",
     "attack",
     "audit",
     "compare",
@@ -78,6 +81,7 @@ __all__ = [
     "lrgeo",
     "metricdp",
     "risk",
+    "select",
     "submodular",
     "verify",
 ]
@@ -102,6 +106,8 @@ _WHERE = {
         "evaluate.compare": "compare",
         "evaluate.risk": "risk",
         "hierarchy.counts": "counts",
+        "kanonymity.anonymize": "anonymize",
+        "submodular.selecting": "select",
     }.items()
     for name in names.split()
 }
@@ -109,13 +115,11 @@ _WHERE = {
 
 _ELSEWHERE = {
     "Ledger": "it is discreet.ledger.Ledger",
-    "anonymize": "it is discreet.kanonymity.anonymize",
     "design": "it is discreet.metricdp.design, or discreet.lrgeo.design for a region",
     "load": "it is discreet.artefact.load; discreet.artefact has a reader for each kind of file",
     "plan": "it is discreet.hierarchy.plan or discreet.submodular.plan",
     "query": "it is discreet.hierarchy.query",
     "release": "it is discreet.hierarchy.release or discreet.submodular.release",
-    "select": "it is discreet.submodular.plan, whose plan releases a choice",
 }
 """Name that is looked for here -> the sentence that says where it is, or what replaces it."""
 

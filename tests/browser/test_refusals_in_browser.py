@@ -61,9 +61,9 @@ def told(watched: Watched, path: Path, case: Case) -> str:
     page = watched.page
     page.set_input_files("#table", path)
     page.click("#load button")
-    page.wait_for_selector("#roles, #load-alert:not(:empty)")
+    page.wait_for_selector("#roles, #file-alert:not(:empty)")
     if not page.query_selector("#roles"):
-        return alert(watched, "load")
+        return alert(watched, "file")
     roles = {**dict.fromkeys(case.quasi, "quasi"), **dict.fromkeys(case.sensitive, "sensitive")}
     legends = [one.strip() for one in page.locator("#roles legend").all_inner_texts()]
     for at, name in enumerate(legends):

@@ -8,10 +8,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 import pytest
 
 import discreet as dc
+import discreet.artefact
+import discreet.report.curator
 from cli.commands import say
 from discreet.artefact import save_anonymous
 from discreet.cli.calls import TypedOption, from_call
@@ -69,6 +72,32 @@ COUNTS_ELSEWHERE = {
 }
 """Option of counts -> the argument or the call of another name that does it."""
 
+SELECT_ELSEWHERE = {
+    **dict.fromkeys(("epsilon", "rho", "neighbors"), "guarantee"),
+    "ledger": "budget",
+    # Slack of the guarantee, or of the charge.
+    "delta": "budget_delta",
+    "output": "outputs",
+    # A choice without a guarantee, and what the curator alone sees, have calls of their own.
+    "accept_no_guarantee": "submodular.reproduce",
+    "diagnostics": "submodular.Plan.diagnose",
+}
+"""Option of select -> the argument or the call of another name that does it."""
+
+ANONYMIZE_ELSEWHERE = {
+    **dict.fromkeys(("k", "quasi"), "guarantee"),
+    **dict.fromkeys(("l_diversity", "t_closeness", "alpha", "require"), "models"),
+    **dict.fromkeys(("taxonomy", "prefix", "date", "rounded"), "attributes"),
+    **dict.fromkeys(("numeric", "categorical", "weight", "bounds"), "attributes"),
+    # A table larger than memory, and files.
+    **dict.fromkeys(("memory", "scheduler"), "artefact.anonymize_files"),
+    "output": "artefact.save_anonymous",
+    "curator_report": "report.curator.chapter",
+    # All checks are in the certificate, and messages of Python name columns.
+    **dict.fromkeys(("verbose", "show_columns"), "Anonymization.certificate"),
+}
+"""Option of anonymize -> the argument or the call of another name that does it."""
+
 OF_PYTHON = {"compare": {"target", "on_progress"}}
 """Arguments that no option has: the problem that options state, and a function."""
 
@@ -92,19 +121,29 @@ def test_defaults_are_those_of_the_call(name: str) -> None:
             assert one.default == default or not default, one.name
 
 
-def test_every_option_of_counts_is_an_argument_or_declared_elsewhere() -> None:
-    typed = {one.name for one in command_named("counts").params} - OF_THE_COMMAND
-    arguments = set(inspect.signature(dc.counts).parameters)
-    assert set(COUNTS_ELSEWHERE) <= typed
-    elsewhere = {name for name in COUNTS_ELSEWHERE.values() if "." not in name}
-    assert elsewhere <= arguments
-    assert (typed - set(COUNTS_ELSEWHERE)) | elsewhere == arguments
-    for name in COUNTS_ELSEWHERE.values():
+@pytest.mark.parametrize(
+    ("call", "elsewhere", "of_python"),
+    [
+        (dc.counts, COUNTS_ELSEWHERE, set()),
+        (dc.select, SELECT_ELSEWHERE, {"watch"}),
+        (dc.anonymize, ANONYMIZE_ELSEWHERE, {"on_progress", "throw", "bits"}),
+    ],
+)
+def test_every_option_of_a_verb_is_an_argument_or_declared_elsewhere(
+    call: Callable[..., Any], elsewhere: dict[str, str], of_python: set[str]
+) -> None:
+    typed = {one.name for one in command_named(call.__name__).params} - OF_THE_COMMAND
+    arguments = set(inspect.signature(call).parameters)
+    assert set(elsewhere) <= typed
+    others = {name for name in elsewhere.values() if "." not in name}
+    assert others | of_python <= arguments
+    assert (typed - set(elsewhere)) | others == arguments - of_python
+    for name in elsewhere.values():
         if "." in name:
             first, rest = name.split(".", 1)
             assert (
                 attrgetter(rest)(getattr(dc, first))
-                if first == "hierarchy"
+                if first.islower()
                 else rest in {one.name for one in fields(getattr(dc, first))}
             )
 
@@ -295,6 +334,78 @@ def test_the_text_of_a_release_is_what_counts_prints(
     )
     assert printed == text
     assert len(text) > 6
+
+
+def test_the_text_of_a_choice_is_what_select_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A budget so large that the choice is the same each time."""
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"candidate": ["n", "s", "w"]}).write_csv("candidates.csv")
+    edges = [("1", "n"), ("2", "n"), ("3", "s")] * 9
+    pl.DataFrame(edges, ["client", "candidate"], orient="row").write_csv("edges.csv")
+    line = "select --coverage edges.csv --candidates candidates.csv --matroid uniform:1 --rho 900"
+    line += " --neighbors replace-one"
+    said = say(capsys, *line.split(), "--method", "badanidiyuru-vondrak", "--scale", "1")
+    assert (said.status, said.out) == (2, "")
+    said = say(capsys, *line.split())
+    assert said.status == 0, said.err
+    made = dc.select(
+        "uniform:1",
+        dc.ZeroConcentratedDP(900, "replace-one"),
+        coverage=pl.read_csv("edges.csv", infer_schema=False),
+        candidates=["n", "s", "w"],
+    )
+    assert said.out == f"{made}\n"
+    assert made.result.names == ("n",)
+    np.save("sim.npy", np.array([[1.0, 0.0, 40.0]] * 9))
+    line = "select --similarity sim.npy --scale 100 --matroid uniform:1 --epsilon 900 --neighbors add-remove-one"
+    said = say(capsys, *line.split())
+    allowed = dc.submodular.UniformMatroid(3, 1)
+    one = dc.PureDP(900, "add-remove-one")
+    made = dc.select(allowed, one, similarity=np.load("sim.npy"), scale=100)
+    assert said.out == f"{made}\n"
+    assert "chosen" in said.out
+    for given, field in (
+        ({}, "similarity"),
+        ({"coverage": "edges.csv"}, "candidates"),
+        ({"similarity": "sim.npy", "candidates": ["n"]}, "candidates"),
+        ({"similarity": "sim.npy", "candidates": "none.csv"}, "candidates"),
+        ({"coverage": "edges.csv", "scale": 1}, "scale"),
+    ):
+        with pytest.raises(dc.InvalidProblemError) as caught:
+            dc.select("uniform:1", one, **given)
+        assert caught.value.field == field
+    with pytest.raises(dc.InvalidProblemError, match="matroid: expected uniform:R, partition"):
+        dc.select("matching:x", one, similarity="sim.npy")
+
+
+def without_times(text: str) -> list[str]:
+    return [
+        line.partition(", ")[0] if line.startswith("method") else line for line in text.splitlines()
+    ]
+
+
+def test_the_text_of_an_anonymization_is_what_the_command_prints(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the curator's, and marked so; how it is represented states no fact of the original."""
+    monkeypatch.chdir(folder)
+    line = "anonymize half.csv -k 3 --quasi age,sex --sensitive disease --numeric age --method mondrian -o made.csv -q"
+    said = say(capsys, *line.split())
+    assert said.status == 0, said.err
+    made = dc.anonymize(
+        "half.csv",
+        dc.KAnonymity(3, ("age", "sex")),
+        attributes=[Numeric("age")],
+        sensitive=["disease"],
+        method="mondrian",
+    )
+    text = str(made)
+    assert without_times(said.out.removesuffix(" -v lists them.\n")) == without_times(text)
+    assert "for the curator, not for publication" in text
+    assert "values of disease" in text
+    assert "loss" not in repr(made)
 
 
 def test_arguments_of_one_kind_of_counts_are_refused_beside_the_other() -> None:

@@ -328,7 +328,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     whole, table = table, table.drop(roles.drop)
     refuse_unclear(table, unstated(guarantee.quasi_identifiers, options.kinds), "--quasi")
     attributes = attributes_of(table, guarantee.quasi_identifiers, options.kinds)
-    sensitive = _sensitive(table, options, guarantee)
+    _check_others(table, {"--sensitive": names_of(options.sensitive)}, options, guarantee)
     # A column of persons is not published, and the quasi-identifiers are as text.
     other = (*guarantee.quasi_identifiers, options.person or "")
     refuse_unwritable(table.lazy(), other, files.output, "--output")
@@ -374,7 +374,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     else:
         save_anonymous(made, files.output, attributes)
     write_pages(made, whole, roles, attributes, files)
-    data, text = told(made, sensitive, loss=options.loss, output=files.output)
+    data, text = told(made, loss=options.loss, output=files.output)
     emit(
         data,
         text,
@@ -412,12 +412,6 @@ def _check_rows(table: pl.DataFrame, options: AnonymizeOptions) -> None:
             "comes with --time-limit"
         )
         refuse_many(table.height, MOST_ROWS, "TABLE", expected)
-
-
-def _sensitive(table: pl.DataFrame, options: AnonymizeOptions, guarantee: KAnonymity) -> list[str]:
-    names = names_of(options.sensitive)
-    _check_others(table, {"--sensitive": names}, options, guarantee)
-    return names
 
 
 def _check_others(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.anonymizing import PRIVATE
 from discreet.cli.files import write_page
 from discreet.cli.output import facts
-from discreet.core import printed
+from discreet.core.outcome import FOR_THE_CURATOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +46,6 @@ def write_pages(
 
 def told(
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
-    sensitive: Sequence[str],
     *,
     loss: str,
     output: str | None,
@@ -55,7 +53,7 @@ def told(
     """Say what came out, as data and as text; both are the curator's."""
     from discreet.kanonymity.risk import homogeneous_dict, risk
 
-    found = made.diagnostics
+    found, sensitive = made.diagnostics, made.provenance.parameters["roles"]["sensitive"]
     published = risk(made.table, made.guarantee.quasi_identifiers, sensitive=sensitive)
     diverse = {name: published.diversity[name] for name in sensitive}
     close = {name: float(published.closeness[name]) for name in sensitive}
@@ -76,25 +74,10 @@ def told(
         "seconds": found.seconds,
         "seconds_after": found.seconds_after,
         "loss": loss,
-        "private": PRIVATE,
+        "private": FOR_THE_CURATOR,
         "guarantee": {**made.guarantee.to_dict(), "sentence": str(made.guarantee)},
         "certificate": made.certificate.to_dict(),
         "order": "shuffled",
         "output": output,
     }
-    stated = printed.bounds(found.lower, found.information_loss)
-    stated += ", proved optimal" if found.optimal else ""
-    rows: list[tuple[str, object]] = [
-        ("guarantee", made.guarantee),
-        ("information loss", f"{stated} ({loss})"),
-        ("where the bound is that", made.bound_in_words()),
-        ("mean loss", f"{printed.at_most(found.mean_loss, 4)} of a cell"),
-        ("classes", f"{published.classes}, the smallest of {published.k} rows"),
-        ("rows", f"{made.table.height} written, {found.suppressed} suppressed, order shuffled"),
-    ]
-    rows += [(f"values of {name}", f"{diverse[name]} or more in each class") for name in sensitive]
-    rows += [(f"distance in {name}", f"{printed.at_most(close[name])} at most") for name in close]
-    rows += [("one value in a class", words) for words in published.homogeneity_in_words()]
-    took = f"{printed.seconds(found.seconds)}; written and verified in {printed.seconds(found.seconds_after)}"
-    rows += [("method", f"{found.method}, {took}"), ("private", PRIVATE)]
-    return data, facts(rows)
+    return data, facts([("guarantee", made.guarantee), *found.described(made, published)])

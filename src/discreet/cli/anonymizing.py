@@ -12,11 +12,9 @@ from discreet.tables.roles import Given
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMPILING", "PRIVATE", "AnonymizeOptions", "ResultFiles", "given_roles"]
+__all__ = ["COMPILING", "AnonymizeOptions", "ResultFiles", "given_roles"]
 
 COMPILING = "compiling, first run only"
-
-PRIVATE = "computed from the original: for the curator, not for publication"
 
 
 @final

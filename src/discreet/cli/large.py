@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.artefact.row_engine import bytes_in
-from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
+from discreet.cli.anonymizing import COMPILING, given_roles
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, unstated
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import relative_gap
+from discreet.core.outcome import FOR_THE_CURATOR
 from discreet.kanonymity.models import read_models
 from discreet.kanonymity.risk import homogeneity_in_words, homogeneous_dict
 from discreet.tables.columns import refuse_unclear
@@ -247,7 +248,7 @@ def _tell(
         "method": "top-down",
         "seconds": dict(found.seconds),
         "loss": loss,
-        "private": PRIVATE,
+        "private": FOR_THE_CURATOR,
         "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
         "certificate": made.certificate.to_dict(),
         "order": "shuffled",
@@ -263,7 +264,7 @@ def _tell(
             ("rows", f"{found.rows} written, {found.suppressed} suppressed, order shuffled"),
             *(("one value in a class", words) for words in alike),
             ("method", f"top-down, {printed.seconds(found.seconds['all'])} in all"),
-            ("private", PRIVATE),
+            ("private", FOR_THE_CURATOR),
         ]
     )
     emit(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
-from discreet.cli.ground import EDGES, ground_set, read_matroid
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -25,23 +24,22 @@ from discreet.cli.options import (
     read_guarantee,
     read_method,
 )
-from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
+from discreet.cli.output import Status, put_out, rendered, warn, warn_of_weakness
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.core.outcome import Release, public_facts
+from discreet.core.printed import facts
 from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from discreet.artefact import ReleaseFiles
     from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import DPGuarantee
-    from discreet.core.outcome import Release, Unproven
-    from discreet.submodular import Matroid, Objective, ObjectiveSpec, Plan, Selection
-    from discreet.submodular.method import Method
+    from discreet.core.outcome import Unproven
+    from discreet.submodular import Objective, Plan, Selection
 
     Outcome = Release[Selection] | Unproven[Selection]
 
@@ -165,6 +163,8 @@ def select(
     Nothing is printed but the chosen candidates, the guarantee, what each rule of the accountant proves, and how the
     method was chosen.
     """
+    from discreet.submodular.selecting import select as select_privately
+
     check_outputs(
         {"--output": output, "--report": report},
         similarity,
@@ -177,15 +177,16 @@ def select(
         option = "--output" if report is None else "--report"
         raise InvalidProblemError(option, "no such file for what has no guarantee", "one")
     budget = _Budget(epsilon, delta, rho, neighbors, ledger, dataset, accept_no_guarantee)
-    ground = ground_set(similarity, coverage, candidates, matroid)
-    named = None if isinstance(ground, int) else ground
-    numbered = [str(i) for i in range(ground)] if isinstance(ground, int) else ground
-    allowed = read_matroid(matroid, numbered)
     known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
-    guarantee, spec = _guarantee(budget), _spec(similarity, scale)
+    guarantee = _guarantee(budget)
     warn_of_weakness(guarantee, quiet=quiet)
-    source = similarity or coverage
+    data: dict[str, Any] = {
+        "similarity": similarity,
+        "scale": scale,
+        "coverage": coverage,
+        "candidates": candidates,
+    }
     watched: list[CountedObjective] = []
 
     def watch(objective: Objective) -> Objective:
@@ -199,16 +200,19 @@ def select(
             if chosen is None:
                 names = ", ".join(sorted(WITHOUT_GUARANTEE))
                 raise InvalidProblemError("--method", f"one of {names}", "none")  # noqa: TRY301 - as all below
-            outcome = _without_guarantee(source, spec, allowed, chosen, named, watch)
+            outcome = _without_guarantee(matroid, data, chosen, watch)
             warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=quiet)
         else:
-            outcome = _planned(ground, allowed, guarantee, spec, chosen).release(
-                source,
+            outcome = select_privately(
+                matroid,
+                guarantee,
+                **data,
+                method=chosen,
                 budget=open_ledger(ledger, dataset),
                 dataset=dataset,
                 budget_delta=None if rho is None else delta,
                 watch=watch,
-                outputs=_outputs(allowed, numbered, named, output, report, as_json=as_json),
+                outputs=lambda planned: _outputs(planned, output, report, as_json=as_json),
             )
     except InvalidProblemError as error:
         stated = _of_the_command(error, "--coverage" if similarity is None else "--similarity")
@@ -218,7 +222,7 @@ def select(
         _diagnose(watched[0], outcome, time.perf_counter() - started)
     _warn_of_clipping(watched[0], quiet=quiet)
     if guarantee is None:
-        put_out(_rendered(outcome, named, as_json=as_json))
+        put_out(_rendered(outcome, as_json=as_json))
     return Status.DONE
 
 
@@ -236,58 +240,35 @@ class _Budget:
     accept_no_guarantee: bool
 
 
-def _spec(similarity: str | None, scale: str | None) -> ObjectiveSpec:
-    from discreet.submodular import Coverage, FacilityLocation
-
-    if similarity is None:
-        if scale is not None:
-            raise InvalidProblemError("--scale", "none without --similarity", repr(scale))
-        return Coverage.spec(edges=EDGES)
-    return FacilityLocation.spec(scale=scale or 1)
-
-
-def _planned(
-    ground: list[str] | int,
-    matroid: Matroid,
-    guarantee: DPGuarantee,
-    spec: ObjectiveSpec,
-    method: Method | None,
-) -> Plan:
-    from discreet.submodular import plan
-
-    return plan(ground, matroid, guarantee, objective=spec, method=method)
-
-
-def _without_guarantee(  # noqa: PLR0917 - all that a run takes
-    source: object,
-    spec: ObjectiveSpec,
-    matroid: Matroid,
-    method: Any,  # noqa: ANN401 - as above
-    names: list[str] | None,
+def _without_guarantee(
+    matroid: str,
+    data: dict[str, Any],
+    method: Any,  # noqa: ANN401 - of several kinds
     watch: Any,  # noqa: ANN401 - a function of an objective
 ) -> Unproven[Selection]:
     from discreet.submodular import reproduce
+    from discreet.submodular.selecting import state_selection
 
-    spec.check(source, matroid.n_elements)
-    objective = spec.open(source, matroid.n_elements, names)
-    return reproduce(watch(objective), matroid, method)
+    stated = state_selection(matroid, **data)
+    n_elements = stated.matroid.n_elements
+    named = stated.candidates if isinstance(stated.candidates, list) else None
+    stated.objective.check(stated.records, n_elements)
+    objective = stated.objective.open(stated.records, n_elements, named)
+    made = reproduce(watch(objective), stated.matroid, method)
+    return replace(made, result=replace(made.result, candidates=named and tuple(named)))
 
 
 def _of_the_command(error: InvalidProblemError, records: str) -> InvalidProblemError:
     """Say an error in the words of the command: which option named the records."""
-    options = {"method": "--method", "candidates": "--candidates"}
-    options |= dict.fromkeys(("similarity", "source"), records)
+    options = {"source": records}
+    options |= {
+        name: f"--{name}" for name in ("similarity", "method", "candidates", "matroid", "scale")
+    }
     return error.renamed(options.get(error.field, error.field))
 
 
 def _outputs(
-    matroid: Matroid,
-    numbered: list[str],
-    named: list[str] | None,
-    output: str | None,
-    report: str | None,
-    *,
-    as_json: bool,
+    planned: Plan, output: str | None, report: str | None, *, as_json: bool
 ) -> ReleaseFiles:
     """Name the files of a choice; without any it is printed alone."""
     from discreet.artefact.choice import choice_content
@@ -295,8 +276,11 @@ def _outputs(
     def page(made: Release[Selection]) -> FileContent:
         from discreet.report.trying import audit_choice
 
-        audits, title = audit_choice(made, matroid), "A private choice, with its proof"
-        return page_content("submodular", made, title=title, names=numbered, audits=audits)
+        audits, title = audit_choice(made, planned.matroid), "A private choice, with its proof"
+        names = planned.candidates or range(planned.matroid.n_elements)
+        return page_content(
+            "submodular", made, title=title, names=[str(one) for one in names], audits=audits
+        )
 
     return release_files(
         "select",
@@ -304,7 +288,7 @@ def _outputs(
             "--output": (output, choice_content, None),
             "--report": (report, page, None),
         },
-        lambda made, _left: _rendered(made, named, as_json=as_json),
+        lambda made, _left: _rendered(made, as_json=as_json),
         text_has_result=True,
     )
 
@@ -357,17 +341,15 @@ def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
         )
 
 
-def _rendered(outcome: Outcome, names: Sequence[str] | None, *, as_json: bool) -> str:
-    data = _describe(outcome, names)
-    return rendered(data, _text(outcome, data), as_json=as_json, command="select")
+def _rendered(outcome: Outcome, *, as_json: bool) -> str:
+    text = str(outcome) if isinstance(outcome, Release) else facts(public_facts(outcome))
+    return rendered(_describe(outcome), text, as_json=as_json, command="select")
 
 
-def _describe(outcome: Outcome, names: Sequence[str] | None) -> dict[str, Any]:
-    from discreet.core.outcome import Release
-
+def _describe(outcome: Outcome) -> dict[str, Any]:
     provenance, selection = outcome.provenance, outcome.result
     data: dict[str, Any] = {
-        "chosen": [element if names is None else names[element] for element in selection.elements],
+        "chosen": list(selection.names),
         "guarantee": None if outcome.guarantee is None else outcome.guarantee.to_dict(),
         "accounting": [line.to_dict() for line in selection.accounting],
         "method": provenance.method,
@@ -380,25 +362,6 @@ def _describe(outcome: Outcome, names: Sequence[str] | None) -> dict[str, Any]:
     if isinstance(outcome, Release):
         return data | {"certificate": outcome.certificate.to_dict()}
     return data | {"reason": outcome.reason}
-
-
-def _text(outcome: Outcome, data: dict[str, Any]) -> str:
-    from discreet.core.outcome import Release
-
-    pairs: list[tuple[str, object]] = [("chosen", ", ".join(str(name) for name in data["chosen"]))]
-    if isinstance(outcome, Release):
-        pairs.append(("guarantee", str(outcome.guarantee)))
-        pairs += [
-            (f"  {line.rule}", str(line.guarantee).partition("):")[0] + ")")
-            for line in outcome.result.accounting
-        ]
-    else:
-        pairs.append(("guarantee", f"NONE: {outcome.reason}"))
-    pairs.append(("method", outcome.provenance.method))
-    pairs += [("", sentence) for sentence in outcome.provenance.method_trace]
-    if outcome.provenance.charge:
-        pairs.append(("ledger", outcome.provenance.charge))
-    return facts(pairs)
 
 
 def register(app: typer.Typer) -> None:

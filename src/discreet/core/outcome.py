@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee, KAnonymity, MetricDP
 
 __all__ = [
+    "FOR_THE_CURATOR",
     "Anonymization",
     "Design",
     "Provenance",
@@ -49,6 +50,9 @@ ResultT = TypeVar("ResultT")
 ProblemT = TypeVar("ProblemT")
 WitnessT = TypeVar("WitnessT")
 DiagnosticsT = TypeVar("DiagnosticsT")
+
+FOR_THE_CURATOR = "computed from the original: for the curator, not for publication"
+"""Mark of what an anonymization prints about itself."""
 
 _MAX_TEXT_CHARACTERS = 400
 """Characters of a result that has no view of its own."""
@@ -301,7 +305,8 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
     provenance
         How it was made; no number in it is computed from the table.
     diagnostics
-        Information loss, lower bound and whatever else is computed from the original: not for publication.
+        Information loss, lower bound and whatever else is computed from the original: not for publication. It may have
+        a method ``described(anonymization)`` that returns names with values, for the text of this object.
 
     Examples
     --------
@@ -335,6 +340,13 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
             k=self.guarantee.k,
             suppression=words or " and that suppresses no row",
         )
+
+    def __str__(self) -> str:
+        """Return what ``discreet anonymize`` prints: facts about the original, for the curator alone."""
+        described = getattr(self.diagnostics, "described", None)
+        pairs = described(self) if callable(described) else []
+        text = f"{facts([('guarantee', self.guarantee), *pairs])}\n\n{self.certificate.sentence}"
+        return text if self.certificate.passed else f"{text}\n\n{self.certificate}"
 
     def __repr__(self) -> str:
         names = ", ".join(self.guarantee.quasi_identifiers)

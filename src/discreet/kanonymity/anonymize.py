@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import clock
 from discreet.core.options import callback, items_of, mapping
-from discreet.core.outcome import Anonymization, Provenance, PublicInput
+from discreet.core.outcome import FOR_THE_CURATOR, Anonymization, Provenance, PublicInput
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.core.randomness.bits import as_bits
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.demand import Demand
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, Problem
+    from discreet.kanonymity.risk import Risk
     from discreet.kanonymity.search.search import Found, SearchStep
 
 __all__ = ["AnonymizationDiagnostics", "anonymize"]
@@ -85,6 +87,47 @@ class AnonymizationDiagnostics:
     seconds_after: float = 0.0
     by_column: Mapping[str, float] = field(default_factory=dict)
     singled_out: Mapping[str, int] = field(default_factory=dict)
+
+    def described(
+        self,
+        made: Anonymization[Any, AnonymizationDiagnostics],
+        published: Risk | None = None,
+    ) -> list[tuple[str, object]]:
+        """Return what a text about an anonymization states, names with values, for the curator alone.
+
+        Parameters
+        ----------
+        made
+            The anonymization that this belongs to.
+        published
+            Risk of its table, if it is known.
+        """
+        from discreet.kanonymity.risk import risk
+
+        parameters = made.provenance.parameters
+        sensitive = parameters["roles"]["sensitive"]
+        published = published or risk(
+            made.table, made.guarantee.quasi_identifiers, sensitive=sensitive
+        )
+        stated = printed.bounds(self.lower, self.information_loss)
+        stated += ", proved optimal" if self.optimal else ""
+        took = f"{printed.seconds(self.seconds)}; written and verified in {printed.seconds(self.seconds_after)}"
+        distances = {name: printed.at_most(float(published.closeness[name])) for name in sensitive}
+        return [
+            ("information loss", f"{stated} ({parameters['loss']})"),
+            ("where the bound is that", made.bound_in_words()),
+            ("mean loss", f"{printed.at_most(self.mean_loss, 4)} of a cell"),
+            ("classes", f"{published.classes}, the smallest of {published.k} rows"),
+            ("rows", f"{published.rows} written, {self.suppressed} suppressed, order shuffled"),
+            *(
+                (f"values of {name}", f"{published.diversity[name]} or more in each class")
+                for name in sensitive
+            ),
+            *((f"distance in {name}", f"{most} at most") for name, most in distances.items()),
+            *(("one value in a class", words) for words in published.homogeneity_in_words()),
+            ("method", f"{self.method}, {took}"),
+            ("private", FOR_THE_CURATOR),
+        ]
 
 
 @explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')

@@ -24,23 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from discreet.core.budget import Account
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.core.guarantee import guarantee_from_dict
-from discreet.ledger import spool
+from discreet.ledger import lines, spool
 from discreet.ledger.file import damaged, fill, transaction
-from discreet.ledger.lines import (
-    CHARGE,
-    DONE,
-    FORGOTTEN,
-    GRANT,
-    NEXT_STATES,
-    READING,
-    VOID,
-    LedgerLine,
-    append,
-    digest_at,
-    mac,
-    read,
-    rewrite,
-)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -174,20 +159,20 @@ class Ledger:
         if not is_text or not dataset.strip():
             raise InvalidProblemError("dataset", "a name, in Unicode", repr(name))
         where = _path_of(path)
-        fill(where, lambda db: rewrite(db, []))
+        fill(where, lambda db: lines.rewrite(db, []))
         ledger = cls(where)
         with ledger._open(writing=True) as (db, book):
-            if dataset in book.datasets:
+            if dataset in ledger._accounts(book):
                 expected = "one without a budget; a budget is fixed when it is made"
                 raise InvalidProblemError("dataset", expected, repr(dataset))
-            append(db, book, LedgerLine(GRANT, dataset, _text(limit.to_dict()), _next_time(book)))
+            _append(db, book, lines.GRANT, dataset, limit.to_dict())
         return ledger
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """Names of the datasets that have a budget, sorted."""
         with self._open() as (_, book):
-            return tuple(sorted(book.datasets))
+            return tuple(sorted(self._accounts(book)))
 
     def account(self, dataset: str) -> Account:
         """State of a dataset: its limit and what was charged.
@@ -236,7 +221,7 @@ class Ledger:
         ----------
         All lines are read, and the charges to the dataset added up anew.
         """
-        self._charge(dataset, guarantee, {})
+        self._charge(dataset, guarantee)
 
     def open_release(
         self,
@@ -269,19 +254,23 @@ class Ledger:
         ------
         BudgetError, InvalidProblemError
             As for :meth:`reserve`, and if there is no room for the spool.
+
+        Notes
+        -----
+        What a killed process left beside the ledger is removed: the files of a release that is closed, and the room
+        that was reserved for one that was never charged.
         """
-        spool.prepare(self._path, release_id, room)
-        return self._charge(dataset, guarantee, {"release": {"release_id": release_id, **stated}})
+        return self._charge(dataset, guarantee, {"release_id": release_id, **stated}, room)
 
     def begin_reading(self, release_id: str) -> None:
         """Record durably that private data are about to be read; the charge can't be freed afterwards."""
-        if not self._move(release_id, READING):
+        if not self._move(release_id, lines.READING):
             expected = "a release that nobody freed; nothing was read"
             raise InvalidProblemError("release", expected, release_id)
 
     def free(self, release_id: str) -> bool:
         """Free the charge of a release if no reading began; return whether it was freed."""
-        freed = self._move(release_id, VOID)
+        freed = self._move(release_id, lines.VOID)
         spool.remove(self._path, release_id, unfinished_only=not freed)
         return freed
 
@@ -295,12 +284,12 @@ class Ledger:
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
         """Record the SHA-256 of each output of a release, and remove its spool."""
-        self._move(release_id, DONE, outputs=dict(digests))
+        self._move(release_id, lines.DONE, outputs=dict(digests))
         spool.remove(self._path, release_id)
 
     def forget(self, release_id: str) -> None:
         """Close a release without a result: its spool is removed, and its charge stays."""
-        self._move(release_id, FORGOTTEN)
+        self._move(release_id, lines.FORGOTTEN)
         spool.remove(self._path, release_id)
 
     def recovery(self, release_id: str) -> str:
@@ -316,10 +305,10 @@ class Ledger:
             If no release has this id, or a line was damaged.
         """
         with self._open() as (_, book):
-            entry = self._find(book, release_id)
-        if entry is None:
+            found = self._releases(book)
+        if release_id not in found:
             raise InvalidProblemError("release", "an id that `budget list` shows", repr(release_id))
-        return entry
+        return found[release_id]
 
     def digest(self) -> str:
         """Compute a digest of all lines so far, to be stored where a writer of the ledger can't write.
@@ -360,13 +349,13 @@ class Ledger:
         'extends'
         """
         with self._open() as (_, book):
-            self._check_accounts(book)
+            self._accounts(book)
         if not book.salt:
             with self._open(writing=True) as (db, book):
                 if not book.salt:
-                    rewrite(db, book.lines)
+                    lines.rewrite(db, book.lines)
             return self.digest()
-        return digest_at(book, len(book.lines))
+        return lines.digest_at(book, len(book.lines))
 
     def check(self, digest: str) -> Literal["extends", "older", "other"]:
         """Compare the ledger with an earlier digest of it that was stored elsewhere.
@@ -398,90 +387,106 @@ class Ledger:
             raise InvalidProblemError("digest", expected, "something else")
         count, mark = int(parts[1]), parts[2]
         with self._open() as (_, book):
-            self._check_accounts(book)
-        if not book.salt or mac(book.salt, "ledger")[:32] != mark:
+            self._accounts(book)
+        if not book.salt or lines.mac(book.salt, "ledger")[:32] != mark:
             return "other"
         if count > len(book.lines):
             return "older"
-        return "extends" if digest_at(book, count) == parts[0] else "other"
-
-    def _check_accounts(self, book: Book) -> None:
-        """Add up the charges to every dataset, and refuse a book in which they exceed a limit."""
-        for dataset in book.datasets:
-            self._account(book, dataset)
+        return "extends" if lines.digest_at(book, count) == parts[0] else "other"
 
     def _charge(
-        self, dataset: str, guarantee: Guarantee, stated: Mapping[str, Any]
+        self,
+        dataset: str,
+        guarantee: Guarantee,
+        release: Mapping[str, Any] | None = None,
+        room: int = 0,
     ) -> tuple[Fraction, ...]:
-        """Append a charge; return what the dataset has left."""
+        """Append a charge, and reserve room for the result of its release; return what the dataset has left."""
         with self._open(writing=True) as (db, book):
             account, _ = self._account(book, dataset)
             try:
                 account = account.charge(guarantee)
             except BudgetError as refusal:
                 raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
-            text = _text({**guarantee.to_dict(), **stated})
-            append(db, book, LedgerLine(CHARGE, dataset, text, _next_time(book)))
+            stated = guarantee.to_dict()
+            if release is not None:
+                stated["release"] = release
+            _append(db, book, lines.CHARGE, dataset, stated)
+            if release is not None:
+                self._remove_stale_spools(book)
+                spool.prepare(self._path, release["release_id"], room)
         return account.left
 
     def _move(self, release_id: str, kind: str, **stated: object) -> bool:
         """Append a change of the state of a release, if its state allows it; return whether it did."""
         with self._open(writing=True) as (db, book):
-            entry = self._find(book, release_id)
-            if entry is None or kind not in NEXT_STATES.get(entry[1].state, ()):
+            self._remove_stale_spools(book)
+            dataset, charge = self._releases(book).get(release_id, ("", None))
+            if charge is None or kind not in lines.NEXT_STATES.get(charge.state, ()):
                 return False
-            text = _text({"id": release_id, **stated})
-            # A release that was charged is brought to its end, whatever the clock does meanwhile.
-            made = _next_time(book, clock_may_be_behind=True)
-            append(db, book, LedgerLine(kind, entry[0], text, made))
+            _append(db, book, kind, dataset, {"id": release_id, **stated})
         return True
 
-    def _find(self, book: Book, release_id: str) -> tuple[str, Charge] | None:
-        """Return the dataset and the charge of a release."""
-        for dataset in book.datasets:
-            for charge in self._account(book, dataset)[1]:
-                if charge.release_id == release_id:
-                    return dataset, charge
-        return None
+    def _remove_stale_spools(self, book: Book) -> None:
+        """Remove what killed processes left beside the ledger; call it in a transaction that writes.
+
+        A spool is made in the transaction of its charge, so that under the lock one of an unknown release is a rest.
+        """
+        found = self._releases(book)
+        spool.remove_stale(self._path, {one: charge.state for one, (_, charge) in found.items()})
+
+    def _releases(self, book: Book) -> dict[str, tuple[str, Charge]]:
+        """Return the dataset and the charge of each release, by release id."""
+        return {
+            charge.release_id: (dataset, charge)
+            for dataset, (_, charges) in self._accounts(book).items()
+            for charge in charges
+            if charge.state != "unknown"
+        }
 
     def _account(self, book: Book, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
-        """Read the charges to a dataset, each with its last state, and add up those that were not freed."""
-        if dataset not in book.datasets:
+        """Return the account and the charges of a dataset."""
+        found = self._accounts(book)
+        if dataset not in found:
             raise BudgetError(f"dataset {dataset!r} has no budget")
-        accounts: list[Account] = []
-        charges: dict[int, Charge] = {}
-        places: dict[str, int] = {}
-        number = 0
+        return found[dataset]
+
+    def _accounts(self, book: Book) -> dict[str, tuple[Account, tuple[Charge, ...]]]:
+        """Read all charges, each with its last state; add up those of each dataset that were not freed."""
+        accounts: dict[str, Account] = {}
+        charges: dict[str, dict[int, Charge]] = {}
+        places: dict[tuple[str, str], int] = {}
+        number, dataset = 0, ""
         try:
-            for number, line in enumerate(book.lines, start=1):
-                if line.dataset != dataset:
-                    continue
-                stated = json.loads(line.guarantee)
-                if line.kind == GRANT:
-                    accounts.append(Account(guarantee_from_dict(stated)))
-                elif line.kind == CHARGE:
-                    charges[number] = _charge_from(stated, line.made)
-                    places[charges[number].release_id] = number
+            for number, (kind, dataset, text, made) in enumerate(book.lines, start=1):
+                stated, own = json.loads(text), charges.setdefault(dataset, {})
+                if kind == lines.GRANT:
+                    accounts[dataset] = Account(guarantee_from_dict(stated))
+                elif kind == lines.CHARGE:
+                    own[number] = _charge_from(stated, made)
+                    places[dataset, own[number].release_id] = number
                 else:
-                    at = places[stated["id"]]
-                    charges[at] = _moved(charges[at], line.kind, stated)
-            account = accounts[0]
-            for number, charge in charges.items():  # noqa: B007 - the error below names it
-                if charge.state != VOID:
-                    account = account.charge(charge.guarantee)
+                    at = places[dataset, stated["id"]]
+                    own[at] = _moved(own[at], kind, stated)
+            for dataset, own in charges.items():
+                for number, charge in own.items():  # noqa: B007 - the error below names it
+                    if charge.state != lines.VOID:
+                        accounts[dataset] = accounts[dataset].charge(charge.guarantee)
         except BudgetError:
             raise damaged(self._path, f"line {number} exceeds the limit of {dataset!r}") from None
         except (DiscreetError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
             # The hashes match, so that the line is undamaged: other code wrote it.
             detail = f"line {number} of {dataset!r} can't be understood"
             raise damaged(self._path, detail) from None
-        return account, tuple(charges.values())
+        return {
+            name: (account, tuple(charges[name].values())) for name, account in accounts.items()
+        }
 
     @contextmanager
     def _open(self, *, writing: bool = False) -> Iterator[tuple[sqlite3.Connection, Book]]:
         """Open the file for one transaction, and read all lines."""
         with transaction(self._path, writing=writing) as db:
-            yield db, read(db, self._path)
+            yield db, lines.read(db, self._path)
 
 
 def _path_of(path: object) -> Path:
@@ -501,13 +506,19 @@ def _charge_from(stated: dict[str, Any], made: str) -> Charge:
 
 def _moved(charge: Charge, kind: str, stated: Mapping[str, Any]) -> Charge:
     """Change the state of a release, or refuse a change that the order of a release does not have."""
-    if kind not in NEXT_STATES[charge.state]:
+    if kind not in lines.NEXT_STATES[charge.state]:
         raise ValueError(kind)
     return replace(charge, state=kind, outputs=stated.get("outputs", {}))
 
 
-def _text(stated: Mapping[str, Any]) -> str:
-    return json.dumps(stated, sort_keys=True)
+def _append(
+    db: sqlite3.Connection, book: Book, kind: str, dataset: str, stated: Mapping[str, Any]
+) -> None:
+    """Append a line with the time of now."""
+    # A release that was charged is brought to its end, whatever the clock does meanwhile.
+    made = _next_time(book, clock_may_be_behind=kind not in {lines.GRANT, lines.CHARGE})
+    text = json.dumps(stated, sort_keys=True)
+    lines.append(db, book, lines.LedgerLine(kind, dataset, text, made))
 
 
 def _now() -> str:

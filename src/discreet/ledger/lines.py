@@ -93,11 +93,6 @@ class Book(NamedTuple):
     lines: list[LedgerLine]
     digests: list[str]
 
-    @property
-    def datasets(self) -> set[str]:
-        """Names of the datasets that have a budget."""
-        return {line.dataset for line in self.lines if line.kind == GRANT}
-
 
 def read(db: sqlite3.Connection, path: Path) -> Book:
     """Read all lines, and recompute their hashes.
@@ -110,8 +105,9 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == 1:
         return Book("", _read_version_1(db, path), [])
-    stored = db.execute("SELECT sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'")
-    if {sql for (sql,) in stored} != set(_OBJECTS):
+    # Rows are fetched at once: a cursor that an error keeps alive would keep the lock when the connection is closed.
+    stored = "SELECT sql FROM sqlite_master WHERE substr(name, 1, 7) != 'sqlite_'"
+    if {sql for (sql,) in db.execute(stored).fetchall()} != set(_OBJECTS):
         raise damaged(path, "its tables or triggers were changed")
     salts = db.execute("SELECT salt FROM salts").fetchall()
     if len(salts) != 1 or not (isinstance(salts[0][0], str) and _SALT.fullmatch(salts[0][0])):
@@ -132,11 +128,12 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
 
 def _read_version_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
     """Read a ledger of version 1, which had a chain for each dataset: all grants, then all charges."""
-    grants = db.execute("SELECT name, granted, created, digest FROM datasets ORDER BY rowid")
+    stored = "SELECT name, granted, created, digest FROM datasets ORDER BY rowid"
+    grants = db.execute(stored).fetchall()
     charges = _numbered(db, path, "charges", "dataset, guarantee, charged, digest")
     lines: list[LedgerLine] = []
     last: dict[str, str] = {}
-    for kind, rows in (("limit", grants.fetchall()), ("charge", charges)):
+    for kind, rows in (("limit", grants), ("charge", charges)):
         for number, (name, text, made, digest) in enumerate(rows, start=1):
             line = LedgerLine(GRANT if kind == "limit" else CHARGE, name, text, made)
             is_known = _is_text(line) and (kind == "limit" or name in last)

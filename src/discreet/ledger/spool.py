@@ -7,13 +7,22 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.system import is_foreign, sync_folder
 
-__all__ = ["prepare", "read", "remove", "write"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["prepare", "read", "remove", "remove_stale", "write"]
 
 _ID = re.compile("[0-9a-f]{20}")
+
+_OPEN = ("reserved", "reading")
+"""States of a release whose files are in use, or can be recovered."""
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -50,7 +59,9 @@ def write(ledger: Path, release_id: str, packed: bytes) -> None:
         If the system refuses.
     """
     final, unfinished = _paths(ledger, release_id)
-    with unfinished.open("r+b") as file:
+    # Made anew if it is missing, so that a folder that somebody cleared does not cost the result.
+    handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | _NO_LINK, 0o600)
+    with os.fdopen(handle, "wb") as file:
         file.write(hashlib.sha256(packed).digest())
         file.write(packed)
         file.truncate()
@@ -72,7 +83,7 @@ def read(ledger: Path, release_id: str) -> bytes | None:
     """
     final, _ = _paths(ledger, release_id)
     try:
-        handle = os.open(final, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        handle = os.open(final, os.O_RDONLY | _NO_LINK)
         with os.fdopen(handle, "rb") as file:
             if is_foreign(os.fstat(file.fileno())):
                 raise InvalidProblemError("release", "a spool of yours", "another user's")
@@ -93,6 +104,27 @@ def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> N
     for path in (unfinished,) if unfinished_only else (unfinished, final):
         with suppress(OSError):
             path.unlink(missing_ok=True)
+
+
+def remove_stale(ledger: Path, states: Mapping[str, str]) -> None:
+    """Remove files that a killed process left: those of closed releases, and unfinished ones of unknown releases.
+
+    Parameters
+    ----------
+    ledger
+        Path of the ledger, which is locked: under the lock the unfinished file of a new release does not exist yet.
+    states
+        State of each release of the ledger, by release id.
+    """
+    true = Path(os.path.realpath(ledger))
+    name = re.compile(rf"{re.escape(true.name)}\.({_ID.pattern})\.(spool|unfinished)")
+    with suppress(OSError):
+        for path in true.parent.iterdir():
+            if (found := name.fullmatch(path.name)) is None or states.get(found[1]) in _OPEN:
+                continue
+            # The spool of an unknown release may be its only result: the ledger may be an old copy.
+            if found[1] in states or found[2] == "unfinished":
+                path.unlink(missing_ok=True)
 
 
 def _paths(ledger: Path, release_id: str) -> tuple[Path, Path]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.core.guarantee import DPGuarantee
+    from discreet.core.outcome import Release, Unproven
 
 __all__ = [
     "MECHANISMS",
@@ -227,6 +228,16 @@ class Selection:
     def elements(self) -> tuple[int, ...]:
         """The chosen elements, in the order in which they were drawn."""
         return tuple(element for element, _ in self.chosen)
+
+    def described(self, outcome: Release[Any] | Unproven[Any]) -> list[tuple[str, object]]:
+        """Return what a text about a release of the choice states, names with values."""
+        pairs: list[tuple[str, object]] = [("chosen", ", ".join(map(str, self.names)))]
+        pairs += [
+            (f"  {line.rule}", f"{str(line.guarantee).partition('):')[0]})")
+            for line in self.accounting
+        ]
+        pairs.append(("method", outcome.provenance.method))
+        return [*pairs, *(("", sentence) for sentence in outcome.provenance.method_trace)]
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
