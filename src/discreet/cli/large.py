@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact.row_engine import bytes_in
 from discreet.cli.anonymizing import COMPILING, PRIVATE, given_roles
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, unstated
@@ -15,6 +14,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import relative_gap
 from discreet.kanonymity.models import read_models
+from discreet.streaming.row_engine import bytes_in
 from discreet.tables.columns import refuse_unclear
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
 from discreet.tables.parsing import reader_errors
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.artefact import FileDiagnostics
-    from discreet.artefact.pieces import Piece
     from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles
     from discreet.cli.microdata import Kinds
     from discreet.core.guarantee import KAnonymity
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.models import PrivacyModel
+    from discreet.streaming import FileDiagnostics
+    from discreet.streaming.pieces import Piece
     from discreet.tables.roles import Given
 
 __all__ = ["run_large"]
@@ -95,8 +95,8 @@ def run_large(
         source = path if Path(path).is_file() else None
         check_outputs({"--output": files.output}, source, *options.kinds.read)
         check_table_names({"--output": files.output})
-    from discreet.artefact.large_engines import connected
     from discreet.core.jit import compiling
+    from discreet.streaming.engines import connected
 
     client: Any = None
     memory = None if options.memory is None else bytes_in(options.memory, "--memory")
@@ -168,9 +168,9 @@ def _made(
     given: Given,
     quiet: bool,
 ) -> Anonymization[Path, FileDiagnostics]:
-    from discreet.artefact import anonymize_files
     from discreet.artefact.folders import parts_of
-    from discreet.artefact.pieces import pieces_of, scan_pieces
+    from discreet.streaming import anonymize_files
+    from discreet.streaming.pieces import pieces_of, scan_pieces
 
     found = parts_of(path, "TABLE") if Path(path).is_dir() else (Path(path),)
     if len(found) <= _TRIED:
