@@ -4,7 +4,7 @@
 
 Writes a folder of parts with one row for each synthetic person (a household's number or name, a state and a county as
 text; rows in no order, so that households lie scattered over all parts), then counts households by county and size in a
-process of its own. ``files`` is :class:`discreet.artefact.RecordFiles`, ``lazy`` a lazy frame of Polars, ``risk`` the
+process of its own. ``files`` is :class:`discreet.streaming.RecordFiles`, ``lazy`` a lazy frame of Polars, ``risk`` the
 re-identification risk of state and county. Asserted: every household is counted, once, in its county and with its size.
 At 10^8 rows: at most 2 GB.
 """
@@ -63,9 +63,9 @@ def count(folder: Path, way: str, threads: int) -> dict[str, Any]:
     """Count, compare with the truth, and measure this process."""
     import polars as pl
 
-    from discreet.artefact import RecordFiles
     from discreet.hierarchy import from_records
     from discreet.kanonymity.risk import risk
+    from discreet.streaming import RecordFiles
 
     people, truth = folder / "people", np.load(folder / "truth.npy")
     began, clock = time.process_time(), time.perf_counter()

@@ -29,17 +29,17 @@ from kanonymity_large import write
 from run import machine
 from scipy.optimize import nnls
 
-from discreet.artefact import large
-from discreet.artefact.large_counts import NUMBERS, buckets_for
-from discreet.artefact.large_run import KEY_BYTES, PROCESS_BYTES, part_memory
-from discreet.artefact.large_steps import perform
-from discreet.artefact.pieces import PIECE_ROWS
-from discreet.artefact.workspace import Workspace
 from discreet.cli.microdata import Kinds, attributes_of
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.bounds.merged import ValueMerging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, AtomPlaces
 from discreet.kanonymity.search.top import TARGET_PARTS
+from discreet.streaming import anonymize as large
+from discreet.streaming.class_counts import NUMBERS, buckets_for
+from discreet.streaming.pieces import PIECE_ROWS
+from discreet.streaming.run import KEY_BYTES, PROCESS_BYTES, part_memory
+from discreet.streaming.steps import perform
+from discreet.streaming.workspace import Workspace
 
 K, SMALL_K = 50, 5
 

@@ -11,8 +11,6 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from discreet.artefact import RecordFiles, large_steps, pieces, record_files
-from discreet.artefact.cell_steps import CELL_STEPS
 from discreet.cli.app import app
 from discreet.core.budget import MemoryBudget
 from discreet.core.errors import InvalidProblemError, SolverError
@@ -21,6 +19,9 @@ from discreet.core.tree import Tree
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency import Domain, TableFrame
 from discreet.hierarchy.contingency.records import RecordColumns, count_cells
+from discreet.streaming import RecordFiles, pieces, record_files
+from discreet.streaming import steps as large_steps
+from discreet.streaming.cell_steps import CELL_STEPS
 from test_record_files import CANARY, write
 
 REGIONS = ("state", "county")

@@ -15,10 +15,11 @@ import pytest
 
 import discreet as dc
 from discreet import MetricDP, MetricSpace, PureDP
-from discreet.artefact import anonymize_files, load, save
+from discreet.artefact import load, save
 from discreet.core.verified import CLAIMED
 from discreet.kanonymity import Numeric
 from discreet.report import make_chapter
+from discreet.streaming import anonymize_files
 from discreet.tables.contents import contents
 
 

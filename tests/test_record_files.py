@@ -11,12 +11,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from discreet.artefact import RecordFiles, large_steps, pieces, record_files, record_steps
 from discreet.cli.app import app
 from discreet.core.budget import MemoryBudget
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy import GroupSizes, from_records, from_units, plan
+from discreet.streaming import RecordFiles, pieces, record_files, record_steps
+from discreet.streaming import steps as large_steps
 
 REGIONS = ["state", "county"]
 LISTED = [("GA", "1"), ("GA", "2"), ("NY", "1"), ("DC",)]

@@ -18,13 +18,14 @@ import polars as pl
 import pytest
 
 import test_cell_files as cells_of_people
-from discreet.artefact import RecordFiles, large_steps, pieces, record_files
 from discreet.core.budget import MemoryBudget
 from discreet.core.errors import DiscreetError, InvalidProblemError, SolverError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy import contingency, from_records, plan
 from discreet.hierarchy.contingency.records import RecordColumns, count_cells
 from discreet.kanonymity.risk import risk
+from discreet.streaming import RecordFiles, pieces, record_files
+from discreet.streaming import steps as large_steps
 from kanonymity.test_large_dask import cluster_of_threads
 from test_record_files import CANARY, LISTED, PERSON, REGIONS, by_hand, people, told, write
 
@@ -144,7 +145,7 @@ def test_a_step_that_is_done_twice_changes_nothing(
 def test_workers_that_do_not_share_the_folder_are_refused_before_the_charge(
     tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.artefact import large_engines
+    from discreet.streaming import engines as large_engines
 
     plain = large_steps.look_around
     calls = iter([plain, lambda *given: (False, plain(*given)[1])])

@@ -13,17 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from discreet.artefact import anonymize_files, large
 from discreet.artefact.rooms import PREFIX, private_room, remove_left_behind
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.problem import Numeric
+from discreet.streaming import anonymize as large
+from discreet.streaming import anonymize_files
 from discreet.tables import writing
 
 ROOT = Path(__file__).parents[1]
 TWO = KAnonymity(2, ("age",))
 RUN = """
 import sys, time
-from discreet.artefact import large
+from discreet.streaming import anonymize as large
 
 def hold(files, target, columns):
     print("rows are on the disk", flush=True)

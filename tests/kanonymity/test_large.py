@@ -14,12 +14,8 @@ import polars as pl
 import pytest
 
 from cli.commands import say
-from discreet.artefact import large, large_steps, pieces, workspace
 from discreet.artefact.folders import RECORD, count_folder, load_folder
-from discreet.artefact.large import anonymize_files
-from discreet.artefact.large_run import _quotas
 from discreet.artefact.rooms import make_private
-from discreet.artefact.workspace import Workspace
 from discreet.core.errors import (
     CertificateError,
     InfeasibleError,
@@ -44,6 +40,12 @@ from discreet.kanonymity.risk import risk
 from discreet.kanonymity.search import top as first
 from discreet.kanonymity.search.parts import split_parts
 from discreet.kanonymity.verify import verify
+from discreet.streaming import anonymize as large
+from discreet.streaming import pieces, workspace
+from discreet.streaming import steps as large_steps
+from discreet.streaming.anonymize import anonymize_files
+from discreet.streaming.run import _quotas
+from discreet.streaming.workspace import Workspace
 from discreet.tables.writing import join_files
 
 if TYPE_CHECKING:
@@ -676,7 +678,7 @@ def test_a_step_that_is_done_twice_counts_once(
             assert len(list(Path(folder).glob(f"{kind}-{number}.*"))) == before
         return plain(folder, kind, number)
 
-    monkeypatch.setattr("discreet.artefact.large_engines.perform", twice)
+    monkeypatch.setattr("discreet.streaming.engines.perform", twice)
     anonymize_files(
         folder_of(original, tmp_path / "in"),
         tmp_path / "out",

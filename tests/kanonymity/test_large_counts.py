@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.artefact import large_counts
-from discreet.artefact.large_plan import LargePlan
-from discreet.artefact.large_run import _stored
-from discreet.artefact.workspace import Workspace
 from discreet.kanonymity.models import DistinctDiversity
+from discreet.streaming import class_counts as large_counts
+from discreet.streaming.plan import LargePlan
+from discreet.streaming.run import _stored
+from discreet.streaming.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path

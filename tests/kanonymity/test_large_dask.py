@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from discreet.artefact import large, large_engines, large_steps, pieces
-from discreet.artefact.large import anonymize_files
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.kanonymity.search import top as first
+from discreet.streaming import anonymize as large
+from discreet.streaming import engines as large_engines
+from discreet.streaming import pieces
+from discreet.streaming import steps as large_steps
+from discreet.streaming.anonymize import anonymize_files
 from kanonymity.test_large import (
     GUARANTEE,
     KINDS,

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.artefact import anonymize_files, large_steps
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.bounds.covers import Cover
 from discreet.kanonymity.bounds.merged import ValueMerging, groups_of, taken_together
 from discreet.kanonymity.bounds.shared import AtomPlaces, Packed, Shared
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Problem, Taxonomy
+from discreet.streaming import anonymize_files
+from discreet.streaming import steps as large_steps
 from kanonymity.tables import COUNTRIES, mixed
 
 

@@ -12,12 +12,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from discreet.artefact import RecordFiles, large_steps, pieces, record_files
-from discreet.artefact.risk_steps import RISK_STEPS
 from discreet.cli.app import app
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.risk import risk
+from discreet.streaming import RecordFiles, pieces, record_files
+from discreet.streaming import steps as large_steps
+from discreet.streaming.risk_steps import RISK_STEPS
 
 CANARY = "Mrs Canary of Elm Street"
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 MECHANISMS = frozenset({"metricdp", "lrgeo", "hierarchy", "kanonymity", "submodular"})
 GROUND = frozenset({"core", "tables"})
 JUDGED = GROUND | MECHANISMS | {"datasets", "evaluate"}
-SHOWN = JUDGED | {"artefact", "plot", "report"}
-EDGES = frozenset({"artefact", "ledger", "plot", "report", "web", "cli", "service", "studio"})
+SHOWN = JUDGED | {"artefact", "streaming", "plot", "report"}
+EDGES = frozenset(
+    {"artefact", "streaming", "ledger", "plot", "report", "web", "cli", "service", "studio"}
+)
 """Rooms that may need what is installed by an extra."""
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -33,9 +35,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "lrgeo": GROUND | {"metricdp"},
     "testing": frozenset({"core"}),
     "datasets": frozenset({"core"}),
-    "evaluate": JUDGED | {"artefact"},
+    "evaluate": JUDGED | {"artefact", "streaming"},
     "ledger": frozenset({"core"}),
     "artefact": GROUND | MECHANISMS,
+    "streaming": GROUND | MECHANISMS | {"artefact"},
     "plot": JUDGED | {"artefact"},
     "report": JUDGED | {"artefact", "plot", "ledger"},
     "web": frozenset({"core", "lrgeo"}),

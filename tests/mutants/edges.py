@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "rows that pass by keep their order",
-        "artefact/large_steps.py",
+        "streaming/steps.py",
         find="    order = shuffled(np.arange(len(label)), SystemBits())\n",
         replace="    order = np.arange(len(label))\n",
         breaks="the place of a row of a large table tells whose it is",

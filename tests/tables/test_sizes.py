@@ -14,9 +14,9 @@ from pyarrow import parquet
 
 from cli.commands import say
 from discreet.artefact import sidecar_of
-from discreet.artefact.large_run import in_words as large_in_words
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.streaming.run import in_words as large_in_words
 from discreet.studio.reading import MOST_MEMORY, read_upload
 from discreet.tables import parsing
 from discreet.tables.sizes import allowed, csv_size, in_words, parquet_size, refuse_long_text

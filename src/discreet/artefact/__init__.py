@@ -77,7 +77,6 @@ if TYPE_CHECKING:
         load_anchored,
         save_anchored,
     )
-    from discreet.artefact.large import FileDiagnostics, anonymize_files
     from discreet.artefact.layout import different_labels
     from discreet.artefact.mechanism import (
         FOR_EVERY_POINT,
@@ -90,7 +89,6 @@ if TYPE_CHECKING:
     )
     from discreet.artefact.outputs import OutputFile, ReleaseFiles
     from discreet.artefact.reader import Artefact, load, read, zip_kind
-    from discreet.artefact.record_files import RecordFiles
     from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
     from discreet.artefact.writer import save
 
@@ -104,11 +102,8 @@ __all__ = [
     "AnchoredArtefact",
     "AnonymousTable",
     "Artefact",
-    "FileDiagnostics",
     "OutputFile",
-    "RecordFiles",
     "ReleaseFiles",
-    "anonymize_files",
     "different_labels",
     "from_tails",
     "interruption_of",
@@ -151,11 +146,8 @@ _WHERE = {
     "AnchoredArtefact": "implicit",
     "AnonymousTable": "anonymous",
     "Artefact": "reader",
-    "FileDiagnostics": "large",
     "OutputFile": "outputs",
-    "RecordFiles": "record_files",
     "ReleaseFiles": "outputs",
-    "anonymize_files": "large",
     "different_labels": "layout",
     "from_tails": "implicit",
     "interruption_of": "sidecar",

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.artefact import ReleaseFiles
-    from discreet.artefact.row_engine import RowEngine
     from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
     from discreet.hierarchy import Plan, RegionCounts
     from discreet.hierarchy.methods import Method
+    from discreet.streaming.row_engine import RowEngine
 
     Outcome = Release[RegionCounts] | Unproven[RegionCounts]
 

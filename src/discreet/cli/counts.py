@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from discreet.artefact.row_engine import RowEngine
 from discreet.cli.counting import (
     CountsClaim,
     CountsFiles,
@@ -54,6 +53,7 @@ from discreet.cli.tables import (
 )
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import DEFAULT, METHODS
+from discreet.streaming.row_engine import RowEngine
 
 __all__ = ["counts", "register"]
 

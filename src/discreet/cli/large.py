@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact.row_engine import bytes_in
 from discreet.cli.anonymizing import COMPILING, given_roles
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, unstated
@@ -17,6 +16,7 @@ from discreet.core.options import relative_gap
 from discreet.core.outcome import FOR_THE_CURATOR
 from discreet.kanonymity.models import read_models
 from discreet.kanonymity.risk import homogeneity_in_words, homogeneous_dict
+from discreet.streaming.row_engine import bytes_in
 from discreet.tables.columns import refuse_unclear
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
 from discreet.tables.parsing import reader_errors
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.artefact import FileDiagnostics
-    from discreet.artefact.pieces import Piece
     from discreet.cli.anonymizing import AnonymizeOptions, ResultFiles
     from discreet.cli.microdata import Kinds
     from discreet.core.guarantee import KAnonymity
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.models import PrivacyModel
+    from discreet.streaming import FileDiagnostics
+    from discreet.streaming.pieces import Piece
     from discreet.tables.roles import Given
 
 __all__ = ["run_large"]
@@ -97,8 +97,8 @@ def run_large(
         source = path if Path(path).is_file() else None
         check_outputs({"--output": files.output}, source, *options.kinds.read)
         check_table_names({"--output": files.output})
-    from discreet.artefact.large_engines import connected
     from discreet.core.jit import compiling
+    from discreet.streaming.engines import connected
 
     client: Any = None
     memory = None if options.memory is None else bytes_in(options.memory, "--memory")
@@ -170,9 +170,9 @@ def _made(
     given: Given,
     quiet: bool,
 ) -> Anonymization[Path, FileDiagnostics]:
-    from discreet.artefact import anonymize_files
     from discreet.artefact.folders import parts_of
-    from discreet.artefact.pieces import pieces_of, scan_pieces
+    from discreet.streaming import anonymize_files
+    from discreet.streaming.pieces import pieces_of, scan_pieces
 
     found = parts_of(path, "TABLE") if Path(path).is_dir() else (Path(path),)
     if len(found) <= _TRIED:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from discreet import ledger as ledgers
     from discreet.artefact import ReleaseFiles
-    from discreet.artefact.row_engine import RowEngine
     from discreet.cli.counting import CountsFiles
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
+    from discreet.streaming.row_engine import RowEngine
 
 __all__ = [
     "By",

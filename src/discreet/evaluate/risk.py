@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
-from discreet.artefact.pieces import pieces_of, scan_pieces
-from discreet.artefact.row_engine import RowEngine
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of, mapping
@@ -18,6 +16,8 @@ from discreet.core.printed import in_columns, one_line
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
+from discreet.streaming.pieces import pieces_of, scan_pieces
+from discreet.streaming.row_engine import RowEngine
 from discreet.tables.columns import holds_numbers, no_column, unclear_columns
 from discreet.tables.frames import opened, refuse_nested_cells
 from discreet.tables.reading import read_rows

@@ -65,7 +65,7 @@ def counts(
     Parameters
     ----------
     source
-        Private data: a path, a dataframe of any library that Narwhals knows, or :class:`discreet.artefact.RecordFiles`
+        Private data: a path, a dataframe of any library that Narwhals knows, or :class:`discreet.streaming.RecordFiles`
         for a folder, a table larger than memory, or the workers of a scheduler. Pass the path, or a dataframe whose
         columns were read as text: see :meth:`discreet.hierarchy.Plan.release`.
     guarantee

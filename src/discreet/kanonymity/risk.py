@@ -188,7 +188,7 @@ def risk(
     table
         Columns by name. Sizes of classes are facts about persons while the table is not published. A lazy or
         distributed frame is grouped where it is, as its library tells values apart, and only sizes are collected; so
-        are the rows of :class:`discreet.artefact.RecordFiles`.
+        are the rows of :class:`discreet.streaming.RecordFiles`.
     quasi_identifiers
         Columns that an attacker may know.
     sensitive

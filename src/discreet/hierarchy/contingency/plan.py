@@ -220,8 +220,8 @@ class TablesPlan:
         ----------
         source
             The private data: a path, a frame of any library that Narwhals knows, also a lazy one,
-            :class:`discreet.artefact.RecordFiles`, or :class:`CellCounts`. Columns of a frame were read as text, as for
-            :meth:`discreet.hierarchy.Plan.release`.
+            :class:`discreet.streaming.RecordFiles`, or :class:`CellCounts`. Columns of a frame were read as text,
+            as for :meth:`discreet.hierarchy.Plan.release`.
         budget, dataset
             A ledger, and the name under which the data stand in it.
         budget_delta

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
 
-from discreet.artefact.dealt import BucketWriter, read_bucket
-from discreet.artefact.pieces import batches
-from discreet.artefact.record_steps import added_up
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.records import count_placed, keep_rows, placed_rows
 from discreet.hierarchy.refusals import PERSON
+from discreet.streaming.buckets import BucketWriter, read_bucket
+from discreet.streaming.pieces import batches
+from discreet.streaming.record_steps import added_up
 
 if TYPE_CHECKING:
-    from discreet.artefact.pieces import Piece
-    from discreet.artefact.workspace import Workspace
     from discreet.hierarchy.contingency.problem import TableFrame
     from discreet.hierarchy.contingency.records import RecordColumns
+    from discreet.streaming.pieces import Piece
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["CELL_STEPS", "CellPlan", "cells", "persons"]
 

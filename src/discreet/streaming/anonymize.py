@@ -1,6 +1,6 @@
 """Tables larger than memory, and than one machine: a folder of parts in, a folder of anonymized parts out.
 
-One plan, which :class:`~discreet.artefact.large_engines.Engine` does on this machine or on many. The top of the search
+One plan, which :class:`~discreet.streaming.engines.Engine` does on this machine or on many. The top of the search
 tree comes from a sample of the rows, and sends each row to a part; exact counts then decide: a part below k rows, or
 short of a demand, joins its neighbor. Each part is split by itself, as it would be in memory, and its rows go to
 published parts by keys of 128 bits from the operating system, so that no published part tells of the search. What was
@@ -17,13 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.artefact.anonymous import place_anonymous
 from discreet.artefact.folders import RECORD, count_folder, record_of
-from discreet.artefact.large_engines import engine_of
-from discreet.artefact.large_plan import LargePlan
-from discreet.artefact.large_run import PROCESS_BYTES, FileDiagnostics, LargeRun, in_words
-from discreet.artefact.pieces import pieces_of, scan_pieces
 from discreet.artefact.placing import keep as keep_on_disk
 from discreet.artefact.rooms import make_private
-from discreet.artefact.workspace import workspace_in, writing
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
@@ -31,6 +26,11 @@ from discreet.core.outcome import Anonymization, Provenance
 from discreet.core.system import creation_rights, sync_folder
 from discreet.kanonymity.candidate import EFFORTS
 from discreet.kanonymity.models import DistinctDiversity, demand_text
+from discreet.streaming.engines import engine_of
+from discreet.streaming.pieces import pieces_of, scan_pieces
+from discreet.streaming.plan import LargePlan
+from discreet.streaming.run import PROCESS_BYTES, FileDiagnostics, LargeRun, in_words
+from discreet.streaming.workspace import workspace_in, writing
 from discreet.tables.contents import mark_table_verified
 from discreet.tables.parsing import free_memory, reader_errors
 from discreet.tables.roles import Given, roles_of_scan

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.artefact.dealt import BucketWriter, read_bucket
 from discreet.artefact.folders import ROWS, failing_of
-from discreet.artefact.large_plan import Numbered
-from discreet.artefact.pieces import Batch, Piece, batches
+from discreet.streaming.buckets import BucketWriter, read_bucket
+from discreet.streaming.pieces import Batch, Piece, batches
+from discreet.streaming.plan import Numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.artefact.large_plan import LargePlan
-    from discreet.artefact.workspace import Workspace
+    from discreet.streaming.plan import LargePlan
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["NUMBERS", "buckets_for", "buckets_of", "count", "numbering", "tally", "total"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.artefact.workspace import Workspace
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["BucketWriter", "read_bucket"]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.artefact.folders import ROWS, codings
-from discreet.artefact.large_counts import buckets_of, numbering
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.printed import at_least, at_most
@@ -23,6 +22,7 @@ from discreet.kanonymity.packed import layout_of
 from discreet.kanonymity.problem.column import code_column
 from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.search.top import first_splits, join_small
+from discreet.streaming.class_counts import buckets_of, numbering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.artefact.large_engines import Engine
-    from discreet.artefact.large_plan import LargePlan
-    from discreet.artefact.workspace import Workspace
     from discreet.kanonymity.problem import Attribute, CodedColumn
+    from discreet.streaming.engines import Engine
+    from discreet.streaming.plan import LargePlan
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["PROCESS_BYTES", "FileDiagnostics", "LargeRun", "in_words", "part_memory"]
 

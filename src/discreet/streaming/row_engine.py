@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from discreet.artefact.record_files import RecordFiles
+    from discreet.streaming.record_files import RecordFiles
 
 __all__ = ["RowEngine", "bytes_in"]
 
@@ -89,8 +89,8 @@ class RowEngine:
             yield path
             return
         require("streaming", "memory" if self.memory else "source")
-        from discreet.artefact.large_engines import connected
-        from discreet.artefact.record_files import RecordFiles
+        from discreet.streaming.engines import connected
+        from discreet.streaming.record_files import RecordFiles
 
         memory = None if self.memory is None else bytes_in(self.memory, "memory")
         client: Any = None if self.scheduler is None else connected(self.scheduler, "scheduler")

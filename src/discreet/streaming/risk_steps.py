@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.artefact.dealt import BucketWriter, read_bucket
 from discreet.artefact.folders import ROWS
-from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.risk import CountedClasses, judge_pairs
 from discreet.kanonymity.verify import classes_of
+from discreet.streaming.buckets import BucketWriter, read_bucket
+from discreet.streaming.pieces import batches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.artefact.pieces import Piece
-    from discreet.artefact.workspace import Workspace
+    from discreet.streaming.pieces import Piece
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["RISK_STEPS", "RiskPlan", "SensitiveValues", "added", "classes", "groups"]
 

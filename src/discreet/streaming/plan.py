@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.artefact.pieces import Piece
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
+    from discreet.streaming.pieces import Piece
 
 __all__ = ["LargePlan", "Numbered"]
 
@@ -56,7 +56,7 @@ class LargePlan:
     batch, buckets
         Rows that pass by at once, and published parts.
     suppress, keep_suppressed, time_limit
-        As of :func:`discreet.artefact.anonymize_files`.
+        As of :func:`discreet.streaming.anonymize_files`.
     columns, codes, layout, demanded
         The quasi-identifiers as codes: for each the values and their codes; and so for the columns of demands.
     firsts, n
@@ -76,7 +76,7 @@ class LargePlan:
         Whether suppressed rows that were kept are left out after all, as there are fewer than k.
     numbered
         For published quasi-identifiers: their texts, and the bits of each in the number that tells a class; see
-        :func:`~discreet.artefact.large_counts.numbering`.
+        :func:`~discreet.streaming.class_counts.numbering`.
     stored
         For published columns with demands: their values, and the codes of these, as stored and by their text.
     """

@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from discreet.artefact.cell_steps import CELL_STEPS
-from discreet.artefact.large_counts import count, tally, total
-from discreet.artefact.pieces import batches
-from discreet.artefact.record_steps import RECORD_STEPS
-from discreet.artefact.risk_steps import RISK_STEPS
 from discreet.artefact.rooms import make_private
-from discreet.artefact.stacks import Place, TableStack, listed, places_of, read_table
-from discreet.artefact.workspace import Workspace
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
@@ -41,6 +34,13 @@ from discreet.kanonymity.problem import Problem
 from discreet.kanonymity.search.parts import Rows, split_parts
 from discreet.kanonymity.search.suppress import leave_out
 from discreet.kanonymity.search.top import sampled
+from discreet.streaming.cell_steps import CELL_STEPS
+from discreet.streaming.class_counts import count, tally, total
+from discreet.streaming.pieces import batches
+from discreet.streaming.record_steps import RECORD_STEPS
+from discreet.streaming.risk_steps import RISK_STEPS
+from discreet.streaming.stacks import Place, TableStack, listed, places_of, read_table
+from discreet.streaming.workspace import Workspace
 from discreet.tables.parsing import reader_errors
 from discreet.tables.writing import bytes_of
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.artefact.large_plan import LargePlan
+    from discreet.streaming.plan import LargePlan
 
 
 __all__ = ["ANONYMIZE_STEPS", "STEPS", "look_around", "perform"]

@@ -10,14 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, cast, final
 from urllib.parse import urlsplit
 
-from discreet.artefact.large_steps import look_around, perform
 from discreet.core.errors import InvalidProblemError, SolverError
 from discreet.core.extras import require
+from discreet.streaming.steps import look_around, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.artefact.workspace import Workspace
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["DaskEngine", "Engine", "LocalEngine", "connected", "engine_of"]
 

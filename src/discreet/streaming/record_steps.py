@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, final
 import narwhals as nw
 import numpy as np
 
-from discreet.artefact.dealt import BucketWriter, read_bucket
-from discreet.artefact.pieces import batches
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.records import add_groups, count_groups, keep_one_row, read_rows
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, SIZE, UNIT, WHY
+from discreet.streaming.buckets import BucketWriter, read_bucket
+from discreet.streaming.pieces import batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.artefact.pieces import Piece
-    from discreet.artefact.workspace import Workspace
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
+    from discreet.streaming.pieces import Piece
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["RECORD_STEPS", "RecordPlan", "added_up", "gather", "once", "scatter"]
 

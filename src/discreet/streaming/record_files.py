@@ -2,9 +2,10 @@
 
 A plan of :mod:`discreet.hierarchy` takes them as its source: it looks at names of columns, charges, lets them be
 counted, and draws the noise itself, once. So does the plan of tables by region, and
-:func:`discreet.kanonymity.risk.risk` has their classes counted. Steps are those of
-:mod:`discreet.artefact.record_steps`, :mod:`discreet.artefact.cell_steps` and :mod:`discreet.artefact.risk_steps`; what
-they find is private and stays in a folder for its owner alone, which is gone at the end.
+:func:`discreet.kanonymity.risk.risk` has their classes counted. The steps
+are in :mod:`~discreet.streaming.record_steps`, :mod:`~discreet.streaming.cell_steps` and
+:mod:`~discreet.streaming.risk_steps`; their records are private, in a folder for the owner alone that is removed at
+the end.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ import narwhals as nw
 import numpy as np
 import pyarrow.parquet as pq
 
-from discreet.artefact.cell_steps import CellPlan
 from discreet.artefact.folders import ROWS as GROUPED
 from discreet.artefact.folders import codings
-from discreet.artefact.large_engines import engine_of
-from discreet.artefact.pieces import pieces_of, scan_pieces
-from discreet.artefact.record_steps import RecordPlan
-from discreet.artefact.risk_steps import RiskPlan, SensitiveValues, added
-from discreet.artefact.workspace import workspace_in
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import whole_number
 from discreet.hierarchy.contingency.records import PEOPLE
 from discreet.kanonymity.problem.native import values_of_column
 from discreet.kanonymity.risk import CountedClasses
+from discreet.streaming.cell_steps import CellPlan
+from discreet.streaming.engines import engine_of
+from discreet.streaming.pieces import pieces_of, scan_pieces
+from discreet.streaming.record_steps import RecordPlan
+from discreet.streaming.risk_steps import RiskPlan, SensitiveValues, added
+from discreet.streaming.workspace import workspace_in
 from discreet.tables.frames import collect
 from discreet.tables.keys import check_types
 from discreet.tables.parsing import free_memory
@@ -44,13 +45,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.artefact.large_engines import Engine
-    from discreet.artefact.pieces import Piece
-    from discreet.artefact.workspace import Workspace
     from discreet.hierarchy.contingency.problem import TableFrame
     from discreet.hierarchy.contingency.records import RecordColumns
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
+    from discreet.streaming.engines import Engine
+    from discreet.streaming.pieces import Piece
+    from discreet.streaming.workspace import Workspace
 
 __all__ = ["RecordFiles"]
 
