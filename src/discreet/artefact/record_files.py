@@ -310,10 +310,11 @@ def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
     import polars as pl
 
     found = values_of_column(values["value"], name)
-    stored, texts = (each[found.codes] for each in codings(found))
-    whole = np.zeros(int(stored.max()) + 1, dtype=np.int64)
-    np.add.at(whole, stored, values[GROUPED].to_numpy().astype(np.int64))
-    return SensitiveValues(values["value"], pl.Series(stored), pl.Series(texts), whole)
+    stored, meant = codings(found)[0][found.codes], found.meant()[found.codes]
+    rows = values[GROUPED].to_numpy().astype(np.int64)
+    whole = np.bincount(stored, rows).astype(np.int64)
+    whole_meant = np.bincount(meant[meant >= 0], rows[meant >= 0]).astype(np.int64)
+    return SensitiveValues(values["value"], pl.Series(stored), pl.Series(meant), whole, whole_meant)
 
 
 def _rows(pieces: Sequence[Piece]) -> int:

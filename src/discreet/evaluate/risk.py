@@ -18,9 +18,13 @@ from discreet.core.printed import in_columns, one_line
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
+from discreet.tables.cells import one_spelling, recognize_missing
 from discreet.tables.columns import holds_numbers, no_column, unclear_columns
-from discreet.tables.frames import opened, refuse_nested_cells
+from discreet.tables.frames import is_lazy, refuse_nested_cells
+from discreet.tables.frames import opened as frame_of_rows
+from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
+from discreet.tables.sources import is_hive_folder
 from discreet.tables.taxonomies import read_taxonomy
 from discreet.tables.validate import refuse_nested
 
@@ -108,6 +112,11 @@ def risk(
     taxonomy: Mapping[str, str | os.PathLike[str] | Tree] | None = None,
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    sheet: str | None = None,
+    missing: Sequence[str] = (),
     show_columns: bool = False,
     memory: str | None = None,
     threads: int = 1,
@@ -118,8 +127,8 @@ def risk(
     Parameters
     ----------
     table
-        CSV or Parquet file, or a folder of them, original or published. In Python also a dataframe or a mapping of
-        columns.
+        CSV, Parquet or Arrow file, workbook of Excel, or file of SPSS, Stata or SAS, or a folder of CSV or Parquet
+        files, original or published. In Python also a dataframe or a mapping of columns.
     quasi_identifiers
         Columns that an attacker may know of a person.
     sensitive
@@ -134,6 +143,16 @@ def risk(
         Columns of the population to read as numbers. Default: as the record beside `table` states, or by the values.
     categorical
         Columns of the population to read as sets of values.
+    encoding
+        Encoding of files of text, such as cp1252. Default: UTF-8.
+    delimiter
+        Separator of the cells of files of text. Default: recognized.
+    decimal
+        Decimal mark of numbers, "." or ","; the other one separates thousands.
+    sheet
+        Sheet of a workbook. Default: the first one.
+    missing
+        Marks of missing values, such as ``-9``, or ``age=999`` for one column; NA and the like are recognized.
     show_columns
         Whether a message may name columns that were not typed.
     memory
@@ -178,6 +197,9 @@ def risk(
     if not names:
         raise InvalidProblemError("quasi_identifiers", "columns of the table", "none")
     engine = RowEngine(memory, threads, scheduler)
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
+    )
     mapping(taxonomy, "taxonomy", "taxonomies by column")
     secret, numbers, sets = (
         items_of(columns, argument, "names of columns")
@@ -193,14 +215,18 @@ def risk(
         if _is_path(table) and engine.is_large(table):
             expected = "none with a folder, memory or a scheduler: the people are compared with all classes in memory"
             raise InvalidProblemError("population", expected, "one")
-        people = _population(table, population, names, stated, show=show_columns)
+        people = _population(table, population, names, stated, reading, show=show_columns)
     tables = {"risk": table} if against is None else {"before": against, "after": table}
     risks, warnings = {}, []
     for when, rows in tables.items():
         if _is_path(rows):
-            source = _Source(rows, "against" if when == "before" else "table", engine)
+            source = _Source(rows, "against" if when == "before" else "table", engine, reading)
             opened, head = source.open(show=show_columns)
             _check_columns(head, names, secret, show=show_columns)
+            if opened is head:
+                head, notices = recognize_missing(head, (*names, *secret))
+                opened = one_spelling(head, (*names, *secret))
+                warnings += notices
             unstated = [name for name in names if name not in stated]
             unclear = unclear_columns(head, unstated)
             warnings += [str(each.renamed("quasi_identifiers")) for each in unclear]
@@ -209,7 +235,14 @@ def risk(
             raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
         else:
             _refuse_nested_rows(rows, (*names, *secret))
-            risks[when] = risk_of_rows(rows, names, sensitive=secret, population=people)
+            plain = rows
+            if not isinstance(rows, Mapping) and not is_lazy(rows):
+                plain, notices = recognize_missing(
+                    frame_of_rows(rows, "table", reading), (*names, *secret)
+                )
+                plain = one_spelling(plain, (*names, *secret))
+                warnings += notices
+            risks[when] = risk_of_rows(plain, names, sensitive=secret, population=people)
     stands_in = str(population) if _is_path(population) else "a dataframe"
     return TableRisks(risks, names, None if population is None else stands_in, tuple(warnings))
 
@@ -233,13 +266,19 @@ class _Source:
     path: str | os.PathLike[str]
     argument: str
     engine: RowEngine
+    reading: ReadingOptions
 
     def open(self, *, show: bool) -> tuple[Any, Any]:
         """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head."""
         path = os.fspath(self.path)
-        if not self.engine.is_large(path):
-            rows = read_rows(path, self.argument, show_columns=show)
+        if not self.engine.is_large(path) or (
+            is_hive_folder(path) and not self.engine.is_piecewise
+        ):
+            rows = read_rows(path, self.argument, options=self.reading, show_columns=show)
             return rows, rows
+        if self.reading != ReadingOptions():
+            expected = "files as they are for a table in pieces, without encoding, decimal, sheet or missing"
+            raise InvalidProblemError(self.argument, expected, "such an option")
         lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
         head = lazy.head(_MAX_ROWS_LOOKED_AT).collect()
         refuse_nested(head, self.argument, show_columns=show)
@@ -306,6 +345,7 @@ def _population(
     population: Any,  # noqa: ANN401 - as above
     names: Sequence[str],
     stated: Mapping[str, Attribute],
+    reading: ReadingOptions,
     *,
     show: bool,
 ) -> Problem:
@@ -315,9 +355,11 @@ def _population(
         recorded = load_anonymous(table).attributes
         attributes = [one for one in recorded if one.name in names]
     if not _is_path(population):
-        people = opened(population, "population")
+        people = recognize_missing(frame_of_rows(population, "population", reading), names)[0]
         return read_problem(people, names, attributes or list(stated.values()), "ncp")
-    people = read_rows(os.fspath(population), "population", show_columns=show)
+    path = os.fspath(population)
+    people = read_rows(path, "population", options=reading, show_columns=show)
+    people = recognize_missing(people, names)[0]
     if not attributes:
         _check_columns(people, names, (), show=show)
         attributes = [

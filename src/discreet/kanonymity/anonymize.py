@@ -25,13 +25,16 @@ from discreet.kanonymity.search.mapped import Population, kinds_for, search_mapp
 from discreet.kanonymity.search.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.candidate import Method
     from discreet.kanonymity.demand import Demand
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, Problem
+    from discreet.kanonymity.problem.native import Values
     from discreet.kanonymity.search.search import Found, SearchStep
 
 __all__ = ["AnonymizationDiagnostics", "anonymize"]
@@ -69,6 +72,8 @@ class AnonymizationDiagnostics:
     singled_out
         For each column that is published as it is, how many rows are the only one with their value: who knows such a
         value of a person knows the row.
+    notices
+        Sentences about marks of missing values: those that were recognized, and those that count as values.
     """
 
     information_loss: float
@@ -85,6 +90,7 @@ class AnonymizationDiagnostics:
     seconds_after: float = 0.0
     by_column: Mapping[str, float] = field(default_factory=dict)
     singled_out: Mapping[str, int] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
 
 @explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')
@@ -107,6 +113,11 @@ def anonymize(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     unassigned: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    sheet: str | None = None,
+    missing: Sequence[str] | Mapping[str, Sequence[str]] = (),
     effort: str | None = None,
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
@@ -118,8 +129,9 @@ def anonymize(
     Parameters
     ----------
     table
-        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow; or the path of a CSV or Parquet file,
-        whose cells of text are taken as they stand there, zeros in front included.
+        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow, or a relation of DuckDB; or the path
+        of a file: CSV, which may be compressed, Parquet, Arrow, a workbook of Excel, or a file of SPSS, Stata or SAS.
+        Cells of text are taken as they stand there, zeros in front included.
     guarantee
         k, and the columns that an adversary may know.
     attributes
@@ -155,6 +167,10 @@ def anonymize(
     unassigned
         ``"keep"`` or ``"drop"`` for all columns of no role. By default these are refused; one that looks like an
         identifier has to be named even so.
+    encoding, delimiter, decimal, sheet, missing
+        How a file is read, and which marks stand for missing values in any table; see
+        :class:`~discreet.tables.options.ReadingOptions`. In quasi-identifiers whose other cells are numbers or dates,
+        common marks such as NA are recognized, and `diagnostics.notices` says so.
     throw
         Whether to raise when a `gap` was requested and not reached.
     bits
@@ -203,6 +219,7 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
+    from discreet.tables.cells import recognize_missing
     from discreet.tables.columns import refuse_unclear
     from discreet.tables.contents import mark_table_verified
     from discreet.tables.frames import (
@@ -213,6 +230,7 @@ def anonymize(
         singled_out,
         without,
     )
+    from discreet.tables.options import ReadingOptions
     from discreet.tables.roles import Given, assign_roles, look_of
 
     claim: object = guarantee
@@ -222,25 +240,27 @@ def anonymize(
     _look_at_models(models)
     callback(on_progress)
     bits = None if bits is None else as_bits(bits)
-    sensitive = items_of(sensitive, "sensitive", "a list of columns")
-    keep, drop = (
-        items_of(keep, "keep", "a list of columns"),
-        items_of(drop, "drop", "a list of columns"),
+    sensitive, kept, dropped = (
+        items_of(names, role, "a list of columns")
+        for role, names in (("sensitive", sensitive), ("keep", keep), ("drop", drop))
     )
-    table = opened(table, "table")
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
+    )
+    table = opened(table, "table", reading)
     declared = Given(
         guarantee.quasi_identifiers,
-        _union(sensitive, [name for name in models or {} if name not in keep]),
-        tuple(keep),
-        tuple(drop),
+        _union(sensitive, [name for name in models or {} if name not in kept]),
+        tuple(kept),
+        tuple(dropped),
         person,
         unassigned,
     )
-    all_columns = table
-    roles = assign_roles(names_of(all_columns), declared, lambda name: look_of(all_columns, name))
-    remaining = [name for name in names_of(all_columns) if name not in roles.drop]
-    refuse_nested_cells(all_columns, remaining, "table")
-    table = left_out(table, roles.drop)
+    whole = table
+    roles = assign_roles(names_of(whole), declared, lambda name: look_of(whole, name))
+    table = left_out(whole, roles.drop)
+    refuse_nested_cells(table, names_of(table), "table")
+    table, notices = recognize_missing(table, guarantee.quasi_identifiers)
     refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
     alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
@@ -252,8 +272,9 @@ def anonymize(
         "method": None if method is None else repr(method),
         "suppress": suppress,
         **_demanded(guarantee, models or {}, person, mapped),
+        "roles": roles.public(),
+        **({"reading": reading.to_dict()} if reading != ReadingOptions() else {}),
     }
-    parameters["roles"] = roles.public()
 
     def write(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
         began = clock()
@@ -280,7 +301,7 @@ def anonymize(
             Provenance(
                 "anonymize", parameters, seeded=not is_private(bits), assumed_public=_public(people)
             ),
-            _diagnose(problem, result, clock() - began, alone),
+            _diagnose(problem, result, clock() - began, alone, tuple(notices)),
         )
         return mark_table_verified(made)
 
@@ -389,10 +410,9 @@ def _demands(
     models: Mapping[str, Sequence[PrivacyModel]],
     person: str | None,
 ) -> tuple[Demand, ...]:
-    """State the demands on sensitive columns, their values numbered in order."""
-    from discreet.kanonymity.demand import Demand
+    """State the demands on sensitive columns, for each reading of their values that may fail where others hold."""
     from discreet.kanonymity.models import DistinctDiversity
-    from discreet.kanonymity.verify import cells
+    from discreet.kanonymity.problem.published import values_in
 
     named_models = [(name, model) for name, listed in models.items() for model in listed]
     if person is not None:
@@ -402,9 +422,37 @@ def _demands(
     for name, model in named_models:
         if name in guarantee.quasi_identifiers:
             raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
-        codes = np.unique(cells(table, name), return_inverse=True)[1]
-        demands.append(Demand(name, model, codes))
+        demands += _readings_of(name, model, values_in(table, name))
     return tuple(demands)
+
+
+def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Demand]:
+    """Yield the demand for each reading: fewer values are worse but for closeness, where any reading may be worst."""
+    from discreet.kanonymity.demand import Demand
+    from discreet.kanonymity.models import Closeness, DistinctDiversity
+
+    if isinstance(model, DistinctDiversity):
+        codes = values.meant()[values.codes]
+        yield _without_missing(name, model, codes)
+        return
+    if isinstance(model, Closeness) and model.ordered:
+        values = values.in_order(model.order, name)
+    readings = values.readings()
+    rest = [each for each in readings if (each >= 0).all()]
+    for each in rest if isinstance(model, Closeness) else rest[-1:]:
+        yield Demand(name, model, each[values.codes])
+    if len(rest) < len(readings) and (readings[-1] >= 0).any():
+        yield _without_missing(name, model, readings[-1][values.codes])
+
+
+def _without_missing(name: str, model: PrivacyModel, codes: NDArray[np.int64]) -> Demand:
+    from discreet.kanonymity.demand import Demand
+
+    missing = int(codes.max(initial=-1)) + 1
+    lacks = bool((codes < 0).any())
+    return Demand(
+        name, model, np.where(codes < 0, missing, codes), missing=missing if lacks else -1
+    )
 
 
 def _best_so_far(
@@ -425,7 +473,11 @@ def _best_so_far(
 
 
 def _diagnose(
-    problem: Problem, found: Found, seconds: float, alone: Mapping[str, int]
+    problem: Problem,
+    found: Found,
+    seconds: float,
+    alone: Mapping[str, int],
+    notices: tuple[str, ...],
 ) -> AnonymizationDiagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
     cost = problem.n * problem.suppressed_cost
@@ -444,6 +496,7 @@ def _diagnose(
         seconds_after=seconds,
         by_column=_by_column(problem, found),
         singled_out=alone,
+        notices=notices,
     )
 
 
