@@ -41,16 +41,29 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
+from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotations at run time
+    Bins,
+    Bottom,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Sheet,
+    Top,
+)
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
+from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
-from discreet.tables.dialect import look
+from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
+from discreet.tables.recoding import Recoding, recode
 from discreet.tables.roles import assign_roles, look_of
 from discreet.tables.sizes import refuse_many
+from discreet.tables.sources import is_hive_folder
 from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -186,6 +199,14 @@ def anonymize(
             rich_help_panel=_COLUMNS,
         ),
     ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    missing: Missing = None,
+    bins: Bins = None,
+    top: Top = None,
+    bottom: Bottom = None,
     show_columns: ShowColumns = False,
     loss: Annotated[
         str,
@@ -288,6 +309,14 @@ def anonymize(
         unassigned,
         population,
         k_map,
+        ReadingOptions.of(
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal=decimal,
+            sheet=sheet,
+            missing=missing or (),
+        ),
+        Recoding.of(bins=bins or (), top=top or (), bottom=bottom or ()),
     )
     return _run(
         table, options, ResultFiles(output, report, as_json, quiet, curator_report, verbose)
@@ -296,10 +325,9 @@ def anonymize(
 
 def _look(path: str) -> None:
     """See whether a file may hold a table; a folder takes an option more."""
-    if Path(path).is_dir():
+    if Path(path).is_dir() and not is_hive_folder(path):
         expected = "a file; a folder of parts takes --memory as well, such as --memory 4GB"
         raise InvalidProblemError("TABLE", expected, f"{path}, which is a folder")
-    look(path, "TABLE")
 
 
 def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
@@ -321,7 +349,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     }
     check_outputs(outputs, path, options.population, *options.kinds.read)
     check_table_names({"--output": files.output})
-    table = read_rows(path, "TABLE", show_columns=options.kinds.show_columns)
+    table = _recognized(path, options, guarantee, quiet=files.quiet)
     _check_rows(table, options)
     models = _models(table, options, guarantee)
     roles = _roles(table, options)
@@ -365,6 +393,9 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             return Status.INTERRUPTED
         made, status = interrupt.best, Status.INTERRUPTED
     stated = {**made.provenance.parameters, "method": options.method, "rows": "shuffled"}
+    for name, record in (("reading", options.reading), ("recoding", options.recoding)):
+        if record.to_dict():
+            stated[name] = record.to_dict()
     if options.require:
         # As text that can be read back, so that the table is verified by it.
         stated["models"] = list(options.require)
@@ -391,6 +422,25 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     return status
 
 
+def _table(path: str, argument: str, options: AnonymizeOptions) -> pl.DataFrame:
+    """Read a table and recode it as the options state."""
+    show = options.kinds.show_columns
+    table = read_rows(path, argument, options=options.reading, show_columns=show)
+    recoded: pl.DataFrame = recode(table, options.recoding, argument)
+    return recoded
+
+
+def _recognized(
+    path: str, options: AnonymizeOptions, guarantee: KAnonymity, *, quiet: bool
+) -> pl.DataFrame:
+    """Read a table, and tell which marks of missing values were recognized in the quasi-identifiers."""
+    table: pl.DataFrame
+    table, notices = recognize_missing(_table(path, "TABLE", options), guarantee.quasi_identifiers)
+    for notice in notices:
+        warn(notice, quiet=quiet)
+    return table
+
+
 def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
     """Read the population; its columns are as public as it is."""
     if (options.population is None) != (options.k_map is None):
@@ -398,7 +448,7 @@ def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
         raise InvalidProblemError(lacking, "both --population and --k-map, or neither", "one")
     if options.population is None:
         return None
-    people = read_rows(options.population, "--population")
+    people = _table(options.population, "--population", options)
     for name in names_of(options.quasi):
         if name not in people.columns:
             raise no_column("--population", name, people.columns)

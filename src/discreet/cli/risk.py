@@ -17,6 +17,7 @@ from discreet.cli.options import (
     Report,
 )
 from discreet.cli.output import Status, emit, renamed_arguments, warn
+from discreet.cli.reading_options import SHOWN
 from discreet.evaluate.risk import risk as measure_risk
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _SHOWN = {
     "taxonomy": TypedOption("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
     "numeric": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
     "categorical": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
+    **SHOWN,
     "show_columns": TypedOption(panel=COLUMNS),
     "memory": TypedOption("SIZE", HOW),
     "threads": TypedOption(panel=HOW),

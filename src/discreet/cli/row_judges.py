@@ -10,7 +10,7 @@ from discreet.artefact.judging import (
     claim_facts,
     record_checks,
 )
-from discreet.cli.microdata import Kinds, attributes_of, names_of
+from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -19,8 +19,11 @@ from discreet.kanonymity.models import (
     read_models,
     read_presence,
 )
+from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import columns_at, no_column
+from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
+from discreet.tables.recoding import Recoding, recode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +81,7 @@ def judge_rows(
     left_out = ""
     original = None
     if options.against is not None:
-        before = read_rows(options.against, "--against")
+        before = _as_recorded(options.against, "--against", guarantee, kept)
         unread = [name for name in guarantee.quasi_identifiers if name not in before.columns]
         if unread:
             expected = "a table with the quasi-identifiers of the published one"
@@ -120,6 +123,21 @@ def judge_rows(
     if options.against is not None and not all(check.passed for check in checks):
         found["private"] = "What failed was counted with the original, which is private."
     return Certificate(tuple(checks)), found
+
+
+def _as_recorded(
+    path: str, argument: str, guarantee: KAnonymity, kept: AnonymousTable | None
+) -> pl.DataFrame:
+    """Read an original, or the people, as the record states that the original was read and recoded."""
+    stated = {} if kept is None else dict(kept.provenance.parameters)
+    reading = ReadingOptions.from_dict(stated.get("reading", {}))
+    table = recode(
+        read_rows(path, argument, options=reading),
+        Recoding.of(**stated.get("recoding", {})),
+        argument,
+    )
+    recognized: pl.DataFrame = recognize_missing(table, guarantee.quasi_identifiers)[0]
+    return recognized
 
 
 def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str, Any]]:
@@ -175,7 +193,7 @@ def _population(
         raise InvalidProblemError(given, "with --population, and only with it", "one")
     if options.population is None:
         return None, None, None
-    public = read_rows(options.population, "--population")
+    public = _as_recorded(options.population, "--population", guarantee, kept)
     read = attributes or _attributes(public, guarantee, options.kinds, kept)
     presence = None
     if options.presence is not None:
@@ -241,12 +259,18 @@ def _attributes(
 ) -> tuple[Attribute, ...]:
     """Read cells as the record says, unless the command line says how."""
     names = guarantee.quasi_identifiers
-    if kept is None or kinds != Kinds():
-        return attributes_of(original, names, kinds)
-    stated = {attribute.name: attribute for attribute in kept.attributes}
-    if not set(names) <= set(stated):
-        return attributes_of(original, names, kinds)
-    return tuple(stated[name] for name in names)
+    recorded = {} if kept is None else {one.name: one for one in kept.attributes}
+    if not set(names) <= set(recorded) or kinds == Kinds():
+        return (
+            tuple(recorded[name] for name in names)
+            if set(names) <= set(recorded)
+            else attributes_of(original, names, kinds)
+        )
+    stated = {*names_of(kinds.numeric), *names_of(kinds.categorical)}
+    stated |= pairs_of(kinds.taxonomies, "--taxonomy").keys()
+    changed = [name for name in names if name in stated]
+    typed = {one.name: one for one in attributes_of(original, changed, kinds)}
+    return tuple(typed.get(name, recorded[name]) for name in names)
 
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:

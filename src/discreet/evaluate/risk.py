@@ -24,6 +24,7 @@ from discreet.tables.frames import is_lazy, refuse_nested_cells
 from discreet.tables.frames import opened as frame_of_rows
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
+from discreet.tables.recoding import Recoding, recode
 from discreet.tables.sources import is_hive_folder
 from discreet.tables.taxonomies import read_taxonomy
 from discreet.tables.validate import refuse_nested
@@ -117,6 +118,11 @@ def risk(
     decimal: str | None = None,
     sheet: str | None = None,
     missing: Sequence[str] = (),
+    bins: Sequence[str] = (),
+    top: Sequence[str] = (),
+    bottom: Sequence[str] = (),
+    rounded: Sequence[str] = (),
+    prefix: Sequence[str] = (),
     show_columns: bool = False,
     memory: str | None = None,
     threads: int = 1,
@@ -153,6 +159,16 @@ def risk(
         Sheet of a workbook. Default: the first one.
     missing
         Marks of missing values, such as ``-9``, or ``age=999`` for one column; NA and the like are recognized.
+    bins
+        Cut points, such as ``age=18,40,65``: the column is recoded before rows are compared.
+    top
+        Top code, such as ``age=85``: greater numbers count as it.
+    bottom
+        Bottom code, such as ``income=0``: smaller numbers count as it.
+    rounded
+        Width of intervals between multiples, such as ``income=1000``.
+    prefix
+        Length of the prefix that codes are cut to, such as ``postcode=3``.
     show_columns
         Whether a message may name columns that were not typed.
     memory
@@ -200,6 +216,7 @@ def risk(
     reading = ReadingOptions.of(
         encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
     )
+    recoding = Recoding.of(bins=bins, top=top, bottom=bottom, rounded=rounded, prefix=prefix)
     mapping(taxonomy, "taxonomy", "taxonomies by column")
     secret, numbers, sets = (
         items_of(columns, argument, "names of columns")
@@ -215,12 +232,21 @@ def risk(
         if _is_path(table) and engine.is_large(table):
             expected = "none with a folder, memory or a scheduler: the people are compared with all classes in memory"
             raise InvalidProblemError("population", expected, "one")
-        people = _population(table, population, names, stated, reading, show=show_columns)
+        given = frame_of_rows(population, "population", reading)
+        people = _population(
+            table,
+            population,
+            recode(given, recoding, "population"),
+            names,
+            stated,
+            show=show_columns,
+        )
     tables = {"risk": table} if against is None else {"before": against, "after": table}
     risks, warnings = {}, []
     for when, rows in tables.items():
         if _is_path(rows):
-            source = _Source(rows, "against" if when == "before" else "table", engine, reading)
+            argument = "against" if when == "before" else "table"
+            source = _Source(rows, argument, engine, reading, recoding)
             opened, head = source.open(show=show_columns)
             _check_columns(head, names, secret, show=show_columns)
             if opened is head:
@@ -237,9 +263,8 @@ def risk(
             _refuse_nested_rows(rows, (*names, *secret))
             plain = rows
             if not isinstance(rows, Mapping) and not is_lazy(rows):
-                plain, notices = recognize_missing(
-                    frame_of_rows(rows, "table", reading), (*names, *secret)
-                )
+                recoded = recode(frame_of_rows(rows, "table", reading), recoding)
+                plain, notices = recognize_missing(recoded, (*names, *secret))
                 plain = one_spelling(plain, (*names, *secret))
                 warnings += notices
             risks[when] = risk_of_rows(plain, names, sensitive=secret, population=people)
@@ -267,6 +292,7 @@ class _Source:
     argument: str
     engine: RowEngine
     reading: ReadingOptions
+    recoding: Recoding
 
     def open(self, *, show: bool) -> tuple[Any, Any]:
         """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head."""
@@ -275,9 +301,12 @@ class _Source:
             is_hive_folder(path) and not self.engine.is_piecewise
         ):
             rows = read_rows(path, self.argument, options=self.reading, show_columns=show)
+            rows = recode(rows, self.recoding, self.argument)
             return rows, rows
-        if self.reading != ReadingOptions():
-            expected = "files as they are for a table in pieces, without encoding, decimal, sheet or missing"
+        if self.reading != ReadingOptions() or self.recoding.columns:
+            expected = (
+                "files as they are for a table in pieces, without options of reading or recoding"
+            )
             raise InvalidProblemError(self.argument, expected, "such an option")
         lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
         head = lazy.head(_MAX_ROWS_LOOKED_AT).collect()
@@ -343,23 +372,20 @@ def _stated_attributes(
 def _population(
     table: Any,  # noqa: ANN401 - as above
     population: Any,  # noqa: ANN401 - as above
+    people: Any,  # noqa: ANN401 - as above
     names: Sequence[str],
     stated: Mapping[str, Attribute],
-    reading: ReadingOptions,
     *,
     show: bool,
 ) -> Problem:
-    """Code the population, its columns read as the options state, the table's record, or the values."""
+    """Code the people, their columns read as the options state, the table's record, or the values."""
     attributes: list[Attribute] = []
     if _is_path(table) and is_table(table) and kind_of(table) == ANONYMOUS:
         recorded = load_anonymous(table).attributes
         attributes = [one for one in recorded if one.name in names]
-    if not _is_path(population):
-        people = recognize_missing(frame_of_rows(population, "population", reading), names)[0]
-        return read_problem(people, names, attributes or list(stated.values()), "ncp")
-    path = os.fspath(population)
-    people = read_rows(path, "population", options=reading, show_columns=show)
     people = recognize_missing(people, names)[0]
+    if not _is_path(population):
+        return read_problem(people, names, attributes or list(stated.values()), "ncp")
     if not attributes:
         _check_columns(people, names, (), show=show)
         attributes = [

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from discreet.kanonymity.problem import Attribute, Problem
     from discreet.kanonymity.problem.native import Values
     from discreet.kanonymity.search.search import Found, SearchStep
+    from discreet.tables.options import ReadingOptions
+    from discreet.tables.recoding import Recoding
+    from discreet.tables.roles import AssignedRoles, Given
 
 __all__ = ["AnonymizationDiagnostics", "anonymize"]
 
@@ -118,6 +121,9 @@ def anonymize(
     decimal: str | None = None,
     sheet: str | None = None,
     missing: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    bins: Sequence[str] | Mapping[str, Any] = (),
+    top: Sequence[str] | Mapping[str, Any] = (),
+    bottom: Sequence[str] | Mapping[str, Any] = (),
     effort: str | None = None,
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
@@ -171,6 +177,9 @@ def anonymize(
         How a file is read, and which marks stand for missing values in any table; see
         :class:`~discreet.tables.options.ReadingOptions`. In quasi-identifiers whose other cells are numbers or dates,
         common marks such as NA are recognized, and `diagnostics.notices` says so.
+    bins, top, bottom
+        Cut points, and top and bottom codes, such as ``["age=18,40"]`` or ``{"age": [18, 40]}``: columns are recoded
+        before the search; see :class:`~discreet.tables.recoding.Recoding`.
     throw
         Whether to raise when a `gap` was requested and not reached.
     bits
@@ -219,19 +228,12 @@ def anonymize(
     """
     from discreet.kanonymity.cells import publish, read_problem
     from discreet.kanonymity.verify import verify
-    from discreet.tables.cells import recognize_missing
     from discreet.tables.columns import refuse_unclear
     from discreet.tables.contents import mark_table_verified
-    from discreet.tables.frames import (
-        left_out,
-        names_of,
-        opened,
-        refuse_nested_cells,
-        singled_out,
-        without,
-    )
+    from discreet.tables.frames import opened, singled_out, without
     from discreet.tables.options import ReadingOptions
-    from discreet.tables.roles import Given, assign_roles, look_of
+    from discreet.tables.recoding import Recoding, recode
+    from discreet.tables.roles import Given
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
@@ -247,7 +249,7 @@ def anonymize(
     reading = ReadingOptions.of(
         encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
     )
-    table = opened(table, "table", reading)
+    recoding = Recoding.of(bins=bins, top=top, bottom=bottom)
     declared = Given(
         guarantee.quasi_identifiers,
         _union(sensitive, [name for name in models or {} if name not in kept]),
@@ -256,15 +258,13 @@ def anonymize(
         person,
         unassigned,
     )
-    whole = table
-    roles = assign_roles(names_of(whole), declared, lambda name: look_of(whole, name))
-    table = left_out(whole, roles.drop)
-    refuse_nested_cells(table, names_of(table), "table")
-    table, notices = recognize_missing(table, guarantee.quasi_identifiers)
+    table, roles, notices = _read(table, declared, reading, recoding)
     refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
     alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
     demands = _demands(table, guarantee, models or {}, person)
+    if population is not None:
+        population = recode(opened(population, "population", reading), recoding)
     mapped, people, listed = _population(problem, population, k_map)
     parameters = {
         "k": guarantee.k,
@@ -273,7 +273,8 @@ def anonymize(
         "suppress": suppress,
         **_demanded(guarantee, models or {}, person, mapped),
         "roles": roles.public(),
-        **({"reading": reading.to_dict()} if reading != ReadingOptions() else {}),
+        **({"reading": stated} if (stated := reading.to_dict()) else {}),
+        **({"recoding": stated} if (stated := recoding.to_dict()) else {}),
     }
 
     def write(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
@@ -329,6 +330,26 @@ def anonymize(
     return made
 
 
+def _read(
+    table: Any,  # noqa: ANN401 - as above
+    declared: Given,
+    reading: ReadingOptions,
+    recoding: Recoding,
+) -> tuple[Any, AssignedRoles, list[str]]:
+    """Read and recode a table, decide on the role of each column, and recognize marks of missing values."""
+    from discreet.tables.cells import recognize_missing
+    from discreet.tables.frames import left_out, names_of, opened, refuse_nested_cells
+    from discreet.tables.recoding import recode
+    from discreet.tables.roles import assign_roles, look_of
+
+    whole = recode(opened(table, "table", reading), recoding)
+    roles = assign_roles(names_of(whole), declared, lambda name: look_of(whole, name))
+    published = left_out(whole, roles.drop)
+    refuse_nested_cells(published, names_of(published), "table")
+    published, notices = recognize_missing(published, roles.quasi)
+    return published, roles, notices
+
+
 def _demanded(
     guarantee: KAnonymity,
     models: Mapping[str, Sequence[PrivacyModel]],
@@ -357,7 +378,6 @@ def _population(
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
-    from discreet.tables.frames import opened
 
     if (population is None) != (k_map is None):
         raise InvalidProblemError(
@@ -365,7 +385,7 @@ def _population(
         )
     if population is None or k_map is None:
         return None, None, None
-    frame = nw.from_native(opened(population, "population"), eager_only=True)
+    frame = nw.from_native(population, eager_only=True)
     kinds = kinds_for(problem)
     for kind in kinds:
         if kind.name not in frame.columns:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from discreet.tables.options import ReadingOptions
 
-__all__ = ["COMMON_MARKS", "one_spelling", "read_cells", "recognize_missing"]
+__all__ = ["COMMON_MARKS", "one_spelling", "read_cells", "recognize_missing", "replaced"]
 
 COMMON_MARKS = frozenset(
     [
@@ -215,15 +215,16 @@ def recognize_missing(
             made[name] = cells.zip_with(~marked, pl.Series([None], dtype=pl.String))
         else:
             notices.append(warning("missing-unread", **words))
-    return (_replaced(frame, made) if made else table), notices
+    return (replaced(frame, made) if made else table), notices
 
 
-def _replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - as above
-    """Replace columns of text of a frame of any library."""
+def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a frame of Narwhals
+    """Replace columns of a frame of any library; return the frame of that library."""
     backend = frame.implementation
+    types = {name: nw.from_native(cells, series_only=True).dtype for name, cells in made.items()}
     plain = nw.maybe_reset_index(frame)
     return plain.with_columns(
-        nw.new_series(name, cells.to_list(), nw.String, backend=backend)
+        nw.new_series(name, cells.to_list(), types[name], backend=backend)
         for name, cells in made.items()
     ).to_native()
 
@@ -257,7 +258,7 @@ def one_spelling(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a d
         plain = [_canonical(value) for value in values]
         if len(set(plain)) < len(values):
             made[name] = cells.replace_strict(values, plain, default=None, return_dtype=pl.String)
-    return _replaced(frame, made) if made else table
+    return replaced(frame, made) if made else table
 
 
 def _canonical(text: str) -> str:

@@ -5,8 +5,9 @@ A mechanism that spends budget refuses nothing because of a value. What options,
 
 1. A cell is a key, its text by :func:`key_of`. The key depends on the value in the cell alone: 1, 1.0 and the texts
    "1.0" and " 1" are one key, and "01" is another; a missing value, or a day outside of the years 1 to 9999, is the
-   empty key. Our own readers take the cells of a CSV file as text, bytes that are not UTF-8 as U+FFFD, cells that a row lacks as empty, and ignore
-   cells beyond the last name. A CSV file with a quote out of place (RFC 4180: a cell with a quote stands between
+   empty key. Our own readers take the cells of a CSV file as text, bytes that are not UTF-8 as U+FFFD, cells that a row
+   lacks as empty, and ignore cells beyond the last name. A CSV file with a quote
+   out of place (RFC 4180: a cell with a quote stands between
    quotes, its own are doubled) is the file of no table, and is refused before the charge as a damaged Parquet file
    is. The file of any table passes.
 2. A row counts if its keys are in the public lists and its number is whole and not negative. Other rows are left out.

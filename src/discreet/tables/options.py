@@ -116,6 +116,13 @@ class ReadingOptions:
             tuple(columns),
         )
 
+    @classmethod
+    def from_dict(cls, stated: Mapping[str, Any]) -> ReadingOptions:
+        """Read what :meth:`to_dict` returned."""
+        marks = tuple(stated.get("missing", ()))
+        columns = tuple((name, mark) for name, mark in stated.get("missing_by_column", ()))
+        return cls(**{**stated, "missing": marks, "missing_by_column": columns})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for a record.
 

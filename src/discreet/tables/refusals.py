@@ -83,6 +83,7 @@ EXPECTED: Final = {
     "reader-process": "room for one more process, which reads the table first",
     "records-lengths": "columns of one length",
     "records-type": "columns, records or features",
+    "recoding": "{form}",
     "region-type": "a column of text or integers",
     "roles-missing": "a role for each column: {drop}, {keep}, {quasi} or {sensitive} NAME, or {unassigned} drop for "
     "the rest{shown}",
