@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -393,9 +393,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             return Status.INTERRUPTED
         made, status = interrupt.best, Status.INTERRUPTED
     stated = {**made.provenance.parameters, "method": options.method, "rows": "shuffled"}
-    for name, record in (("reading", options.reading), ("recoding", options.recoding)):
-        if record.to_dict():
-            stated[name] = record.to_dict()
+    stated |= {name: record for name, record in _recorded(options).items() if record}
     if options.require:
         # As text that can be read back, so that the table is verified by it.
         stated["models"] = list(options.require)
@@ -404,6 +402,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
         warn("nothing was written: no --output", quiet=files.quiet)
     else:
         save_anonymous(made, files.output, attributes)
+        _save_key(made, files.output, options.person, quiet=files.quiet)
     write_pages(made, whole, roles, attributes, files)
     data, text = told(made, sensitive, loss=options.loss, output=files.output)
     emit(
@@ -428,6 +427,26 @@ def _table(path: str, argument: str, options: AnonymizeOptions) -> pl.DataFrame:
     table = read_rows(path, argument, options=options.reading, show_columns=show)
     recoded: pl.DataFrame = recode(table, options.recoding, argument)
     return recoded
+
+
+def _save_key(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    output: str,
+    person: str | None,
+    *,
+    quiet: bool,
+) -> None:
+    """Write the key by which the curator verifies that classes have k persons."""
+    from discreet.artefact.anonymous import save_persons
+
+    if person is not None:
+        key = save_persons(output, person, made.diagnostics.persons)
+        warn(f"{key} is private: by it, `discreet verify --person` counts persons", quiet=quiet)
+
+
+def _recorded(options: AnonymizeOptions) -> dict[str, Any]:
+    """State for the record how the original was read and recoded."""
+    return {"reading": options.reading.to_dict(), "recoding": options.recoding.to_dict()}
 
 
 def _recognized(

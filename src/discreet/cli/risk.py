@@ -49,6 +49,7 @@ _SHOWN = {
     "sensitive": TypedOption("A,B,...", PROMISED, repeated=True, read=names_of),
     "against": TypedOption("FILE"),
     "population": TypedOption("FILE"),
+    "person": TypedOption("COLUMN", PROMISED),
     "taxonomy": TypedOption("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
     "numeric": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
     "categorical": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.anonymous import recorded_k_map, recorded_models, unmapped
+from discreet.artefact.anonymous import (
+    key_of_persons,
+    recorded_k_map,
+    recorded_models,
+    unmapped,
+)
 from discreet.artefact.judging import (
     claim_facts,
     record_checks,
@@ -73,8 +78,9 @@ def judge_rows(
     kept = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
     guarantee = _guarantee(options, kept)
     table = read_rows(path, "FILE")
+    keyed = _with_persons(table, path, options.person)
     for name in (*guarantee.quasi_identifiers, *([options.person] if options.person else [])):
-        if name not in table.columns:
+        if name not in keyed.columns:
             option = "--person" if name == options.person else "--quasi"
             raise no_column(option, name, table.columns)
     attributes: tuple[Attribute, ...] = ()
@@ -98,7 +104,7 @@ def judge_rows(
         table,
         guarantee,
         models=_models(options, kept),
-        person=options.person,
+        person=options.person if keyed is table else None,
         population=None if people is None else people.columns,
         presence=presence,
         mapped=mapped,
@@ -106,6 +112,9 @@ def judge_rows(
         attributes=attributes,
     )
     checks = list(certificate.checks)
+    if keyed is not table:
+        # The curator's key is no column that was published, and so is compared with no original.
+        checks.append(verify(keyed, guarantee, person=options.person).checks[1])
     if kept is not None:
         checks += record_checks(kept)
     classes = classes_of(table, guarantee.quasi_identifiers)
@@ -123,6 +132,18 @@ def judge_rows(
     if options.against is not None and not all(check.passed for check in checks):
         found["private"] = "What failed was counted with the original, which is private."
     return Certificate(tuple(checks)), found
+
+
+def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.DataFrame:
+    """Add the column of persons from the curator's key beside a published table that lacks it."""
+    key = key_of_persons(path)
+    if person is None or person in table.columns or not key.is_file():
+        return table
+    known = read_rows(str(key), "--person")
+    if known.height != table.height or person not in known.columns:
+        expected = f"a key of {table.height} rows with the column {person}"
+        raise InvalidProblemError("--person", expected, f"another in {key}")
+    return table.with_columns(known[person])
 
 
 def _as_recorded(
@@ -209,7 +230,7 @@ def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) 
     if options.against is None:
         said.append("that rows are those of an original, generalized: --against does")
     if kept is not None and options.population is None:
-        said += unmapped(kept)
+        said += [one for one in unmapped(kept) if options.person is None or "--person" not in one]
     if kept is not None and _unreadable(options, kept):
         said.append("what the record says of sensitive values, in a form that no option has")
     if left_out:

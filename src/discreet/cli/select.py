@@ -26,12 +26,22 @@ from discreet.cli.options import (
     read_method,
 )
 from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
+from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotations at run time
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Sheet,
+)
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
+from discreet.tables.options import ReadingOptions
+from discreet.tables.reading import read_private
+from discreet.tables.recoding import Recoding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,6 +166,11 @@ def select(
             rich_help_panel=HOW,
         ),
     ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    missing: Missing = None,
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -185,7 +200,10 @@ def select(
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
     guarantee, spec = _guarantee(budget), _spec(similarity, scale)
     warn_of_weakness(guarantee, quiet=quiet)
-    source = similarity or coverage
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing or ()
+    )
+    source = similarity or read_private(coverage, "--coverage", reading, Recoding())
     watched: list[CountedObjective] = []
 
     def watch(objective: Objective) -> Objective:

@@ -71,7 +71,7 @@ STATEMENTS: Mapping[str, Statement] = {
         "docs/theory/lrgeo-mechanism.md",
     ),
     "k-anonymity": Statement(
-        "{k}-anonymous in {columns}: each combination of their published values is shared by {k} records or more",
+        "{k}-anonymous in {columns}: each combination of their published values is shared by {k} {units} or more",
         "Classes are counted on the published cells.",
         "[Swe02]_, Definition 2",
     ),

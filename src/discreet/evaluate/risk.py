@@ -88,6 +88,8 @@ class TableRisks:
             rows.append((name, *(printed.share(value) for value in values)))
 
         row("rows", (one.rows for one in all_of))
+        if all_of[0].persons is not None:
+            row("persons", (one.persons for one in all_of))
         row("classes", (one.classes for one in all_of))
         row("class sizes", (f"{one.k} to {one.largest}, middle {one.median}" for one in all_of))
         row("k", (one.k for one in all_of))
@@ -110,6 +112,7 @@ def risk(
     sensitive: Sequence[str] = (),
     against: Any = None,  # noqa: ANN401 - as above
     population: Any = None,  # noqa: ANN401 - as above
+    person: str | None = None,
     taxonomy: Mapping[str, str | os.PathLike[str] | Tree] | None = None,
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -143,6 +146,8 @@ def risk(
         Original table, to compare with.
     population
         People from whom the rows were drawn, for journalist and marketer. Default: the table.
+    person
+        Column that tells persons apart: persons are counted instead of rows.
     taxonomy
         Taxonomy of a column of the population, in ARX's column format. In Python a mapping from names of columns.
     numeric
@@ -249,6 +254,8 @@ def risk(
             source = _Source(rows, argument, engine, reading, recoding)
             opened, head = source.open(show=show_columns)
             _check_columns(head, names, secret, show=show_columns)
+            if person is not None and person not in head.columns:
+                raise no_column("person", person, head.columns, show=show_columns)
             if opened is head:
                 head, notices = recognize_missing(head, (*names, *secret))
                 opened = one_spelling(head, (*names, *secret))
@@ -256,7 +263,7 @@ def risk(
             unstated = [name for name in names if name not in stated]
             unclear = unclear_columns(head, unstated)
             warnings += [str(each.renamed("quasi_identifiers")) for each in unclear]
-            risks[when] = source.risk(opened, names, secret, people)
+            risks[when] = source.risk(opened, names, secret, people, person)
         elif engine != RowEngine():
             raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
         else:
@@ -267,7 +274,9 @@ def risk(
                 plain, notices = recognize_missing(recoded, (*names, *secret))
                 plain = one_spelling(plain, (*names, *secret))
                 warnings += notices
-            risks[when] = risk_of_rows(plain, names, sensitive=secret, population=people)
+            risks[when] = risk_of_rows(
+                plain, names, sensitive=secret, population=people, person=person
+            )
     stands_in = str(population) if _is_path(population) else "a dataframe"
     return TableRisks(risks, names, None if population is None else stands_in, tuple(warnings))
 
@@ -319,10 +328,13 @@ class _Source:
         names: Sequence[str],
         sensitive: Sequence[str],
         people: Problem | None,
+        person: str | None,
     ) -> Risk:
         """Measure the risk of the rows, where the options say that they are grouped."""
         if not self.engine.is_piecewise and self.engine.threads == 1:
-            return risk_of_rows(rows, names, sensitive=sensitive, population=people)
+            return risk_of_rows(rows, names, sensitive=sensitive, population=people, person=person)
+        if person is not None:
+            raise InvalidProblemError("person", "none with a table in pieces", "one")
         # Workers see the folder in which the rows are.
         folder = Path(self.path).absolute().parent if self.engine.scheduler else None
         with self.engine.source(self.path, folder) as pieces:

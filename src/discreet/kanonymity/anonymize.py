@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
@@ -77,6 +77,9 @@ class AnonymizationDiagnostics:
         value of a person knows the row.
     notices
         Sentences about marks of missing values: those that were recognized, and those that count as values.
+    persons
+        With `person`, the number of the person of each published row, -1 for none: the key by which
+        :func:`~discreet.kanonymity.verify.verify` counts persons. It is private.
     """
 
     information_loss: float
@@ -94,6 +97,7 @@ class AnonymizationDiagnostics:
     by_column: Mapping[str, float] = field(default_factory=dict)
     singled_out: Mapping[str, int] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    persons: tuple[int, ...] = ()
 
 
 @explained('anonymize(table, dc.KAnonymity(5, ("age", "zip")))')
@@ -155,8 +159,8 @@ def anonymize(
         For sensitive columns what each class must hold: the records of :mod:`discreet.kanonymity.models` for distinct,
         entropy and recursive diversity and for the greatest frequency, which with k is (alpha, k)-anonymity.
     person
-        A column that tells persons apart: each class then has rows of k persons. It is left out of the table that is
-        returned, where it would link the rows of a person, and so their classes.
+        A column that tells persons apart: each class then has rows of k persons, and the guarantee counts persons. It
+        is left out of the table that is returned, where it would link the rows of a person, and so their classes.
     population
         All people of whom some are in the table, with the same quasi-identifiers: a dataframe or a path. It is taken
         to be public.
@@ -230,7 +234,7 @@ def anonymize(
     from discreet.kanonymity.verify import verify
     from discreet.tables.columns import refuse_unclear
     from discreet.tables.contents import mark_table_verified
-    from discreet.tables.frames import opened, singled_out, without
+    from discreet.tables.frames import opened, singled_out
     from discreet.tables.options import ReadingOptions
     from discreet.tables.recoding import Recoding, recode
     from discreet.tables.roles import Given
@@ -294,15 +298,20 @@ def anonymize(
         # The first check of the labels is made anew on what is published.
         certificate = Certificate((*checked.checks, *counted.checks[1:]))
         certificate.raise_for_failure()
+        claimed, stripped, key = _with_persons(published, guarantee, person)
         made = Anonymization(
-            published if person is None else without(published, person),
-            guarantee,
+            stripped,
+            claimed,
             certificate,
             # What was tried depends on the rows, and so stands with the diagnostics.
             Provenance(
                 "anonymize", parameters, seeded=not is_private(bits), assumed_public=_public(people)
             ),
-            _diagnose(problem, result, clock() - began, alone, tuple(notices)),
+            replace(
+                _diagnose(problem, result, clock() - began, alone),
+                notices=tuple(notices),
+                persons=key,
+            ),
         )
         return mark_table_verified(made)
 
@@ -328,6 +337,21 @@ def anonymize(
     if throw and gap is not None and result.gap > gap:
         raise LimitReachedError("the gap that was requested was not reached", made)
     return made
+
+
+def _with_persons(
+    published: Any,  # noqa: ANN401 - as above
+    guarantee: KAnonymity,
+    person: str | None,
+) -> tuple[KAnonymity, Any, tuple[int, ...]]:
+    """Return the guarantee by what was counted, the table without the column of persons, and their numbers by row."""
+    from discreet.kanonymity.verify import meant
+    from discreet.tables.frames import without
+
+    if person is None:
+        return guarantee, published, ()
+    claimed = KAnonymity(guarantee.k, guarantee.quasi_identifiers, "person")
+    return claimed, without(published, person), tuple(meant(published, person).tolist())
 
 
 def _read(
@@ -497,7 +521,6 @@ def _diagnose(
     found: Found,
     seconds: float,
     alone: Mapping[str, int],
-    notices: tuple[str, ...],
 ) -> AnonymizationDiagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
     cost = problem.n * problem.suppressed_cost
@@ -516,7 +539,6 @@ def _diagnose(
         seconds_after=seconds,
         by_column=_by_column(problem, found),
         singled_out=alone,
-        notices=notices,
     )
 
 

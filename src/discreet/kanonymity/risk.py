@@ -16,7 +16,14 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import count
 from discreet.core.statements import state
 from discreet.kanonymity.problem.published import values_in
-from discreet.kanonymity.verify import candidates, classes_of, distance_of, diversity, meant
+from discreet.kanonymity.verify import (
+    Classes,
+    candidates,
+    classes_of,
+    distance_of,
+    diversity,
+    meant,
+)
 from discreet.tables.frames import group_sizes, is_lazy
 
 if TYPE_CHECKING:
@@ -55,6 +62,9 @@ class Risk:
         value or without them, whichever is greater.
     homogeneous
         For each sensitive column how many rows are in classes with one value, and how many such classes there are.
+    persons
+        Number of persons, if persons were counted: sizes are then numbers of persons, and a mean over rows is one over
+        persons, each at the greatest risk of its rows. ``None`` if rows were counted.
     """
 
     rows: int
@@ -71,6 +81,7 @@ class Risk:
     diversity: Mapping[str, int] = field(default_factory=dict)
     closeness: Mapping[str, Fraction] = field(default_factory=dict)
     homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    persons: int | None = None
 
     def homogeneity_in_words(self) -> list[str]:
         """State how many rows a sensitive value follows for from their class alone, for each column where any do.
@@ -97,6 +108,7 @@ class Risk:
         """Plain values for JSON; risks as numbers."""
         return {
             "rows": self.rows,
+            **({} if self.persons is None else {"persons": self.persons}),
             "classes": self.classes,
             "k": self.k,
             "l": dict(self.diversity),
@@ -154,6 +166,7 @@ def risk(
     *,
     sensitive: Sequence[str] = (),
     population: Problem | None = None,
+    person: str | None = None,
 ) -> Risk:
     r"""Measure the risk of a table, original or published.
 
@@ -170,6 +183,9 @@ def risk(
     population
         The people from whom the rows of the table were drawn, as a problem with the same columns; F of a class is the
         number of them that its cells cover. Without it the table is taken to be the population.
+    person
+        A column that tells persons apart: persons are then counted instead of rows. Rows without a person count as
+        one person each.
 
     Returns
     -------
@@ -193,13 +209,16 @@ def risk(
     """
     in_parts = isinstance(table, RowGroups)
     if in_parts or is_lazy(table):
-        if population is not None:
-            raise InvalidProblemError("population", "none beside a lazy table or files", "one")
+        for argument, given in (("population", population), ("person", person)):
+            if given is not None:
+                raise InvalidProblemError(argument, "none beside a lazy table or files", "one")
         names = list(quasi_identifiers)
         if in_parts:
             return _of_counted(table.count_classes(names, sensitive))
         return _of_counted(_counted_lazily(table, names, sensitive))
     classes = classes_of(table, quasi_identifiers)
+    if person is not None:
+        return _of_persons(table, classes, person, sensitive, population)
     sizes, n = classes.sizes, len(classes.labels)
     inside = sizes if population is None else _inside(table, classes.labels, population)
     if (inside < sizes).any():
@@ -214,6 +233,49 @@ def risk(
         diversity={name: int(mean.min()) for name, mean in diverse.items()},
         closeness={name: distance_of(classes, table, name) for name in sensitive},
         homogeneous={name: _alike(mean, sizes) for name, mean in diverse.items()},
+    )
+
+
+def _of_persons(
+    table: Any,  # noqa: ANN401 - as above
+    classes: Classes,
+    person: str,
+    sensitive: Sequence[str],
+    population: Problem | None,
+) -> Risk:
+    """Measure the risk by persons: a person is at the greatest risk of its rows."""
+    if population is not None:
+        raise InvalidProblemError("population", "none where persons are counted", "one")
+    named = meant(table, person)
+    nobody = named < 0
+    named = np.where(nobody, int(named.max(initial=-1)) + np.cumsum(nobody), named)
+    sizes = diversity(classes, named)
+    total = int(named.max()) + 1
+    # A person is in the smallest of its classes, for the worse.
+    least = np.full(total, np.iinfo(np.int64).max)
+    np.minimum.at(least, named, sizes[classes.labels])
+    by_size = dict(
+        zip(*(each.tolist() for each in np.unique(least, return_counts=True)), strict=True)
+    )
+    mean = sum((Fraction(count, size) for size, count in by_size.items()), Fraction(0)) / total
+    diverse = {name: diversity(classes, meant(table, name)) for name in sensitive}
+    highest = Fraction(1, int(sizes.min()))
+    return Risk(
+        rows=len(named),
+        classes=len(sizes),
+        k=int(sizes.min()),
+        largest=int(sizes.max()),
+        median=int(np.sort(least)[total // 2]),
+        unique=Fraction(by_size.get(1, 0), total),
+        prosecutor_highest=highest,
+        prosecutor_average=mean,
+        journalist_highest=highest,
+        journalist_average=mean,
+        marketer=mean,
+        diversity={name: int(found.min()) for name, found in diverse.items()},
+        closeness={name: distance_of(classes, table, name) for name in sensitive},
+        homogeneous={name: _alike(found, classes.sizes) for name, found in diverse.items()},
+        persons=total,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from discreet.core.errors import InvalidProblemError
@@ -14,6 +14,7 @@ from discreet.tables.columns import plain_names
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
 from discreet.tables.options import ReadingOptions, Request
 from discreet.tables.parsing import read, reader_errors, scan
+from discreet.tables.recoding import Recoding, recode
 from discreet.tables.refusals import refused
 from discreet.tables.sizes import (
     allowed,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PUBLIC_SUFFIXES",
+    "read_private",
     "read_row_by_row",
     "read_rows",
     "read_table",
@@ -207,6 +209,31 @@ def read_row_by_row(
     refuse_long_text(table, most, argument, fits)
     table = table.rename(plain_names(table.columns))
     return read_cells(table, options, row_by_row=True)
+
+
+def read_private(source: Any, argument: str, options: ReadingOptions, recoding: Recoding) -> Any:  # noqa: ANN401 - a path or a frame
+    """Read a private file row by row where options say how; give anything else as it is, to be read after the charge.
+
+    Parameters
+    ----------
+    source
+        A path, or any other source of rows.
+    argument
+        Name of the table in messages.
+    options, recoding
+        How it is read and recoded: public rules for one cell at a time.
+
+    Raises
+    ------
+    InvalidProblemError
+        As for :func:`read_row_by_row`, for a column that is not there, and for options beside another source.
+    """
+    if options == ReadingOptions() and not recoding.columns:
+        return source
+    if not isinstance(source, str | Path):
+        expected = "one file, whose options of reading and recoding are known"
+        raise InvalidProblemError(argument, expected, "such options for a table in pieces")
+    return recode(read_row_by_row(str(source), argument, options=options), recoding, argument)
 
 
 def read_table(path: str, argument: str) -> pl.DataFrame:

@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Recoding", "recode"]
 
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _OPEN = re.compile(
     r"(?:(?P<less><=?|under )\s*)?(?P<number>[+-]?\d+(?:\.\d*)?)\s*(?P<more>\+|or more|and over|or over)?"
 )
 """A number that may be open to one side, such as 90+ or <5."""
 
 _MAX_PREFIX = 100
+_MAX_DIGITS = 60
+"""Characters of a number; longer text is none, so that no rule fails for the value of a cell."""
 
 
 @final
@@ -129,7 +131,10 @@ class Recoding:
                 return None
             if numbers["prefix"]:
                 return key_text(cell)[: int(numbers["prefix"][0])]
-            number = _number_in(key_text(cell), is_open=bool(numbers["top"] or numbers["bottom"]))
+            text = key_text(cell)
+            if len(text) > _MAX_DIGITS:
+                return cell
+            number = _number_in(text, is_open=bool(numbers["top"] or numbers["bottom"]))
             if number is None:
                 return cell
             if numbers["bottom"]:
