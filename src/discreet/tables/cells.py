@@ -66,11 +66,11 @@ COMMON_MARKS = frozenset(
 
 _THOUSANDS = {
     ",": (
-        r"^\s*[+-]?(?:\d{1,3}(?:[.'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+)(?:,\d*)?(?:[eE][+-]?\d+)?\s*$",
+        r"^\s*[+-]?(?:\d{1,3}(?:[.'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+)(?:,\d*)?(?:[eE][+-]?\d+)?-?\s*$",
         r"[.'\x{2019}\x{a0}\x{202f}\s]",
     ),
     ".": (
-        r"^\s*[+-]?(?:\d{1,3}(?:[,'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?\s*$",
+        r"^\s*[+-]?(?:\d{1,3}(?:[,'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?-?\s*$",
         r"[,'\x{2019}\x{a0}\x{202f}\s]",
     ),
 }
@@ -160,6 +160,8 @@ def _plain_numbers(cells: pl.Series, decimal: str, *, each: bool) -> pl.Series:
     if not each and not (fits | ~present).fill_null(value=True).all():
         return cells
     plain = cells.str.replace_all(thousands, "").str.replace(decimal, ".", literal=True)
+    # Accounts write the sign behind the number.
+    plain = plain.str.replace(r"^(.+)-$", "-$1")
     return cells.zip_with(~fits.fill_null(value=False), plain).cast(pl.String)
 
 
