@@ -16,6 +16,7 @@ from discreet.artefact.dealt import Dealt, read_bucket
 from discreet.artefact.folders import ROWS, failing_of
 from discreet.artefact.large_plan import Numbered
 from discreet.artefact.pieces import Batch, Piece, batches
+from discreet.kanonymity.models import DistinctDiversity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -244,7 +245,9 @@ def total(space: Workspace, number: int) -> None:
     for at, (name, model) in enumerate(plan.demands):
         found = added(name)
         labels = found.select(pl.struct(own).rank("dense").cast(pl.Int64) - 1).to_series()
-        for old, new, all_of in plan.stored[name]:
+        # By their meaning for distinct values, of which missing ones are none, and else as stored and by their text.
+        *others, meant = plan.stored[name]
+        for old, new, all_of in [meant] if isinstance(model, DistinctDiversity) else others:
             codes = found[name].replace_strict(old, new, return_dtype=pl.Int64).to_numpy()
             rows = found[ROWS].to_numpy().astype(np.int64)
             few = failing_of(model, labels.to_numpy(), codes, rows, all_of)

@@ -60,7 +60,7 @@ class Demand:
     whole
         Rows of the table with each code, to which classes must be close; default: counted from the codes.
     missing
-        Code of missing values, which then count neither as a value nor as rows; above all others. -1 for none.
+        Code of missing values, which then count neither as a value nor as rows; -1 for none.
 
     Raises
     ------
@@ -113,9 +113,11 @@ class Demand:
             model = replace(model, whole=self.whole)
         if self.missing < 0:
             return model.failing(counts)
-        counts = counts[:, : self.missing]
+        counts = np.delete(counts, self.missing, axis=1)
         present = counts.any(axis=1)
-        failing = np.zeros(len(counts), dtype=np.bool_)
+        # A class of missing values has one value; other models judge it where these count as one.
+        alone = isinstance(model, DistinctDiversity) and model.l > 1
+        failing = np.full(len(counts), alone, dtype=np.bool_)
         if present.any():
             failing[present] = model.failing(counts[present])
         return failing
