@@ -17,6 +17,7 @@ from discreet.kanonymity.bounds.alone import alone_bound
 from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
 from discreet.kanonymity.bounds.shared import AtomPlaces
 from discreet.kanonymity.cells import values_of
+from discreet.kanonymity.models import Closeness
 from discreet.kanonymity.packed import layout_of
 from discreet.kanonymity.problem.column import code_column
 from discreet.kanonymity.problem.native import values_of_column
@@ -323,7 +324,7 @@ def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
 def _meanings(
     seen: Sequence[Mapping[str, Any]], name: str, models: Sequence[PrivacyModel]
 ) -> tuple[pl.Series, pl.Series, int]:
-    """Number the values of a column with demands in their order, by their meaning; -1 or the code of missing ones last."""
+    """Number the values of a column with demands in order, by their meaning; give the code of missing ones, or -1."""
     import polars as pl
 
     values = _values(seen, name)
