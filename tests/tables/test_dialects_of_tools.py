@@ -245,7 +245,7 @@ READ: dict[str, tuple[str, bytes, dict[str, Any], list[tuple[str | None, ...]]]]
     ),
     "Swiss thousands": (
         ".csv",
-        "age,income\n34,1'234.50\n51,900\n".encode(),
+        b"age,income\n34,1'234.50\n51,900\n",
         {"decimal": "."},
         [("34", "1234.50"), ("51", "900")],
     ),

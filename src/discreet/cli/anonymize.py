@@ -61,7 +61,7 @@ from discreet.tables.columns import no_column, refuse_unclear
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
 from discreet.tables.recoding import Recoding, recode
-from discreet.tables.roles import assign_roles, look_of
+from discreet.tables.roles import assign_roles, look_of, repeated_persons
 from discreet.tables.sizes import refuse_many
 from discreet.tables.sources import is_hive_folder
 from discreet.tables.validate import refuse_unwritable
@@ -455,7 +455,7 @@ def _recognized(
     """Read a table, and tell which marks of missing values were recognized in the quasi-identifiers."""
     table: pl.DataFrame
     table, notices = recognize_missing(_table(path, "TABLE", options), guarantee.quasi_identifiers)
-    for notice in notices:
+    for notice in (*notices, *repeated_persons(table, options.person)):
         warn(notice, quiet=quiet)
     return table
 

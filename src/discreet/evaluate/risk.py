@@ -18,6 +18,7 @@ from discreet.core.printed import in_columns, one_line
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
+from discreet.kanonymity.uniques import risk_sources
 from discreet.tables.cells import one_spelling, recognize_missing
 from discreet.tables.columns import holds_numbers, no_column, unclear_columns
 from discreet.tables.frames import is_lazy, refuse_nested_cells
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.kanonymity.problem import Attribute, Problem
     from discreet.kanonymity.risk import Risk
+    from discreet.kanonymity.uniques import RiskSources
 
 __all__ = ["TableRisks", "risk"]
 
@@ -60,12 +62,15 @@ class TableRisks:
         File of the population, or a name for a frame; ``None`` if the table is the population.
     warnings
         Sentences about columns that may be meant otherwise.
+    sources
+        Which columns cause the risk of the table; ``None`` for a table in pieces.
     """
 
     risks: Mapping[str, Risk]
     quasi_identifiers: tuple[str, ...]
     population: str | None = None
     warnings: tuple[str, ...] = ()
+    sources: RiskSources | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; risks as numbers."""
@@ -74,6 +79,7 @@ class TableRisks:
             **each.get("risk", each),
             "quasi_identifiers": list(self.quasi_identifiers),
             "population": self.population,
+            **({} if self.sources is None else {"sources": self.sources.to_dict()}),
             "private": _PRIVATE,
         }
 
@@ -102,7 +108,11 @@ class TableRisks:
         share("journalist, highest", (one.journalist_highest for one in all_of))
         share("journalist, average", (one.journalist_average for one in all_of))
         share("marketer", (one.marketer for one in all_of))
-        return in_columns(rows)
+        causes = [] if self.sources is None else self.sources.in_words()
+        homogeneous = all_of[-1].homogeneity_in_words()
+        return "\n".join(
+            [in_columns(rows), *([""] if causes or homogeneous else []), *homogeneous, *causes]
+        )
 
 
 def risk(
@@ -213,6 +223,9 @@ def risk(
     journalist, highest   100 %
     journalist, average   66.67 %
     marketer              66.67 %
+    <BLANKLINE>
+    1 of 3 rows are in 1 equivalence class with one value of ill each: anyone who finds the class of such a row knows...
+    age: 100 % of the risk by minimal sample uniques; without it 0 of 3 rows are alone, not 1
     """
     names = items_of(quasi_identifiers, "quasi_identifiers", "names of columns")
     if not names:
@@ -247,7 +260,7 @@ def risk(
             show=show_columns,
         )
     tables = {"risk": table} if against is None else {"before": against, "after": table}
-    risks, warnings = {}, []
+    risks, warnings, sources = {}, [], None
     for when, rows in tables.items():
         if _is_path(rows):
             argument = "against" if when == "before" else "table"
@@ -260,6 +273,7 @@ def risk(
                 head, notices = recognize_missing(head, (*names, *secret))
                 opened = one_spelling(head, (*names, *secret))
                 warnings += notices
+                sources = risk_sources(opened, names)
             unstated = [name for name in names if name not in stated]
             unclear = unclear_columns(head, unstated)
             warnings += [str(each.renamed("quasi_identifiers")) for each in unclear]
@@ -274,11 +288,13 @@ def risk(
                 plain, notices = recognize_missing(recoded, (*names, *secret))
                 plain = one_spelling(plain, (*names, *secret))
                 warnings += notices
+            sources = None if is_lazy(plain) else risk_sources(plain, names)
             risks[when] = risk_of_rows(
                 plain, names, sensitive=secret, population=people, person=person
             )
     stands_in = str(population) if _is_path(population) else "a dataframe"
-    return TableRisks(risks, names, None if population is None else stands_in, tuple(warnings))
+    shown = None if population is None else stands_in
+    return TableRisks(risks, names, shown, tuple(warnings), sources)
 
 
 def _refuse_nested_rows(rows: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a dataframe or a mapping

@@ -76,7 +76,8 @@ class AnonymizationDiagnostics:
         For each column that is published as it is, how many rows are the only one with their value: who knows such a
         value of a person knows the row.
     notices
-        Sentences about marks of missing values: those that were recognized, and those that count as values.
+        Sentences about marks of missing values, those that were recognized and those that count as values, and about
+        columns that may tell persons apart.
     persons
         With `person`, the number of the person of each published row, -1 for none: the key by which
         :func:`~discreet.kanonymity.verify.verify` counts persons. It is private.
@@ -364,14 +365,14 @@ def _read(
     from discreet.tables.cells import recognize_missing
     from discreet.tables.frames import left_out, names_of, opened, refuse_nested_cells
     from discreet.tables.recoding import recode
-    from discreet.tables.roles import assign_roles, look_of
+    from discreet.tables.roles import assign_roles, look_of, repeated_persons
 
     whole = recode(opened(table, "table", reading), recoding)
     roles = assign_roles(names_of(whole), declared, lambda name: look_of(whole, name))
     published = left_out(whole, roles.drop)
     refuse_nested_cells(published, names_of(published), "table")
     published, notices = recognize_missing(published, roles.quasi)
-    return published, roles, notices
+    return published, roles, [*notices, *repeated_persons(whole, declared.person)]
 
 
 def _demanded(

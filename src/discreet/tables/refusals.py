@@ -119,6 +119,8 @@ EXPECTED: Final = {
 WARNINGS: Final = {
     "missing-read": "{cells} of {name} {says} {marks} {verb} read as missing",
     "missing-unread": "{cells} of {name} say {marks}, which counts as a value; --missing states that it is none",
+    "persons-repeat": "{column} repeats in {rows}: if it tells persons apart, state so (--person), and persons are "
+    "counted, not rows",
     "rows-left-out": "rows of {table} that were left out or mapped: {listed}",
     "singled-out": "{column} is published as it is, and {rows}: who knows it knows the row",
 }
