@@ -299,6 +299,8 @@ def risk(
 
 def _refuse_nested_rows(rows: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a dataframe or a mapping
     """Refuse nested cells of a dataframe as those of a file are."""
+    if is_lazy(rows):
+        return
     columns = getattr(rows, "columns", ())
     if not isinstance(rows, Mapping) and all(name in columns for name in names):
         refuse_nested_cells(rows, names, "table")

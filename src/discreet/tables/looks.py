@@ -171,9 +171,11 @@ def look_at(
     return Look(role, kind, unique)
 
 
-_PERSONS = frozenset(
-    ["id", "ids", "uid", "uuid", "guid", "mrn", "pid", "patientid", "personid", "userid", "customerid", "clientid", "caseid", "subjectid", "memberid", "recordid"]
-)
+_PERSONS = {
+    *("id", "ids", "uid", "uuid", "guid", "mrn", "pid", "patientid", "personid", "userid"),
+    *("customerid", "clientid", "caseid", "subjectid", "memberid", "recordid"),
+}
+"""Words of names of columns that tell persons apart."""
 
 
 def names_persons(name: str) -> bool:
