@@ -349,7 +349,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     }
     check_outputs(outputs, path, options.population, *options.kinds.read)
     check_table_names({"--output": files.output})
-    table = _recognized(path, options, guarantee, quiet=files.quiet)
+    table, notices = _recognized(path, options, guarantee, quiet=files.quiet)
     _check_rows(table, options)
     models = _models(table, options, guarantee)
     roles = _roles(table, options)
@@ -392,12 +392,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             warn("interrupted before anything was found; nothing was written")
             return Status.INTERRUPTED
         made, status = interrupt.best, Status.INTERRUPTED
-    stated = {**made.provenance.parameters, "method": options.method, "rows": "shuffled"}
-    stated |= {name: record for name, record in _recorded(options).items() if record}
-    if options.require:
-        # As text that can be read back, so that the table is verified by it.
-        stated["models"] = list(options.require)
-    made = replace(made, provenance=replace(made.provenance, parameters=stated))
+    made = _stated(made, options, notices)
     if files.output is None:
         warn("nothing was written: no --output", quiet=files.quiet)
     else:
@@ -451,13 +446,31 @@ def _recorded(options: AnonymizeOptions) -> dict[str, Any]:
 
 def _recognized(
     path: str, options: AnonymizeOptions, guarantee: KAnonymity, *, quiet: bool
-) -> pl.DataFrame:
-    """Read a table, and tell which marks of missing values were recognized in the quasi-identifiers."""
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Read a table; return it and what the curator is told of missing values and of columns that name persons."""
     table: pl.DataFrame
     table, notices = recognize_missing(_table(path, "TABLE", options), guarantee.quasi_identifiers)
-    for notice in (*notices, *repeated_persons(table, options.person)):
+    notices += repeated_persons(table, options.person)
+    for notice in notices:
         warn(notice, quiet=quiet)
-    return table
+    return table, tuple(notices)
+
+
+def _stated(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    options: AnonymizeOptions,
+    notices: tuple[str, ...],
+) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
+    """State in the record what was typed, and for the curator what was noticed."""
+    stated = {**made.provenance.parameters, "method": options.method, "rows": "shuffled"}
+    stated |= {name: record for name, record in _recorded(options).items() if record}
+    if options.require:
+        # As text that can be read back, so that the table is verified by it.
+        stated["models"] = list(options.require)
+    provenance = replace(made.provenance, parameters=stated)
+    return replace(
+        made, provenance=provenance, diagnostics=replace(made.diagnostics, notices=notices)
+    )
 
 
 def _people(options: AnonymizeOptions) -> pl.DataFrame | None:

@@ -86,7 +86,9 @@ def risk(
     if report is not None:
         from discreet.report import make_chapter
 
-        chapter = make_chapter("risk", risks.risks, names=risks.quasi_identifiers)
+        causes = [] if risks.sources is None else risks.sources.in_words()
+        names = risks.quasi_identifiers
+        chapter = make_chapter("risk", risks.risks, names=names, causes=causes)
         write_page([chapter], report, title="Who could be found", private=True)
     emit(risks.to_dict(), str(risks), as_json=as_json, command="risk")
     return Status.DONE

@@ -82,7 +82,7 @@ STATEMENTS: Mapping[str, Statement] = {
     ),
     "one value in a class": Statement(
         "{rows} of {total} rows are in {classes} with one value of {column} each: anyone who "
-        "finds the class of such a row knows the value. --l-diversity 2 prevents it.",
+        "finds the class of such a row knows the value.",
         "A missing value counts only in a class of missing values, as one value.",
         "[MKGV07]_, Section 2",
     ),
