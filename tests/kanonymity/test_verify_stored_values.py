@@ -383,7 +383,9 @@ from discreet.kanonymity.verify import verify
 
 texts = ["nan", "NaN", "-nan", "1", "2", "10", "b", "inf", "", "a"]
 table = {"age": [at // 2 for at in range(10)], "ill": texts}
-found = verify(table, KAnonymity(2, ("age",)), models={"ill": [Closeness(t, ordered=True) for t in LIMITS]})
+order = ("1", "2", "10", "nan", "NaN", "-nan", "b", "inf", "a")
+asked = [Closeness(t, ordered=True, order=order) for t in LIMITS]
+found = verify(table, KAnonymity(2, ("age",)), models={"ill": asked})
 print([int(check.residual) for check in found.checks])
 """
 

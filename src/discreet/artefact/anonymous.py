@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.layout import whole_numbers
 from discreet.artefact.placing import unwritable
+from discreet.artefact.rooms import make_private
 from discreet.artefact.sidecar import place_table, read_meta, write_table
 from discreet.core.certificate import Certificate
 from discreet.core.errors import MALFORMED, InvalidProblemError
@@ -24,11 +27,10 @@ from discreet.kanonymity.problem import (
     Taxonomy,
 )
 from discreet.tables.dialect import stored_file
+from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import polars as pl
 
@@ -37,12 +39,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ANONYMOUS",
     "AnonymousTable",
+    "key_of_persons",
     "load_anonymous",
     "meta_of",
     "place_anonymous",
     "recorded_k_map",
     "recorded_models",
     "save_anonymous",
+    "save_persons",
     "table_of",
     "unmapped",
 ]
@@ -274,9 +278,51 @@ def recorded_k_map(made: AnonymousTable) -> int | None:
     return stated
 
 
+def save_persons(path: str | os.PathLike[str], name: str, persons: Sequence[int]) -> Path:
+    """Write the curator's key beside a published table: the number of the person of each row, for its owner alone.
+
+    Parameters
+    ----------
+    path
+        The published table.
+    name
+        The column that told persons apart.
+    persons
+        Number of the person of each row, -1 for none.
+
+    Returns
+    -------
+    Path
+        ``FILE.persons.private.csv``, replaced if it is there.
+    """
+    import polars as pl
+
+    key = key_of_persons(path)
+    key.unlink(missing_ok=True)
+    numbers = pl.Series(name, persons, dtype=pl.Int64)
+    table = pl.DataFrame({"row": range(1, len(persons) + 1)}).with_columns(
+        numbers.replace_strict([-1], [None], default=numbers)
+    )
+    make_private(key).write_bytes(bytes_of(table, ".csv"))
+    return key
+
+
+def key_of_persons(path: str | os.PathLike[str]) -> Path:
+    """Return the path of the curator's key of a published table."""
+    return Path(f"{os.fspath(path)}.persons.private.csv")
+
+
 def unmapped(made: AnonymousTable) -> list[str]:
-    """Return the sentence that k-map was not checked, in a list; empty if the record states none."""
+    """Return the sentences that k-map or persons were not checked, if the record states them."""
     k_map = recorded_k_map(made)
+    persons: list[str] = []
+    if made.guarantee.unit == "person":
+        persons = [
+            "that classes hold k persons, not only rows: --person does, with the curator's key"
+        ]
     if k_map is None:
-        return []
-    return [f"that each class covers {k_map} people or more of the population: --population does"]
+        return persons
+    return [
+        *persons,
+        f"that each class covers {k_map} people or more of the population: --population does",
+    ]

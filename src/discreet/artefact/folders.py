@@ -229,6 +229,12 @@ def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyMode
     labels = pairs.select(pl.struct(quasi).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
     rows, failing = pairs[ROWS].to_numpy().astype(np.int64), 0
     values = values_of_column(pairs[name], name)
+    if isinstance(model, DistinctDiversity):
+        codes = values.meant()[values.codes]
+        failing = failing_of(model, labels, codes, rows, ())
+        return Check(f"classes that fail {model!r} in {name}", failing, 0, exact=True)
+    if isinstance(model, Closeness) and model.ordered:
+        values = values.in_order(model.order, name)
     for each in codings(values):
         codes = each[values.codes]
         totals = np.zeros(int(each.max()) + 1, dtype=np.int64)
@@ -269,7 +275,8 @@ def failing_of(
     model
         The model.
     labels, codes, rows
-        ``(pairs,)`` pairs of a class 0, 1, ... and a value, and how many rows have both.
+        ``(pairs,)`` pairs of a class 0, 1, ... and a value, and how many rows have both. For distinct diversity a
+        missing value is -1.
     whole
         Rows of the table with each value.
 
@@ -281,8 +288,9 @@ def failing_of(
     """
     if isinstance(model, DistinctDiversity):
         # A column of persons has too many values for a table of them.
-        pairs = np.unique(np.stack([labels, codes]), axis=1)[0]
-        return int((np.bincount(pairs) < model.l).sum())
+        pairs = np.unique(np.stack([labels, codes])[:, codes >= 0], axis=1)[0]
+        values = np.bincount(pairs, minlength=int(labels.max(initial=-1)) + 1)
+        return int((np.maximum(1, values) < model.l).sum())
     judge = replace(model, whole=whole) if isinstance(model, Closeness) else model
     order = np.argsort(labels, kind="stable")
     labels, codes, rows = labels[order], codes[order], rows[order]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,16 +41,29 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import Status, emit, warn
 from discreet.cli.progress import steps
+from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotations at run time
+    Bins,
+    Bottom,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Sheet,
+    Top,
+)
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
+from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
-from discreet.tables.dialect import look
+from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
-from discreet.tables.roles import assign_roles, look_of
+from discreet.tables.recoding import Recoding, recode
+from discreet.tables.roles import assign_roles, look_of, repeated_persons
 from discreet.tables.sizes import refuse_many
+from discreet.tables.sources import is_hive_folder
 from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -186,6 +199,14 @@ def anonymize(
             rich_help_panel=_COLUMNS,
         ),
     ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    missing: Missing = None,
+    bins: Bins = None,
+    top: Top = None,
+    bottom: Bottom = None,
     show_columns: ShowColumns = False,
     loss: Annotated[
         str,
@@ -288,6 +309,14 @@ def anonymize(
         unassigned,
         population,
         k_map,
+        ReadingOptions.of(
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal=decimal,
+            sheet=sheet,
+            missing=missing or (),
+        ),
+        Recoding.of(bins=bins or (), top=top or (), bottom=bottom or ()),
     )
     return _run(
         table, options, ResultFiles(output, report, as_json, quiet, curator_report, verbose)
@@ -296,10 +325,9 @@ def anonymize(
 
 def _look(path: str) -> None:
     """See whether a file may hold a table; a folder takes an option more."""
-    if Path(path).is_dir():
+    if Path(path).is_dir() and not is_hive_folder(path):
         expected = "a file; a folder of parts takes --memory as well, such as --memory 4GB"
         raise InvalidProblemError("TABLE", expected, f"{path}, which is a folder")
-    look(path, "TABLE")
 
 
 def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
@@ -321,7 +349,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     }
     check_outputs(outputs, path, options.population, *options.kinds.read)
     check_table_names({"--output": files.output})
-    table = read_rows(path, "TABLE", show_columns=options.kinds.show_columns)
+    table, notices = _recognized(path, options, guarantee, quiet=files.quiet)
     _check_rows(table, options)
     models = _models(table, options, guarantee)
     roles = _roles(table, options)
@@ -364,15 +392,12 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
             warn("interrupted before anything was found; nothing was written")
             return Status.INTERRUPTED
         made, status = interrupt.best, Status.INTERRUPTED
-    stated = {**made.provenance.parameters, "method": options.method, "rows": "shuffled"}
-    if options.require:
-        # As text that can be read back, so that the table is verified by it.
-        stated["models"] = list(options.require)
-    made = replace(made, provenance=replace(made.provenance, parameters=stated))
+    made = _stated(made, options, notices)
     if files.output is None:
         warn("nothing was written: no --output", quiet=files.quiet)
     else:
         save_anonymous(made, files.output, attributes)
+        _save_key(made, files.output, options.person, quiet=files.quiet)
     write_pages(made, whole, roles, attributes, files)
     data, text = told(made, loss=options.loss, output=files.output)
     emit(
@@ -391,6 +416,63 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     return status
 
 
+def _table(path: str, argument: str, options: AnonymizeOptions) -> pl.DataFrame:
+    """Read a table and recode it as the options state."""
+    show = options.kinds.show_columns
+    table = read_rows(path, argument, options=options.reading, show_columns=show)
+    recoded: pl.DataFrame = recode(table, options.recoding, argument)
+    return recoded
+
+
+def _save_key(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    output: str,
+    person: str | None,
+    *,
+    quiet: bool,
+) -> None:
+    """Write the key by which the curator verifies that classes have k persons."""
+    from discreet.artefact.anonymous import save_persons
+
+    if person is not None:
+        key = save_persons(output, person, made.diagnostics.persons)
+        warn(f"{key} is private: by it, `discreet verify --person` counts persons", quiet=quiet)
+
+
+def _recorded(options: AnonymizeOptions) -> dict[str, Any]:
+    """State for the record how the original was read and recoded."""
+    return {"reading": options.reading.to_dict(), "recoding": options.recoding.to_dict()}
+
+
+def _recognized(
+    path: str, options: AnonymizeOptions, guarantee: KAnonymity, *, quiet: bool
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Read a table; return it and what the curator is told of missing values and of columns that name persons."""
+    table: pl.DataFrame
+    table, notices = recognize_missing(_table(path, "TABLE", options), guarantee.quasi_identifiers)
+    notices += repeated_persons(table, options.person)
+    for notice in notices:
+        warn(notice, quiet=quiet)
+    return table, tuple(notices)
+
+
+def _stated(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
+    options: AnonymizeOptions,
+    notices: tuple[str, ...],
+) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
+    """State in the record what was typed, and for the curator what was noticed."""
+    stated = {**made.provenance.parameters, "method": options.method, "rows": "shuffled"}
+    stated |= {name: record for name, record in _recorded(options).items() if record}
+    if options.require:
+        # As text that can be read back, so that the table is verified by it.
+        stated["models"] = list(options.require)
+    provenance = replace(made.provenance, parameters=stated)
+    return replace(
+        made, provenance=provenance, diagnostics=replace(made.diagnostics, notices=notices)
+    )
+
+
 def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
     """Read the population; its columns are as public as it is."""
     if (options.population is None) != (options.k_map is None):
@@ -398,7 +480,7 @@ def _people(options: AnonymizeOptions) -> pl.DataFrame | None:
         raise InvalidProblemError(lacking, "both --population and --k-map, or neither", "one")
     if options.population is None:
         return None
-    people = read_rows(options.population, "--population")
+    people = _table(options.population, "--population", options)
     for name in names_of(options.quasi):
         if name not in people.columns:
             raise no_column("--population", name, people.columns)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from discreet.cli.microdata import Kinds, names_of
 from discreet.kanonymity.models import read_models
+from discreet.tables.options import ReadingOptions
+from discreet.tables.recoding import Recoding
 from discreet.tables.roles import Given
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class AnonymizeOptions:
     unassigned: str | None = None
     population: str | None = None
     k_map: int | None = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    recoding: Recoding = field(default_factory=Recoding)
 
 
 @final

@@ -34,6 +34,16 @@ from discreet.cli.options import (
     Verbose,
     read_method,
 )
+from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotations at run time
+    Bins,
+    Bottom,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Sheet,
+    Top,
+)
 from discreet.cli.tables import (
     By,
     DomainFile,
@@ -54,6 +64,8 @@ from discreet.cli.tables import (
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.streaming.row_engine import RowEngine
+from discreet.tables.options import ReadingOptions
+from discreet.tables.recoding import Recoding
 
 __all__ = ["counts", "register"]
 
@@ -214,6 +226,14 @@ def counts(
             rich_help_panel=HOW,
         ),
     ] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    missing: Missing = None,
+    bins: Bins = None,
+    top: Top = None,
+    bottom: Bottom = None,
     memory: Memory = None,
     threads: RowThreads = 1,
     scheduler: Scheduler = None,
@@ -255,6 +275,19 @@ def counts(
     --units is refused: rows outside of the public lists are left out, and standard error has their number.
     """
     wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
+    engine = RowEngine(
+        memory,
+        threads,
+        scheduler,
+        ReadingOptions.of(
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal=decimal,
+            sheet=sheet,
+            missing=missing or (),
+        ),
+        Recoding.of(bins=bins or (), top=top or (), bottom=bottom or ()),
+    )
     if by is not None:
         refuse_beside(
             {
@@ -288,7 +321,7 @@ def counts(
             root,
             ledger,
             delta,
-            RowEngine(memory, threads, scheduler),
+            engine,
             refuse_rows,
             plan,
             plan_count,
@@ -324,7 +357,6 @@ def counts(
         )
     if regions is None:
         raise InvalidProblemError("--regions", "the columns of the region path", "none")
-    engine = RowEngine(memory, threads, scheduler)
     rows = PrivateRows(people, units, unit, size, quantity, person, engine, refuse_rows)
     public = PublicFacts(
         regions.split(","), region_list, public_units, max_size, max_quantity, root

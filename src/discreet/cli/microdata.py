@@ -20,6 +20,7 @@ from discreet.kanonymity.problem import (
 )
 from discreet.tables.columns import holds_numbers, no_column, present_in
 from discreet.tables.looks import look_at
+from discreet.tables.options import split_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +64,7 @@ class Kinds:
 
 
 def names_of(given: Sequence[str] | str | None) -> list[str]:
-    """Split names at commas; an option may be given again.
+    """Split names at commas, quoted ones as in CSV; an option may be given again.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def names_of(given: Sequence[str] | str | None) -> list[str]:
     ['age', 'sex', 'zip']
     """
     listed = [given] if isinstance(given, str) else list(given or ())
-    return [name.strip() for text in listed for name in text.split(",") if name.strip()]
+    return [name for text in listed for name in split_names(text)]
 
 
 def demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tuple[str, ...]:

@@ -264,6 +264,12 @@ def _path_in(tree: Tree, text: str) -> tuple[Any, ...]:
     names = region_names(tree)
     places = [node for node, name in enumerate(names) if name == text]
     if not places:
+        # A slash within a name stands behind a backslash, which people need not type where one region is meant.
+        places = [node for node, name in enumerate(names) if name.replace("\\/", "/") == text]
+        if len(places) > 1:
+            spellings = " or ".join(repr(names[node]) for node in places)
+            raise InvalidProblemError("--region", f"one region: {spellings}", repr(text))
+    if not places:
         raise InvalidProblemError("--region", "a region of the measurements", repr(text))
     # The root may have the name of a region below it, which is then the one that is meant.
     return tree.path(places[-1])

@@ -17,6 +17,7 @@ from discreet.cli.options import (
     Report,
 )
 from discreet.cli.output import Status, emit, renamed_arguments, warn
+from discreet.cli.reading_options import SHOWN
 from discreet.evaluate.risk import risk as measure_risk
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ _SHOWN = {
     "sensitive": TypedOption("A,B,...", PROMISED, repeated=True, read=names_of),
     "against": TypedOption("FILE"),
     "population": TypedOption("FILE"),
+    "person": TypedOption("COLUMN", PROMISED),
     "taxonomy": TypedOption("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
     "numeric": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
     "categorical": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
+    **SHOWN,
     "show_columns": TypedOption(panel=COLUMNS),
     "memory": TypedOption("SIZE", HOW),
     "threads": TypedOption(panel=HOW),
@@ -83,7 +86,9 @@ def risk(
     if report is not None:
         from discreet.report import make_chapter
 
-        chapter = make_chapter("risk", risks.risks, names=risks.quasi_identifiers)
+        causes = [] if risks.sources is None else risks.sources.in_words()
+        names = risks.quasi_identifiers
+        chapter = make_chapter("risk", risks.risks, names=names, causes=causes)
         write_page([chapter], report, title="Who could be found", private=True)
     emit(risks.to_dict(), str(risks), as_json=as_json, command="risk")
     return Status.DONE

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.anonymous import recorded_k_map, recorded_models, unmapped
+from discreet.artefact.anonymous import (
+    key_of_persons,
+    recorded_k_map,
+    recorded_models,
+    unmapped,
+)
 from discreet.artefact.judging import (
     claim_facts,
     record_checks,
 )
-from discreet.cli.microdata import Kinds, attributes_of, names_of
+from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -19,8 +24,11 @@ from discreet.kanonymity.models import (
     read_models,
     read_presence,
 )
+from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import columns_at, no_column
+from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
+from discreet.tables.recoding import Recoding, recode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,15 +78,16 @@ def judge_rows(
     kept = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
     guarantee = _guarantee(options, kept)
     table = read_rows(path, "FILE")
+    keyed = _with_persons(table, path, options.person)
     for name in (*guarantee.quasi_identifiers, *([options.person] if options.person else [])):
-        if name not in table.columns:
+        if name not in keyed.columns:
             option = "--person" if name == options.person else "--quasi"
             raise no_column(option, name, table.columns)
     attributes: tuple[Attribute, ...] = ()
     left_out = ""
     original = None
     if options.against is not None:
-        before = read_rows(options.against, "--against")
+        before = _as_recorded(options.against, "--against", guarantee, kept)
         unread = [name for name in guarantee.quasi_identifiers if name not in before.columns]
         if unread:
             expected = "a table with the quasi-identifiers of the published one"
@@ -95,7 +104,7 @@ def judge_rows(
         table,
         guarantee,
         models=_models(options, kept),
-        person=options.person,
+        person=options.person if keyed is table else None,
         population=None if people is None else people.columns,
         presence=presence,
         mapped=mapped,
@@ -103,6 +112,9 @@ def judge_rows(
         attributes=attributes,
     )
     checks = list(certificate.checks)
+    if keyed is not table:
+        # The curator's key is no column that was published, and so is compared with no original.
+        checks.append(verify(keyed, guarantee, person=options.person).checks[1])
     if kept is not None:
         checks += record_checks(kept)
     classes = classes_of(table, guarantee.quasi_identifiers)
@@ -120,6 +132,33 @@ def judge_rows(
     if options.against is not None and not all(check.passed for check in checks):
         found["private"] = "What failed was counted with the original, which is private."
     return Certificate(tuple(checks)), found
+
+
+def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.DataFrame:
+    """Add the column of persons from the curator's key beside a published table that lacks it."""
+    key = key_of_persons(path)
+    if person is None or person in table.columns or not key.is_file():
+        return table
+    known = read_rows(str(key), "--person")
+    if known.height != table.height or person not in known.columns:
+        expected = f"a key of {table.height} rows with the column {person}"
+        raise InvalidProblemError("--person", expected, f"another in {key}")
+    return table.with_columns(known[person])
+
+
+def _as_recorded(
+    path: str, argument: str, guarantee: KAnonymity, kept: AnonymousTable | None
+) -> pl.DataFrame:
+    """Read an original, or the people, as the record states that the original was read and recoded."""
+    stated = {} if kept is None else dict(kept.provenance.parameters)
+    reading = ReadingOptions.from_dict(stated.get("reading", {}))
+    table = recode(
+        read_rows(path, argument, options=reading),
+        Recoding.of(**stated.get("recoding", {})),
+        argument,
+    )
+    recognized: pl.DataFrame = recognize_missing(table, guarantee.quasi_identifiers)[0]
+    return recognized
 
 
 def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str, Any]]:
@@ -175,7 +214,7 @@ def _population(
         raise InvalidProblemError(given, "with --population, and only with it", "one")
     if options.population is None:
         return None, None, None
-    public = read_rows(options.population, "--population")
+    public = _as_recorded(options.population, "--population", guarantee, kept)
     read = attributes or _attributes(public, guarantee, options.kinds, kept)
     presence = None
     if options.presence is not None:
@@ -191,7 +230,7 @@ def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) 
     if options.against is None:
         said.append("that rows are those of an original, generalized: --against does")
     if kept is not None and options.population is None:
-        said += unmapped(kept)
+        said += [one for one in unmapped(kept) if options.person is None or "--person" not in one]
     if kept is not None and _unreadable(options, kept):
         said.append("what the record says of sensitive values, in a form that no option has")
     if left_out:
@@ -241,12 +280,18 @@ def _attributes(
 ) -> tuple[Attribute, ...]:
     """Read cells as the record says, unless the command line says how."""
     names = guarantee.quasi_identifiers
-    if kept is None or kinds != Kinds():
-        return attributes_of(original, names, kinds)
-    stated = {attribute.name: attribute for attribute in kept.attributes}
-    if not set(names) <= set(stated):
-        return attributes_of(original, names, kinds)
-    return tuple(stated[name] for name in names)
+    recorded = {} if kept is None else {one.name: one for one in kept.attributes}
+    if not set(names) <= set(recorded) or kinds == Kinds():
+        return (
+            tuple(recorded[name] for name in names)
+            if set(names) <= set(recorded)
+            else attributes_of(original, names, kinds)
+        )
+    stated = {*names_of(kinds.numeric), *names_of(kinds.categorical)}
+    stated |= pairs_of(kinds.taxonomies, "--taxonomy").keys()
+    changed = [name for name in names if name in stated]
+    typed = {one.name: one for one in attributes_of(original, changed, kinds)}
+    return tuple(typed.get(name, recorded[name]) for name in names)
 
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:

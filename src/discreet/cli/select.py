@@ -25,6 +25,13 @@ from discreet.cli.options import (
     read_method,
 )
 from discreet.cli.output import Status, put_out, rendered, warn, warn_of_weakness
+from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotations at run time
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Sheet,
+)
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
@@ -33,6 +40,9 @@ from discreet.core.printed import facts
 from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
+from discreet.tables.options import ReadingOptions
+from discreet.tables.reading import read_private
+from discreet.tables.recoding import Recoding
 
 if TYPE_CHECKING:
     from discreet.artefact import ReleaseFiles
@@ -154,6 +164,11 @@ def select(
             rich_help_panel=HOW,
         ),
     ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    sheet: Sheet = None,
+    missing: Missing = None,
     report: Report = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -181,10 +196,15 @@ def select(
     chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
     guarantee = _guarantee(budget)
     warn_of_weakness(guarantee, quiet=quiet)
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing or ()
+    )
     data: dict[str, Any] = {
         "similarity": similarity,
         "scale": scale,
-        "coverage": coverage,
+        "coverage": coverage
+        if coverage is None
+        else read_private(coverage, "--coverage", reading, Recoding()),
         "candidates": candidates,
     }
     watched: list[CountedObjective] = []

@@ -15,7 +15,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["FORMATS", "day_of", "formats_of", "resolved_format", "span_of"]
+__all__ = ["FINEST", "FORMATS", "day_of", "formats_of", "resolved_format", "span_of"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LONG = {
@@ -38,7 +38,14 @@ _LONG = {
 
 _YEAR, _MONTH, _DAY = r"(?P<y>\d{4})", r"(?P<m>\d{1,2})", r"(?P<d>\d{1,2})"
 _NAME = r"(?P<n>[A-Za-z]{3,9})\.?"
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
+_TIME = (
+    r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2}|UTC)?)?"
+)
+_CLOCK = r"(?:[ :]\d{1,2}[.:]\d{2}[.:]\d{2}(?:\.\d+)?(?: ?[AaPp][Mm])?)?"
+_SHORT = r"(?P<s>\d{2})"
+
+_CENTURIES = {"19YY": (1900, 1900), "20YY": (2000, 2000), "RR": (2000, 1900)}
+"""Years of two digits: the century of those below 50, and of others; RR as Oracle reads them."""
 
 FORMATS: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"\s*{pattern}\s*")
@@ -55,9 +62,36 @@ FORMATS: dict[str, re.Pattern[str]] = {
         "MM-DD-YYYY": f"{_MONTH}-{_DAY}-{_YEAR}{_TIME}",
         "DD Mon YYYY": rf"{_DAY}\.?[ -]{_NAME}[ -]{_YEAR}",
         "Mon DD, YYYY": rf"{_NAME} {_DAY}(?:st|nd|rd|th)?,? {_YEAR}",
+        "DDMonYYYY": rf"{_DAY}{_NAME}{_YEAR}{_CLOCK}",
+        "YYYY-MM": r"(?P<y>(?:1[5-9]|20|21)\d{2})-(?P<m>\d{2})",
+        "YYYY/MM": r"(?P<y>(?:1[5-9]|20|21)\d{2})/(?P<m>\d{1,2})",
+        "MM/YYYY": r"(?P<m>\d{1,2})/(?P<y>(?:1[5-9]|20|21)\d{2})",
+        "YYYYMmm": r"(?P<y>(?:1[5-9]|20|21)\d{2})-?[Mm](?P<m>\d{2})",
+        "MonYYYY": rf"{_NAME}[ -]?{_YEAR}",
+        "YYYYQn": r"(?P<y>(?:1[5-9]|20|21)\d{2})-?[Qq](?P<q>[1-4])",
+        **{
+            shape.replace("YY", century): pattern
+            for shape, pattern in {
+                "DD-Mon-YY": rf"{_DAY}[ -]?{_NAME}[ -]?{_SHORT}{_CLOCK}",
+                "DD.MM.YY": rf"{_DAY}\.\s?{_MONTH}\.\s?{_SHORT}{_TIME}",
+                "DD/MM/YY": f"{_DAY}/{_MONTH}/{_SHORT}{_TIME}",
+                "MM/DD/YY": f"{_MONTH}/{_DAY}/{_SHORT}{_TIME}",
+            }.items()
+            for century in _CENTURIES
+        },
     }.items()
 }
-"""The formats by the names that ``--date`` takes; a time of the day may follow the first ten but one and is dropped."""
+"""The formats by the names that ``--date`` takes; a time of the day is dropped.
+
+Years of two digits have a format for each century, so that none is guessed; a month or a quarter stands for its first
+day, and :data:`FINEST` says that nothing finer is published.
+"""
+
+FINEST = {
+    **dict.fromkeys(("YYYY-MM", "YYYY/MM", "MM/YYYY", "YYYYMmm", "MonYYYY"), "month"),
+    "YYYYQn": "quarter",
+}
+"""Format -> the finest span of the calendar that it states, where this is no day."""
 
 _UNUSUAL = {"MM.DD.YYYY": "DD.MM.YYYY"}
 """Formats that are read where the usual one of the same shape cannot be."""
@@ -91,9 +125,14 @@ def day_of(value: object, form: str) -> int | None:
             return None
         month = _MONTHS.index(name[:3]) + 1
     else:
-        month = int(parts["m"])
+        month = int(parts["m"]) if "m" in parts else 3 * int(parts["q"]) - 2
+    if "s" in parts:
+        early, late = next(one for end, one in _CENTURIES.items() if form.endswith(end))
+        year = int(parts["s"]) + (early if int(parts["s"]) < 50 else late)
+    else:
+        year = int(parts["y"])
     try:
-        return date(int(parts["y"]), month, int(parts["d"])).toordinal()
+        return date(year, month, int(parts.get("d", 1))).toordinal()
     except ValueError:
         return None
 
@@ -164,10 +203,11 @@ def resolved_format(name: str, values: Sequence[object], form: str = "") -> str:
         raise InvalidProblemError(name, expected, got, code="dates-mixed")
     if all(isinstance(value, datetime | date) for value in values):
         return "YYYY-MM-DD"
-    expected = (
-        f"dates whose day and month can be told apart; say which with --date {name}={formats[0]} or "
-        f"--date {name}={formats[1]}"
-    )
+    choices = " or ".join(f"--date {name}={form}" for form in formats)
+    if any(form.endswith(tuple(_CENTURIES)) for form in formats):
+        expected = f"dates whose century is stated; say which with {choices}"
+        raise InvalidProblemError(name, expected, "years of two digits", code="dates-unclear")
+    expected = f"dates whose day and month can be told apart; say which with {choices}"
     raise InvalidProblemError(name, expected, "days of 12 or less alone", code="dates-unclear")
 
 

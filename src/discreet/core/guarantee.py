@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from operator import index
 from typing import Any, Literal
@@ -414,11 +414,13 @@ class KAnonymity:
         The least number of records that share each combination of quasi-identifiers, 2 or more.
     quasi_identifiers
         Names of the columns that an adversary may know, at least one, all different.
+    unit
+        What is counted: ``"record"``, or ``"person"`` where a person may have several records.
 
     Raises
     ------
     InvalidProblemError
-        For a k below 2, or column names that are missing or repeated.
+        For a k below 2, column names that are missing or repeated, or another unit.
 
     Examples
     --------
@@ -428,8 +430,11 @@ class KAnonymity:
 
     k: int
     quasi_identifiers: tuple[str, ...]
+    unit: str = field(default="record", repr=False)
 
-    def __init__(self, k: int, quasi_identifiers: tuple[str, ...] | list[str]) -> None:
+    def __init__(
+        self, k: int, quasi_identifiers: tuple[str, ...] | list[str], unit: str = "record"
+    ) -> None:
         number: Any = k
         try:
             # An integer of NumPy is one too.
@@ -447,14 +452,20 @@ class KAnonymity:
         ):
             expected = "a list of different column names, such as ('age', 'sex')"
             raise InvalidProblemError("quasi_identifiers", expected, repr(names))
-        _set(self, k=number, quasi_identifiers=tuple(quasi_identifiers))
+        if unit not in {"record", "person"}:
+            raise InvalidProblemError("unit", "'record' or 'person'", repr(unit))
+        _set(self, k=number, quasi_identifiers=tuple(quasi_identifiers), unit=unit)
 
     def __str__(self) -> str:
-        return state("k-anonymity", k=self.k, columns=", ".join(self.quasi_identifiers))
+        columns = ", ".join(self.quasi_identifiers)
+        return state("k-anonymity", k=self.k, columns=columns, units=f"{self.unit}s")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"kind": "k-anonymity", **_plain(self)}
+        """Plain values for JSON; the unit where it is not the record."""
+        plain = {"kind": "k-anonymity", **_plain(self)}
+        if self.unit == "record":
+            del plain["unit"]
+        return plain
 
 
 DPGuarantee = PureDP | ApproxDP | ZeroConcentratedDP
@@ -538,7 +549,8 @@ def _from_dict(data: dict[str, Any]) -> Guarantee:
             scope = None if data["scope"] is None else _scope(data["scope"])
             return MetricDP(data["epsilon"], data["unit"], data["radius"], scope=scope)
         case "k-anonymity":
-            return KAnonymity(data["k"], tuple(data["quasi_identifiers"]))
+            unit = data.get("unit", "record")
+            return KAnonymity(data["k"], tuple(data["quasi_identifiers"]), unit)
         case other:
             raise InvalidProblemError("guarantee", "a known kind of guarantee", repr(other))
 

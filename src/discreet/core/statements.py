@@ -71,7 +71,7 @@ STATEMENTS: Mapping[str, Statement] = {
         "docs/theory/lrgeo-mechanism.md",
     ),
     "k-anonymity": Statement(
-        "{k}-anonymous in {columns}: each combination of their published values is shared by {k} records or more",
+        "{k}-anonymous in {columns}: each combination of their published values is shared by {k} {units} or more",
         "Classes are counted on the published cells.",
         "[Swe02]_, Definition 2",
     ),
@@ -83,7 +83,7 @@ STATEMENTS: Mapping[str, Statement] = {
     "one value in a class": Statement(
         "{rows} of {total} rows are in {classes} with one value of {column} each: anyone who "
         "finds the class of such a row knows the value.",
-        "An empty cell counts as a value.",
+        "A missing value counts only in a class of missing values, as one value.",
         "[MKGV07]_, Section 2",
     ),
     "guess about a person": Statement(

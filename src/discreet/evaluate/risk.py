@@ -16,11 +16,17 @@ from discreet.core.printed import in_columns, one_line
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
+from discreet.kanonymity.uniques import risk_sources
 from discreet.streaming.pieces import pieces_of, scan_pieces
 from discreet.streaming.row_engine import RowEngine
+from discreet.tables.cells import one_spelling, recognize_missing
 from discreet.tables.columns import holds_numbers, no_column, unclear_columns
-from discreet.tables.frames import opened, refuse_nested_cells
+from discreet.tables.frames import is_lazy, refuse_nested_cells
+from discreet.tables.frames import opened as frame_of_rows
+from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
+from discreet.tables.recoding import Recoding, recode
+from discreet.tables.sources import is_hive_folder
 from discreet.tables.taxonomies import read_taxonomy
 from discreet.tables.validate import refuse_nested
 
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.kanonymity.problem import Attribute, Problem
     from discreet.kanonymity.risk import Risk
+    from discreet.kanonymity.uniques import RiskSources
 
 __all__ = ["TableRisks", "risk"]
 
@@ -55,12 +62,15 @@ class TableRisks:
         File of the population, or a name for a frame; ``None`` if the table is the population.
     warnings
         Sentences about columns that may be meant otherwise.
+    sources
+        Which columns cause the risk of the table; ``None`` for a table in pieces.
     """
 
     risks: Mapping[str, Risk]
     quasi_identifiers: tuple[str, ...]
     population: str | None = None
     warnings: tuple[str, ...] = ()
+    sources: RiskSources | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; risks as numbers."""
@@ -69,6 +79,7 @@ class TableRisks:
             **each.get("risk", each),
             "quasi_identifiers": list(self.quasi_identifiers),
             "population": self.population,
+            **({} if self.sources is None else {"sources": self.sources.to_dict()}),
             "private": _PRIVATE,
         }
 
@@ -83,6 +94,8 @@ class TableRisks:
             rows.append((name, *(printed.share(value) for value in values)))
 
         row("rows", (one.rows for one in all_of))
+        if all_of[0].persons is not None:
+            row("persons", (one.persons for one in all_of))
         row("classes", (one.classes for one in all_of))
         row("class sizes", (f"{one.k} to {one.largest}, middle {one.median}" for one in all_of))
         row("k", (one.k for one in all_of))
@@ -95,7 +108,11 @@ class TableRisks:
         share("journalist, highest", (one.journalist_highest for one in all_of))
         share("journalist, average", (one.journalist_average for one in all_of))
         share("marketer", (one.marketer for one in all_of))
-        return in_columns(rows)
+        causes = [] if self.sources is None else self.sources.in_words()
+        homogeneous = all_of[-1].homogeneity_in_words()
+        return "\n".join(
+            [in_columns(rows), *([""] if causes or homogeneous else []), *homogeneous, *causes]
+        )
 
 
 def risk(
@@ -105,9 +122,20 @@ def risk(
     sensitive: Sequence[str] = (),
     against: Any = None,  # noqa: ANN401 - as above
     population: Any = None,  # noqa: ANN401 - as above
+    person: str | None = None,
     taxonomy: Mapping[str, str | os.PathLike[str] | Tree] | None = None,
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    sheet: str | None = None,
+    missing: Sequence[str] = (),
+    bins: Sequence[str] = (),
+    top: Sequence[str] = (),
+    bottom: Sequence[str] = (),
+    rounded: Sequence[str] = (),
+    prefix: Sequence[str] = (),
     show_columns: bool = False,
     memory: str | None = None,
     threads: int = 1,
@@ -118,8 +146,8 @@ def risk(
     Parameters
     ----------
     table
-        CSV or Parquet file, or a folder of them, original or published. In Python also a dataframe or a mapping of
-        columns.
+        CSV, Parquet or Arrow file, workbook of Excel, or file of SPSS, Stata or SAS, or a folder of CSV or Parquet
+        files, original or published. In Python also a dataframe or a mapping of columns.
     quasi_identifiers
         Columns that an attacker may know of a person.
     sensitive
@@ -128,12 +156,34 @@ def risk(
         Original table, to compare with.
     population
         People from whom the rows were drawn, for journalist and marketer. Default: the table.
+    person
+        Column that tells persons apart: persons are counted instead of rows.
     taxonomy
         Taxonomy of a column of the population, in ARX's column format. In Python a mapping from names of columns.
     numeric
         Columns of the population to read as numbers. Default: as the record beside `table` states, or by the values.
     categorical
         Columns of the population to read as sets of values.
+    encoding
+        Encoding of files of text, such as cp1252. Default: UTF-8.
+    delimiter
+        Separator of the cells of files of text. Default: recognized.
+    decimal
+        Decimal mark of numbers, "." or ","; the other one separates thousands.
+    sheet
+        Sheet of a workbook. Default: the first one.
+    missing
+        Marks of missing values, such as ``-9``, or ``age=999`` for one column; NA and the like are recognized.
+    bins
+        Cut points, such as ``age=18,40,65``: the column is recoded before rows are compared.
+    top
+        Top code, such as ``age=85``: greater numbers count as it.
+    bottom
+        Bottom code, such as ``income=0``: smaller numbers count as it.
+    rounded
+        Width of intervals between multiples, such as ``income=1000``.
+    prefix
+        Length of the prefix that codes are cut to, such as ``postcode=3``.
     show_columns
         Whether a message may name columns that were not typed.
     memory
@@ -173,11 +223,18 @@ def risk(
     journalist, highest   100 %
     journalist, average   66.67 %
     marketer              66.67 %
+    <BLANKLINE>
+    1 of 3 rows are in 1 equivalence class with one value of ill each: anyone who finds the class of such a row knows...
+    age: 100 % of the risk by minimal sample uniques; without it 0 of 3 rows are alone, not 1
     """
     names = items_of(quasi_identifiers, "quasi_identifiers", "names of columns")
     if not names:
         raise InvalidProblemError("quasi_identifiers", "columns of the table", "none")
     engine = RowEngine(memory, threads, scheduler)
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
+    )
+    recoding = Recoding.of(bins=bins, top=top, bottom=bottom, rounded=rounded, prefix=prefix)
     mapping(taxonomy, "taxonomy", "taxonomies by column")
     secret, numbers, sets = (
         items_of(columns, argument, "names of columns")
@@ -193,29 +250,57 @@ def risk(
         if _is_path(table) and engine.is_large(table):
             expected = "none with a folder, memory or a scheduler: the people are compared with all classes in memory"
             raise InvalidProblemError("population", expected, "one")
-        people = _population(table, population, names, stated, show=show_columns)
+        given = frame_of_rows(population, "population", reading)
+        people = _population(
+            table,
+            population,
+            recode(given, recoding, "population"),
+            names,
+            stated,
+            show=show_columns,
+        )
     tables = {"risk": table} if against is None else {"before": against, "after": table}
-    risks, warnings = {}, []
+    risks, warnings, sources = {}, [], None
     for when, rows in tables.items():
         if _is_path(rows):
-            source = _Source(rows, "against" if when == "before" else "table", engine)
+            argument = "against" if when == "before" else "table"
+            source = _Source(rows, argument, engine, reading, recoding)
             opened, head = source.open(show=show_columns)
             _check_columns(head, names, secret, show=show_columns)
+            if person is not None and person not in head.columns:
+                raise no_column("person", person, head.columns, show=show_columns)
+            if opened is head:
+                head, notices = recognize_missing(head, (*names, *secret))
+                opened = one_spelling(head, (*names, *secret))
+                warnings += notices
+                sources = risk_sources(opened, names)
             unstated = [name for name in names if name not in stated]
             unclear = unclear_columns(head, unstated)
             warnings += [str(each.renamed("quasi_identifiers")) for each in unclear]
-            risks[when] = source.risk(opened, names, secret, people)
+            risks[when] = source.risk(opened, names, secret, people, person)
         elif engine != RowEngine():
             raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
         else:
             _refuse_nested_rows(rows, (*names, *secret))
-            risks[when] = risk_of_rows(rows, names, sensitive=secret, population=people)
+            plain = rows
+            if not isinstance(rows, Mapping) and not is_lazy(rows):
+                recoded = recode(frame_of_rows(rows, "table", reading), recoding)
+                plain, notices = recognize_missing(recoded, (*names, *secret))
+                plain = one_spelling(plain, (*names, *secret))
+                warnings += notices
+            sources = None if is_lazy(plain) else risk_sources(plain, names)
+            risks[when] = risk_of_rows(
+                plain, names, sensitive=secret, population=people, person=person
+            )
     stands_in = str(population) if _is_path(population) else "a dataframe"
-    return TableRisks(risks, names, None if population is None else stands_in, tuple(warnings))
+    shown = None if population is None else stands_in
+    return TableRisks(risks, names, shown, tuple(warnings), sources)
 
 
 def _refuse_nested_rows(rows: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a dataframe or a mapping
     """Refuse nested cells of a dataframe as those of a file are."""
+    if is_lazy(rows):
+        return
     columns = getattr(rows, "columns", ())
     if not isinstance(rows, Mapping) and all(name in columns for name in names):
         refuse_nested_cells(rows, names, "table")
@@ -233,13 +318,23 @@ class _Source:
     path: str | os.PathLike[str]
     argument: str
     engine: RowEngine
+    reading: ReadingOptions
+    recoding: Recoding
 
     def open(self, *, show: bool) -> tuple[Any, Any]:
         """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head."""
         path = os.fspath(self.path)
-        if not self.engine.is_large(path):
-            rows = read_rows(path, self.argument, show_columns=show)
+        if not self.engine.is_large(path) or (
+            is_hive_folder(path) and not self.engine.is_piecewise
+        ):
+            rows = read_rows(path, self.argument, options=self.reading, show_columns=show)
+            rows = recode(rows, self.recoding, self.argument)
             return rows, rows
+        if self.reading != ReadingOptions() or self.recoding.columns:
+            expected = (
+                "files as they are for a table in pieces, without options of reading or recoding"
+            )
+            raise InvalidProblemError(self.argument, expected, "such an option")
         lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
         head = lazy.head(_MAX_ROWS_LOOKED_AT).collect()
         refuse_nested(head, self.argument, show_columns=show)
@@ -251,10 +346,13 @@ class _Source:
         names: Sequence[str],
         sensitive: Sequence[str],
         people: Problem | None,
+        person: str | None,
     ) -> Risk:
         """Measure the risk of the rows, where the options say that they are grouped."""
         if not self.engine.is_piecewise and self.engine.threads == 1:
-            return risk_of_rows(rows, names, sensitive=sensitive, population=people)
+            return risk_of_rows(rows, names, sensitive=sensitive, population=people, person=person)
+        if person is not None:
+            raise InvalidProblemError("person", "none with a table in pieces", "one")
         # Workers see the folder in which the rows are.
         folder = Path(self.path).absolute().parent if self.engine.scheduler else None
         with self.engine.source(self.path, folder) as pieces:
@@ -304,20 +402,20 @@ def _stated_attributes(
 def _population(
     table: Any,  # noqa: ANN401 - as above
     population: Any,  # noqa: ANN401 - as above
+    people: Any,  # noqa: ANN401 - as above
     names: Sequence[str],
     stated: Mapping[str, Attribute],
     *,
     show: bool,
 ) -> Problem:
-    """Code the population, its columns read as the options state, the table's record, or the values."""
+    """Code the people, their columns read as the options state, the table's record, or the values."""
     attributes: list[Attribute] = []
     if _is_path(table) and is_table(table) and kind_of(table) == ANONYMOUS:
         recorded = load_anonymous(table).attributes
         attributes = [one for one in recorded if one.name in names]
+    people = recognize_missing(people, names)[0]
     if not _is_path(population):
-        people = opened(population, "population")
         return read_problem(people, names, attributes or list(stated.values()), "ncp")
-    people = read_rows(os.fspath(population), "population", show_columns=show)
     if not attributes:
         _check_columns(people, names, (), show=show)
         attributes = [

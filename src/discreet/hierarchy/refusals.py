@@ -17,6 +17,7 @@ from discreet.tables.frames import ROW, collect, frame_of, name_rows, open_table
 from discreet.tables.keys import check_types
 from discreet.tables.reading import refuse_unreadable
 from discreet.tables.refusals import refused
+from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +112,9 @@ def check_shape(
     """
     if isinstance(given, str | Path):
         open_table(given, argument, wanted, row_by_row=True)
+        if not is_plain(given):
+            # It was read whole to look at its names.
+            return
         mark = look(str(given), argument, (*SUFFIXES, ".txt"), whole=False)
         refuse_unreadable(str(given), mark, argument, row_by_row=True)
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
@@ -26,15 +26,21 @@ from discreet.kanonymity.search.mapped import Population, kinds_for, search_mapp
 from discreet.kanonymity.search.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.candidate import Method
     from discreet.kanonymity.demand import Demand
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, Problem
+    from discreet.kanonymity.problem.native import Values
     from discreet.kanonymity.risk import Risk
     from discreet.kanonymity.search.search import Found, SearchStep
+    from discreet.tables.options import ReadingOptions
+    from discreet.tables.recoding import Recoding
+    from discreet.tables.roles import AssignedRoles, Given
 
 __all__ = ["AnonymizationDiagnostics", "anonymize"]
 
@@ -71,6 +77,12 @@ class AnonymizationDiagnostics:
     singled_out
         For each column that is published as it is, how many rows are the only one with their value: who knows such a
         value of a person knows the row.
+    notices
+        Sentences about marks of missing values, those that were recognized and those that count as values, and about
+        columns that may tell persons apart.
+    persons
+        With `person`, the number of the person of each published row, -1 for none: the key by which
+        :func:`~discreet.kanonymity.verify.verify` counts persons. It is private.
     """
 
     information_loss: float
@@ -87,6 +99,8 @@ class AnonymizationDiagnostics:
     seconds_after: float = 0.0
     by_column: Mapping[str, float] = field(default_factory=dict)
     singled_out: Mapping[str, int] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    persons: tuple[int, ...] = ()
 
     def described(
         self,
@@ -150,6 +164,14 @@ def anonymize(
     keep: Sequence[str] = (),
     drop: Sequence[str] = (),
     unassigned: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    sheet: str | None = None,
+    missing: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    bins: Sequence[str] | Mapping[str, Any] = (),
+    top: Sequence[str] | Mapping[str, Any] = (),
+    bottom: Sequence[str] | Mapping[str, Any] = (),
     effort: str | None = None,
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
@@ -161,8 +183,9 @@ def anonymize(
     Parameters
     ----------
     table
-        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow; or the path of a CSV or Parquet file,
-        whose cells of text are taken as they stand there, zeros in front included.
+        A dataframe that Narwhals knows, such as one of Polars, pandas or PyArrow, or a relation of DuckDB; or the path
+        of a file: CSV, which may be compressed, Parquet, Arrow, a workbook of Excel, or a file of SPSS, Stata or SAS.
+        Cells of text are taken as they stand there, zeros in front included.
     guarantee
         k, and the columns that an adversary may know.
     attributes
@@ -180,8 +203,8 @@ def anonymize(
         For sensitive columns what each class must hold: the records of :mod:`discreet.kanonymity.models` for distinct,
         entropy and recursive diversity and for the greatest frequency, which with k is (alpha, k)-anonymity.
     person
-        A column that tells persons apart: each class then has rows of k persons. It is left out of the table that is
-        returned, where it would link the rows of a person, and so their classes.
+        A column that tells persons apart: each class then has rows of k persons, and the guarantee counts persons. It
+        is left out of the table that is returned, where it would link the rows of a person, and so their classes.
     population
         All people of whom some are in the table, with the same quasi-identifiers: a dataframe or a path. It is taken
         to be public.
@@ -198,6 +221,13 @@ def anonymize(
     unassigned
         ``"keep"`` or ``"drop"`` for all columns of no role. By default these are refused; one that looks like an
         identifier has to be named even so.
+    encoding, delimiter, decimal, sheet, missing
+        How a file is read, and which marks stand for missing values in any table; see
+        :class:`~discreet.tables.options.ReadingOptions`. In quasi-identifiers whose other cells are numbers or dates,
+        common marks such as NA are recognized, and `diagnostics.notices` says so.
+    bins, top, bottom
+        Cut points, and top and bottom codes, such as ``["age=18,40"]`` or ``{"age": [18, 40]}``: columns are recoded
+        before the search; see :class:`~discreet.tables.recoding.Recoding`.
     throw
         Whether to raise when a `gap` was requested and not reached.
     bits
@@ -248,15 +278,10 @@ def anonymize(
     from discreet.kanonymity.verify import verify
     from discreet.tables.columns import refuse_unclear
     from discreet.tables.contents import mark_table_verified
-    from discreet.tables.frames import (
-        left_out,
-        names_of,
-        opened,
-        refuse_nested_cells,
-        singled_out,
-        without,
-    )
-    from discreet.tables.roles import Given, assign_roles, look_of
+    from discreet.tables.frames import opened, singled_out
+    from discreet.tables.options import ReadingOptions
+    from discreet.tables.recoding import Recoding, recode
+    from discreet.tables.roles import Given
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
@@ -265,29 +290,29 @@ def anonymize(
     _look_at_models(models)
     callback(on_progress)
     bits = None if bits is None else as_bits(bits)
-    sensitive = items_of(sensitive, "sensitive", "a list of columns")
-    keep, drop = (
-        items_of(keep, "keep", "a list of columns"),
-        items_of(drop, "drop", "a list of columns"),
+    sensitive, kept, dropped = (
+        items_of(names, role, "a list of columns")
+        for role, names in (("sensitive", sensitive), ("keep", keep), ("drop", drop))
     )
-    table = opened(table, "table")
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
+    )
+    recoding = Recoding.of(bins=bins, top=top, bottom=bottom)
     declared = Given(
         guarantee.quasi_identifiers,
-        _union(sensitive, [name for name in models or {} if name not in keep]),
-        tuple(keep),
-        tuple(drop),
+        _union(sensitive, [name for name in models or {} if name not in kept]),
+        tuple(kept),
+        tuple(dropped),
         person,
         unassigned,
     )
-    all_columns = table
-    roles = assign_roles(names_of(all_columns), declared, lambda name: look_of(all_columns, name))
-    remaining = [name for name in names_of(all_columns) if name not in roles.drop]
-    refuse_nested_cells(all_columns, remaining, "table")
-    table = left_out(table, roles.drop)
+    table, roles, notices = _read(table, declared, reading, recoding)
     refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
     alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
     demands = _demands(table, guarantee, models or {}, person)
+    if population is not None:
+        population = recode(opened(population, "population", reading), recoding)
     mapped, people, listed = _population(problem, population, k_map)
     parameters = {
         "k": guarantee.k,
@@ -295,8 +320,10 @@ def anonymize(
         "method": None if method is None else repr(method),
         "suppress": suppress,
         **_demanded(guarantee, models or {}, person, mapped),
+        "roles": roles.public(),
+        **({"reading": stated} if (stated := reading.to_dict()) else {}),
+        **({"recoding": stated} if (stated := recoding.to_dict()) else {}),
     }
-    parameters["roles"] = roles.public()
 
     def write(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
         began = clock()
@@ -315,15 +342,20 @@ def anonymize(
         # The first check of the labels is made anew on what is published.
         certificate = Certificate((*checked.checks, *counted.checks[1:]))
         certificate.raise_for_failure()
+        claimed, stripped, key = _with_persons(published, guarantee, person)
         made = Anonymization(
-            published if person is None else without(published, person),
-            guarantee,
+            stripped,
+            claimed,
             certificate,
             # What was tried depends on the rows, and so stands with the diagnostics.
             Provenance(
                 "anonymize", parameters, seeded=not is_private(bits), assumed_public=_public(people)
             ),
-            _diagnose(problem, result, clock() - began, alone),
+            replace(
+                _diagnose(problem, result, clock() - began, alone),
+                notices=tuple(notices),
+                persons=key,
+            ),
         )
         return mark_table_verified(made)
 
@@ -349,6 +381,41 @@ def anonymize(
     if throw and gap is not None and result.gap > gap:
         raise LimitReachedError("the gap that was requested was not reached", made)
     return made
+
+
+def _with_persons(
+    published: Any,  # noqa: ANN401 - as above
+    guarantee: KAnonymity,
+    person: str | None,
+) -> tuple[KAnonymity, Any, tuple[int, ...]]:
+    """Return the guarantee by what was counted, the table without the column of persons, and their numbers by row."""
+    from discreet.kanonymity.verify import meant
+    from discreet.tables.frames import without
+
+    if person is None:
+        return guarantee, published, ()
+    claimed = KAnonymity(guarantee.k, guarantee.quasi_identifiers, "person")
+    return claimed, without(published, person), tuple(meant(published, person).tolist())
+
+
+def _read(
+    table: Any,  # noqa: ANN401 - as above
+    declared: Given,
+    reading: ReadingOptions,
+    recoding: Recoding,
+) -> tuple[Any, AssignedRoles, list[str]]:
+    """Read and recode a table, decide on the role of each column, and recognize marks of missing values."""
+    from discreet.tables.cells import recognize_missing
+    from discreet.tables.frames import left_out, names_of, opened, refuse_nested_cells
+    from discreet.tables.recoding import recode
+    from discreet.tables.roles import assign_roles, look_of, repeated_persons
+
+    whole = recode(opened(table, "table", reading), recoding)
+    roles = assign_roles(names_of(whole), declared, lambda name: look_of(whole, name))
+    published = left_out(whole, roles.drop)
+    refuse_nested_cells(published, names_of(published), "table")
+    published, notices = recognize_missing(published, roles.quasi)
+    return published, roles, [*notices, *repeated_persons(whole, declared.person)]
 
 
 def _demanded(
@@ -379,7 +446,6 @@ def _population(
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
-    from discreet.tables.frames import opened
 
     if (population is None) != (k_map is None):
         raise InvalidProblemError(
@@ -387,7 +453,7 @@ def _population(
         )
     if population is None or k_map is None:
         return None, None, None
-    frame = nw.from_native(opened(population, "population"), eager_only=True)
+    frame = nw.from_native(population, eager_only=True)
     kinds = kinds_for(problem)
     for kind in kinds:
         if kind.name not in frame.columns:
@@ -432,10 +498,9 @@ def _demands(
     models: Mapping[str, Sequence[PrivacyModel]],
     person: str | None,
 ) -> tuple[Demand, ...]:
-    """State the demands on sensitive columns, their values numbered in order."""
-    from discreet.kanonymity.demand import Demand
+    """State the demands on sensitive columns, for each reading of their values that may fail where others hold."""
     from discreet.kanonymity.models import DistinctDiversity
-    from discreet.kanonymity.verify import cells
+    from discreet.kanonymity.problem.published import values_in
 
     named_models = [(name, model) for name, listed in models.items() for model in listed]
     if person is not None:
@@ -445,9 +510,37 @@ def _demands(
     for name, model in named_models:
         if name in guarantee.quasi_identifiers:
             raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
-        codes = np.unique(cells(table, name), return_inverse=True)[1]
-        demands.append(Demand(name, model, codes))
+        demands += _readings_of(name, model, values_in(table, name))
     return tuple(demands)
+
+
+def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Demand]:
+    """Yield the demand for each reading: fewer values are worse but for closeness, where any reading may be worst."""
+    from discreet.kanonymity.demand import Demand
+    from discreet.kanonymity.models import Closeness, DistinctDiversity
+
+    if isinstance(model, DistinctDiversity):
+        codes = values.meant()[values.codes]
+        yield _without_missing(name, model, codes)
+        return
+    if isinstance(model, Closeness) and model.ordered:
+        values = values.in_order(model.order, name)
+    readings = values.readings()
+    rest = [each for each in readings if (each >= 0).all()]
+    for each in rest if isinstance(model, Closeness) else rest[-1:]:
+        yield Demand(name, model, each[values.codes])
+    if len(rest) < len(readings) and (readings[-1] >= 0).any():
+        yield _without_missing(name, model, readings[-1][values.codes])
+
+
+def _without_missing(name: str, model: PrivacyModel, codes: NDArray[np.int64]) -> Demand:
+    from discreet.kanonymity.demand import Demand
+
+    missing = int(codes.max(initial=-1)) + 1
+    lacks = bool((codes < 0).any())
+    return Demand(
+        name, model, np.where(codes < 0, missing, codes), missing=missing if lacks else -1
+    )
 
 
 def _best_so_far(
@@ -468,7 +561,10 @@ def _best_so_far(
 
 
 def _diagnose(
-    problem: Problem, found: Found, seconds: float, alone: Mapping[str, int]
+    problem: Problem,
+    found: Found,
+    seconds: float,
+    alone: Mapping[str, int],
 ) -> AnonymizationDiagnostics:
     sizes = np.bincount(found.labels[found.labels >= 0])
     cost = problem.n * problem.suppressed_cost

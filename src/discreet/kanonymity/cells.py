@@ -31,6 +31,7 @@ from discreet.kanonymity.problem import (
 from discreet.kanonymity.problem.native import Beyond, values_of_column
 from discreet.tables.columns import text_holds_numbers
 from discreet.tables.frames import rebuilt
+from discreet.tables.keys import key_text
 from discreet.tables.roles import look_of_column
 
 if TYPE_CHECKING:
@@ -144,14 +145,22 @@ def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
     text = series.dtype in (nw.String, nw.Categorical, nw.Enum) and all(
         value is None or isinstance(value, str) for value in values
     )
-    if isinstance(attribute, Taxonomy) and not text:
-        labels = [attribute.tree.labels[leaf] for leaf in attribute.tree.leaves.tolist()]
+    if isinstance(attribute, Taxonomy):
+        labels = {attribute.tree.labels[leaf] for leaf in attribute.tree.leaves.tolist()}
         if all(isinstance(label, str) for label in labels):
-            return [None if value is None else str(value) for value in values]
+            return [_label_of(value, labels) for value in values]
     if not text:
         return values
     values = [None if value is None or not value.strip() else value for value in values]
     return _numbers(attribute.name, values) if isinstance(attribute, Numeric | Rounded) else values
+
+
+def _label_of(value: Any, labels: set[Hashable]) -> str | None:  # noqa: ANN401 - a value of any kind
+    """Return the text of a value as a taxonomy of text has it: 34.0 is 34 where 34 is a label."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    text = str(value)
+    return (text if text in labels else key_text(value)) if text.strip() else None
 
 
 def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:

@@ -59,6 +59,8 @@ class Demand:
         ``(n,)`` codes 0, 1, ... of its values, private.
     whole
         Rows of the table with each code, to which classes must be close; default: counted from the codes.
+    missing
+        Code of missing values, which then count neither as a value nor as rows; -1 for none.
 
     Raises
     ------
@@ -78,6 +80,7 @@ class Demand:
     model: PrivacyModel
     codes: NDArray[np.int64]
     whole: tuple[int, ...] | None = None
+    missing: int = -1
 
     def __post_init__(self) -> None:
         known = (DistinctDiversity, EntropyDiversity, RecursiveDiversity, AlphaFrequency, Closeness)
@@ -90,7 +93,8 @@ class Demand:
         codes.setflags(write=False)
         object.__setattr__(self, "codes", codes)
         if isinstance(self.model, Closeness) and self.whole is None:
-            table_counts = self.model.whole or tuple(np.bincount(codes).tolist())
+            counts = np.bincount(codes[codes != self.missing]).tolist()
+            table_counts = self.model.whole or tuple(counts)
             object.__setattr__(self, "whole", table_counts)
 
     def __repr__(self) -> str:
@@ -98,14 +102,25 @@ class Demand:
 
     @property
     def width(self) -> int:
-        """How many codes there are."""
-        return int(self.codes.max(initial=0)) + 1 if self.whole is None else len(self.whole)
+        """How many codes there are, that of missing values included."""
+        known = int(self.codes.max(initial=0)) + 1 if self.whole is None else len(self.whole)
+        return max(known, self.missing + 1)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Mark the classes that fail, of which the values are counted in the rows of a table."""
-        if isinstance(self.model, Closeness):
-            return replace(self.model, whole=self.whole).failing(counts)
-        return self.model.failing(counts)
+        model = self.model
+        if isinstance(model, Closeness):
+            model = replace(model, whole=self.whole)
+        if self.missing < 0:
+            return model.failing(counts)
+        counts = np.delete(counts, self.missing, axis=1)
+        present = counts.any(axis=1)
+        # A class of missing values has one value; other models judge it where these count as one.
+        alone = isinstance(model, DistinctDiversity) and model.l > 1
+        failing = np.full(len(counts), alone, dtype=np.bool_)
+        if present.any():
+            failing[present] = model.failing(counts[present])
+        return failing
 
 
 class Wanted(NamedTuple):
@@ -113,7 +128,8 @@ class Wanted(NamedTuple):
 
     ``a[q] / b[q]`` is a share, a factor or a distance, ``least[q]`` the l, or by how much distances are multiplied,
     ``level[q]`` the least entropy; ``counts[q, v]`` says whether value v counts, and ``whole[q, v]`` how many rows of
-    the table have it, where classes must be close to the table; ``tally`` is room for counts, all 0 between uses,
+    the table have it, where classes must be close to the table; ``missing[q]`` is the code of missing values, which are
+    left out, or -1; ``tally`` is room for counts, all 0 between uses,
     ``seen`` for the values that were met.
     """
 
@@ -127,6 +143,7 @@ class Wanted(NamedTuple):
     tally: NDArray[np.int64]
     seen: NDArray[np.int64]
     whole: NDArray[np.int64]
+    missing: NDArray[np.int64]
 
 
 def wanted_of(demands: Sequence[Demand]) -> Wanted:
@@ -178,6 +195,7 @@ def wanted_of(demands: Sequence[Demand]) -> Wanted:
         np.zeros(width, dtype=np.int64),
         np.empty(width, dtype=np.int64),
         whole_table,
+        np.array([demand.missing for demand in demands], dtype=np.int64),
     )
 
 
@@ -198,7 +216,9 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
     for demand in demands:
         width = demand.width
         if isinstance(demand.model, DistinctDiversity):
-            failing |= _different(labels * width + demand.codes, n_classes, width) < demand.model.l
+            there = demand.codes != demand.missing
+            pairs = labels[there] * width + demand.codes[there]
+            failing |= np.maximum(1, _different(pairs, n_classes, width)) < demand.model.l
             continue
         if not len(first):
             order = np.argsort(labels, kind="stable")

@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 _EXPECTED = (
-    "NAME=MODEL with distinct:L, entropy:L, recursive:C,L, closeness:T, ordered-closeness:T or "
-    "alpha:A"
+    "NAME=MODEL with distinct:L, entropy:L, recursive:C,L, closeness:T, ordered-closeness:T, "
+    "ordered-closeness:T,LOW<MIDDLE<HIGH or alpha:A"
 )
 
 Number = int | str | float | Fraction
@@ -73,8 +73,9 @@ def demand_text(name: str, model: object) -> str:
             text = f"entropy:{least}"
         case RecursiveDiversity(c=times, l=least):
             text = f"recursive:{times},{least}"
-        case Closeness(t=most, ordered=ordered, whole=None):
-            text = f"{'ordered-' if ordered else ''}closeness:{most}"
+        case Closeness(t=most, ordered=ordered, whole=None, order=order):
+            stated = f",{'<'.join(order)}" if order else ""
+            text = f"{'ordered-' if ordered else ''}closeness:{most}{stated}"
         case AlphaFrequency(alpha=most, values=None):
             text = f"alpha:{most}"
         case _:
@@ -267,6 +268,8 @@ class Closeness:
         Whether values, in the order of their codes, are as far apart as their ranks.
     whole
         Counts of the whole table; those of all classes by default. Suppressed rows belong to it.
+    order
+        With `ordered`, values of text in their order; empty for numbers and dates, which have one.
 
     Examples
     --------
@@ -278,9 +281,12 @@ class Closeness:
     t: Number
     ordered: bool = False
     whole: tuple[int, ...] | None = None
+    order: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", _read("t", self.t, 0, 1))
+        if self.order and (not self.ordered or len(set(self.order)) < len(self.order)):
+            raise InvalidProblemError("order", "different values, with ordered=True", self.order)
 
     def distances(self, counts: NDArray[np.int64]) -> list[Fraction]:
         """Return the distance of each class."""
@@ -477,6 +483,9 @@ def _model(kind: str, numbers: list[str], text: str, field: str) -> PrivacyModel
                 return Closeness(most)
             case "ordered-closeness", [most]:
                 return Closeness(most, ordered=True)
+            case "ordered-closeness", [most, order]:
+                values = tuple(value.strip() for value in order.split("<"))
+                return Closeness(most, ordered=True, order=values)
             case "alpha", [most]:
                 return AlphaFrequency(most)
     except ValueError:

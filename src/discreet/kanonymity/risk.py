@@ -16,7 +16,14 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import count
 from discreet.core.statements import state
 from discreet.kanonymity.problem.published import values_in
-from discreet.kanonymity.verify import candidates, cells, classes_of, closeness, diversity
+from discreet.kanonymity.verify import (
+    Classes,
+    candidates,
+    classes_of,
+    distance_of,
+    diversity,
+    meant,
+)
 from discreet.tables.frames import group_sizes, is_lazy
 
 if TYPE_CHECKING:
@@ -57,11 +64,15 @@ class Risk:
     marketer
         Share of rows that are found when every row is guessed: the mean of :math:`1/F` over rows.
     diversity
-        For each sensitive column the least number of different values in a class.
+        For each sensitive column the least number of different values in a class; missing values do not count.
     closeness
-        For each sensitive column the greatest distance between a class and the table.
+        For each sensitive column the greatest distance between a class and the table, with missing values as one more
+        value or without them, whichever is greater.
     homogeneous
         For each sensitive column how many rows are in classes with one value, and how many such classes there are.
+    persons
+        Number of persons, if persons were counted: sizes are then numbers of persons, and a mean over rows is one over
+        persons, each at the greatest risk of its rows. ``None`` if rows were counted.
     """
 
     rows: int
@@ -78,6 +89,7 @@ class Risk:
     diversity: Mapping[str, int] = field(default_factory=dict)
     closeness: Mapping[str, Fraction] = field(default_factory=dict)
     homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    persons: int | None = None
 
     def homogeneity_in_words(self) -> list[str]:
         """State how many rows a sensitive value follows for from their class alone, for each column where any do.
@@ -94,6 +106,7 @@ class Risk:
         """Plain values for JSON; risks as numbers."""
         return {
             "rows": self.rows,
+            **({} if self.persons is None else {"persons": self.persons}),
             "classes": self.classes,
             "k": self.k,
             "l": dict(self.diversity),
@@ -180,6 +193,7 @@ def risk(
     *,
     sensitive: Sequence[str] = (),
     population: Problem | None = None,
+    person: str | None = None,
 ) -> Risk:
     r"""Measure the risk of a table, original or published.
 
@@ -196,6 +210,9 @@ def risk(
     population
         The people from whom the rows of the table were drawn, as a problem with the same columns; F of a class is the
         number of them that its cells cover. Without it the table is taken to be the population.
+    person
+        A column that tells persons apart: persons are then counted instead of rows. Rows without a person count as
+        one person each.
 
     Returns
     -------
@@ -219,28 +236,73 @@ def risk(
     """
     in_parts = isinstance(table, RowGroups)
     if in_parts or is_lazy(table):
-        if population is not None:
-            raise InvalidProblemError("population", "none beside a lazy table or files", "one")
+        for argument, given in (("population", population), ("person", person)):
+            if given is not None:
+                raise InvalidProblemError(argument, "none beside a lazy table or files", "one")
         names = list(quasi_identifiers)
         if in_parts:
             return _of_counted(table.count_classes(names, sensitive))
         return _of_counted(_counted_lazily(table, names, sensitive))
     classes = classes_of(table, quasi_identifiers)
+    if person is not None:
+        return _of_persons(table, classes, person, sensitive, population)
     sizes, n = classes.sizes, len(classes.labels)
     inside = sizes if population is None else _inside(table, classes.labels, population)
     if (inside < sizes).any():
         raise InvalidProblemError("population", "every row of the table", "fewer of a class")
     mean = _mean_inverse(sizes, inside, n)
-    diverse = {name: diversity(classes, cells(table, name)) for name in sensitive}
-    stored = {name: values_in(table, name).codes for name in sensitive}
+    diverse = {name: diversity(classes, meant(table, name)) for name in sensitive}
     return Risk(
         **_by_sizes(*np.unique(sizes, return_counts=True)),
         journalist_highest=Fraction(1, int(inside.min())),
         journalist_average=max(Fraction(len(sizes), int(inside.sum())), mean),
         marketer=mean,
         diversity={name: int(mean.min()) for name, mean in diverse.items()},
-        closeness={name: max(closeness(classes, codes)) for name, codes in stored.items()},
+        closeness={name: distance_of(classes, table, name) for name in sensitive},
         homogeneous={name: _alike(mean, sizes) for name, mean in diverse.items()},
+    )
+
+
+def _of_persons(
+    table: Any,  # noqa: ANN401 - as above
+    classes: Classes,
+    person: str,
+    sensitive: Sequence[str],
+    population: Problem | None,
+) -> Risk:
+    """Measure the risk by persons: a person is at the greatest risk of its rows."""
+    if population is not None:
+        raise InvalidProblemError("population", "none where persons are counted", "one")
+    named = meant(table, person)
+    nobody = named < 0
+    named = np.where(nobody, int(named.max(initial=-1)) + np.cumsum(nobody), named)
+    sizes = diversity(classes, named)
+    total = int(named.max()) + 1
+    # A person is in the smallest of its classes, for the worse.
+    least = np.full(total, np.iinfo(np.int64).max)
+    np.minimum.at(least, named, sizes[classes.labels])
+    by_size = dict(
+        zip(*(each.tolist() for each in np.unique(least, return_counts=True)), strict=True)
+    )
+    mean = sum((Fraction(count, size) for size, count in by_size.items()), Fraction(0)) / total
+    diverse = {name: diversity(classes, meant(table, name)) for name in sensitive}
+    highest = Fraction(1, int(sizes.min()))
+    return Risk(
+        rows=len(named),
+        classes=len(sizes),
+        k=int(sizes.min()),
+        largest=int(sizes.max()),
+        median=int(np.sort(least)[total // 2]),
+        unique=Fraction(by_size.get(1, 0), total),
+        prosecutor_highest=highest,
+        prosecutor_average=mean,
+        journalist_highest=highest,
+        journalist_average=mean,
+        marketer=mean,
+        diversity={name: int(found.min()) for name, found in diverse.items()},
+        closeness={name: distance_of(classes, table, name) for name in sensitive},
+        homogeneous={name: _alike(found, classes.sizes) for name, found in diverse.items()},
+        persons=total,
     )
 
 
@@ -287,21 +349,26 @@ def _counted_lazily(table: Any, names: list[str], sensitive: Sequence[str]) -> C
     for name in sensitive:
         pairs, rows = group_sizes(table, list(dict.fromkeys([*names, name])), "table")
         labels = classes_of(pairs, names).labels
-        texts = classes_of({name: cells(pairs, name)}, [name]).labels
         codes = values_in(pairs, name).codes
         class_sizes = np.bincount(codes, rows).astype(np.int64)
         diverse[name], close[name], alike[name] = judge_pairs(
-            labels, texts, codes, rows, class_sizes
+            labels,
+            meanings := meant(pairs, name),
+            codes,
+            rows,
+            class_sizes,
+            np.bincount(meanings[meanings >= 0], rows[meanings >= 0]).astype(np.int64),
         )
     return CountedClasses(*np.unique(sizes, return_counts=True), diverse, close, alike)
 
 
-def judge_pairs(
+def judge_pairs(  # noqa: PLR0917 - arrays of one length in a fixed order, and two of counts
     labels: NDArray[np.int64],
-    texts: NDArray[np.int64],
+    meanings: NDArray[np.int64],
     codes: NDArray[np.int64],
     rows: NDArray[np.int64],
     whole: NDArray[np.int64],
+    whole_meant: NDArray[np.int64],
 ) -> tuple[int, Fraction, tuple[int, int]]:
     """Return the least diversity of classes, the greatest distance of one from the table, and the homogeneous rows.
 
@@ -309,28 +376,46 @@ def judge_pairs(
     ----------
     labels
         ``(pairs,)`` the class of each pair of a class and a value: 0, 1, ...
-    texts, codes
-        ``(pairs,)`` its value, by its text and as it is stored.
+    meanings, codes
+        ``(pairs,)`` its value, by its meaning, -1 for a missing one, and as it is stored.
     rows
         ``(pairs,)`` rows with both.
-    whole
-        Rows of the table with each value as it is stored.
+    whole, whole_meant
+        Rows of the table with each value as it is stored, and by its meaning.
 
     Examples
     --------
     >>> one = np.array([0, 1, 0])
-    >>> judge_pairs(np.array([0, 0, 1]), one, one, np.array([1, 1, 2]), np.array([3, 1]))
+    >>> judge_pairs(np.array([0, 0, 1]), one, one, np.array([1, 1, 2]), np.array([3, 1]), np.array([3, 1]))
     (1, Fraction(1, 4), (2, 1))
     """
-    diverse = np.bincount(np.unique(np.stack([labels, texts]), axis=1)[0])
-    n, sizes = int(whole.sum()), np.bincount(labels, rows).astype(np.int64)
+    there = meanings >= 0
+    sizes = np.bincount(labels, rows).astype(np.int64)
+    different = np.unique(np.stack([labels, meanings])[:, there], axis=1)[0]
+    diverse = np.maximum(1, np.bincount(different, minlength=len(sizes)))
+    distance = _greatest_distance(labels, codes, rows, whole)
+    if there.any() and not there.all():
+        without = _greatest_distance(labels[there], meanings[there], rows[there], whole_meant)
+        distance = max(distance, without)
+    return int(diverse.min()), distance, _alike(diverse, sizes)
+
+
+def _greatest_distance(
+    labels: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    whole: NDArray[np.int64],
+) -> Fraction:
+    """Return the greatest distance of a class from the table."""
     # In whole numbers of any length: products of three counts pass 64 bits.
-    total = [n * size for size in sizes.tolist()]
+    n, sizes = int(whole.sum()), np.bincount(labels, rows).astype(np.int64).tolist()
+    total = [n * size for size in sizes]
     for label, code, many in zip(labels.tolist(), codes.tolist(), rows.tolist(), strict=True):
-        product = int(whole[code]) * int(sizes[label])
+        product = int(whole[code]) * sizes[label]
         total[label] += abs(many * n - product) - product
-    far = (Fraction(part, 2 * n * size) for part, size in zip(total, sizes.tolist(), strict=True))
-    return int(diverse.min()), max(far), _alike(diverse, sizes)
+    return max(
+        Fraction(part, 2 * n * size) for part, size in zip(total, sizes, strict=True) if size
+    )
 
 
 def _inside(

@@ -45,7 +45,9 @@ __all__ = [
     "cells",
     "classes_of",
     "closeness",
+    "distance_of",
     "diversity",
+    "meant",
     "verify",
 ]
 
@@ -166,22 +168,25 @@ def verify(
         )
     ]
     if person is not None:
-        persons = diversity(classes, cells(table, person))
+        persons = diversity(classes, meant(table, person))
         few = int((persons < k).sum())
         checks.append(Check("classes of fewer than k persons", few, 0, exact=True))
     for name, least in (diverse or {}).items():
-        count = diversity(classes, cells(table, name))
+        count = diversity(classes, meant(table, name))
         few = int((count < least).sum())
         checks.append(
             Check(f"classes with fewer than {least} values of {name}", few, 0, exact=True)
         )
     for name, most in (close or {}).items():
-        distance = closeness(classes, values_in(table, name).codes)
-        limit = to_fraction(most, f"close[{name}]")
-        checks.append(Check(f"distance of a class in {name}", max(distance), limit, exact=True))
+        limit, distance = to_fraction(most, f"close[{name}]"), distance_of(classes, table, name)
+        checks.append(Check(f"distance of a class in {name}", distance, limit, exact=True))
     for name, column_models in (models or {}).items():
-        counted = _counts(classes, values_in(table, name))
+        values = values_in(table, name)
         for model in column_models:
+            if getattr(model, "ordered", False):
+                counted = _counts(classes, values.in_order(getattr(model, "order", ()), name))
+            else:
+                counted = _counts(classes, values)
             worst = max((model.check(counts) for counts in counted), key=lambda one: one.residual)
             checks.append(replace(worst, name=f"{worst.name} in {name}"))
     asked_of_people = [one for one in (presence, mapped) if one is not None]
@@ -223,17 +228,47 @@ def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - a
     return Classes(labels, np.bincount(labels))
 
 
-def diversity(classes: Classes, values: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Count the different values in each class; as text, so that nothing, NaN and an empty cell are one.
+def meant(table: Any, name: str) -> NDArray[np.int64]:  # noqa: ANN401 - as above
+    """Return the number of each row's value by its meaning; -1 for a missing one: nothing, NaN or blank text."""
+    values = values_in(table, name)
+    return values.meant()[values.codes]
+
+
+def diversity(
+    classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count the different values in each class, missing ones left out; 1 for a class without others.
+
+    Parameters
+    ----------
+    classes
+        Classes of rows.
+    values
+        One for each row, or their numbers, -1 for a missing one.
 
     Examples
     --------
-    >>> diversity(classes_of({"a": [1, 1, 2]}, ["a"]), ["x", "y", "y"]).tolist()
-    [2, 1]
+    >>> classes = classes_of({"a": [1, 1, 2]}, ["a"])
+    >>> diversity(classes, ["x", "y", "y"]).tolist(), diversity(classes, np.array([0, -1, -1])).tolist()
+    ([2, 1], [1, 1])
     """
-    codes = numbered(values)
-    width = int(codes.max()) + 1
-    return np.bincount(np.unique(classes.labels * width + codes) // width)
+    codes = values if isinstance(values, np.ndarray) else numbered(values)
+    there = codes >= 0
+    width = int(codes.max(initial=0)) + 1
+    pairs = np.unique(classes.labels[there] * width + codes[there])
+    return np.maximum(1, np.bincount(pairs // width, minlength=len(classes.sizes)))
+
+
+def distance_of(classes: Classes, table: Any, name: str) -> Fraction:  # noqa: ANN401 - as above
+    """Return the greatest distance between a class and the table, with missing values as one more value and without."""
+    values = values_in(table, name)
+    codes = values.meant()[values.codes]
+    there = codes >= 0
+    distance = max(closeness(classes, values.codes))
+    if there.all() or not there.any():
+        return distance
+    labels = np.unique(classes.labels[there], return_inverse=True)[1]
+    return max(distance, *closeness(Classes(labels, np.bincount(labels)), codes[there]))
 
 
 def closeness(classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]) -> list[Fraction]:
@@ -366,30 +401,24 @@ def _coded(
 
 
 def _counts(classes: Classes, values: Values) -> list[NDArray[np.int64]]:
-    """Count values by class, columns in their order: told apart as they are stored, and what has one text as one value.
+    """Count values by class, columns in their order, for each reading of the values.
 
     The same number may be stored as 0.0 and -0.0, and nothing as a missing value, as NaN or as empty text. Whether that
-    makes a class better or worse depends on the model, so that it is asked of both.
+    makes a class better or worse depends on the model, so that it is asked of all. Without missing values, a class
+    that has no others has no row.
     """
-    width = len(values.values)
-    order = np.array(sorted(range(width), key=values.ranks.__getitem__), dtype=np.int64)
-    place = np.empty(width, dtype=np.int64)
-    place[order] = np.arange(width)
-    texts = values.texts
-    texts_in_order = [texts[at] for at in order.tolist()]
-    first = {text: at for at, text in reversed(list(enumerate(texts_in_order)))}
-    tables = [_table(classes, place[values.codes], width)]
-    if len(first) < width:
-        first_rows = sorted(first.values())
-        united = np.searchsorted(first_rows, [first[text] for text in texts_in_order])
-        tables.append(_table(classes, united[place[values.codes]], len(first_rows)))
+    tables = []
+    for reading in values.readings():
+        codes = reading[values.codes]
+        there = codes >= 0
+        if not there.any():
+            continue
+        width = int(codes.max()) + 1
+        size = len(classes.sizes) * width
+        flat = np.bincount(classes.labels[there] * width + codes[there], minlength=size)
+        table = flat.reshape(len(classes.sizes), width)
+        tables.append(table[table.any(axis=1)])
     return tables
-
-
-def _table(classes: Classes, codes: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    size = len(classes.sizes) * width
-    flat = np.bincount(classes.labels * width + codes, minlength=size)
-    return flat.reshape(len(classes.sizes), width)
 
 
 def _covering(

@@ -108,6 +108,7 @@ def chapter(
         ),
         proved=f"{'Proved optimal' if found.optimal else 'Lower bound'}: {made.bound_in_words()}.",
         alike=after.homogeneity_in_words(),
+        notices=found.notices,
         rows=original.height,
         published=made.table.height,
         suppressed=found.suppressed,

@@ -26,6 +26,7 @@ def chapter(
     found: Mapping[str, Risk],
     *,
     names: Sequence[str],
+    causes: Sequence[str] = (),
     title: str = "Who could be found",
     anchor: str = "risk",
 ) -> Chapter:
@@ -38,6 +39,8 @@ def chapter(
         not published.
     names
         The quasi-identifiers.
+    causes
+        Sentences about the columns that cause the risk.
     title, anchor
         The heading, and its name in links.
 
@@ -64,7 +67,7 @@ def chapter(
         figure="",
         head=["measure", *found],
         rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
-        notes=["100 % means that a person is found for certain."],
+        notes=["100 % means that a person is found for certain.", *causes],
     )
     return Chapter(title, anchor, body, lead)
 
@@ -72,6 +75,7 @@ def chapter(
 def _measures(one: Risk) -> dict[str, str]:
     return {
         "rows": printed.count(one.rows),
+        **({} if one.persons is None else {"persons": printed.count(one.persons)}),
         "equivalence classes": printed.count(one.classes),
         "smallest class: k": printed.count(one.k),
         "middle class": printed.count(one.median),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.artefact.folders import ROWS, failing_of
+from discreet.kanonymity.models import DistinctDiversity
 from discreet.streaming.buckets import BucketWriter, read_bucket
 from discreet.streaming.pieces import Batch, Piece, batches
 from discreet.streaming.plan import Numbered
@@ -276,7 +277,9 @@ def total(space: Workspace, number: int) -> None:
     for at, (name, model) in enumerate(plan.demands):
         counts = added(name)
         labels = counts.select(pl.struct(own).rank("dense").cast(pl.Int64) - 1).to_series()
-        for old, new, all_of in plan.stored[name]:
+        # By their meaning for distinct values, of which missing ones are none, and else as stored and by their text.
+        *as_stored, by_meaning = plan.stored[name]
+        for old, new, all_of in [by_meaning] if isinstance(model, DistinctDiversity) else as_stored:
             codes = counts[name].replace_strict(old, new, return_dtype=pl.Int64).to_numpy()
             rows = counts[ROWS].to_numpy().astype(np.int64)
             few = failing_of(model, labels.to_numpy(), codes, rows, all_of)

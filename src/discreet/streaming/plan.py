@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from discreet.kanonymity.bounds.shared import AtomPlaces
+from discreet.kanonymity.demand import Demand
+from discreet.kanonymity.models import DistinctDiversity
 from discreet.kanonymity.packed import layout_of
 from discreet.kanonymity.search.top import Top
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.packed import RowLayout
@@ -78,7 +82,10 @@ class LargePlan:
         For published quasi-identifiers: their texts, and the bits of each in the number that tells a class; see
         :func:`~discreet.streaming.class_counts.numbering`.
     stored
-        For published columns with demands: their values, and the codes of these, as stored and by their text.
+        For published columns with demands: their values, and the codes of these, as stored, by their text and by their
+        meaning.
+    missing
+        For columns with demands the code of missing values, -1 for none; they make no class diverse.
     """
 
     pieces: tuple[Piece, ...]
@@ -99,6 +106,7 @@ class LargePlan:
     codes: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
     layout: RowLayout = field(default_factory=lambda: layout_of(()))
     demanded: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
     firsts: tuple[int, ...] = ()
     n: int = 0
     top: Top = field(default_factory=Top.single)
@@ -116,6 +124,14 @@ class LargePlan:
     stored: Mapping[str, Sequence[tuple[pl.Series, pl.Series, tuple[int, ...]]]] = field(
         default_factory=dict
     )
+
+    def demand(
+        self, at: int, codes: NDArray[np.int64], wholes: Mapping[str, tuple[int, ...]]
+    ) -> Demand:
+        """Return a demand on the codes of some rows; missing values make no class diverse."""
+        name, model = self.demands[at]
+        missing = self.missing.get(name, -1) if isinstance(model, DistinctDiversity) else -1
+        return Demand(name, model, codes, whole=wholes.get(name), missing=missing)
 
     def own_names(self, count: int) -> list[str]:
         """Return names for temporary columns that differ from all columns of the table."""

@@ -311,10 +311,16 @@ def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
     import polars as pl
 
     column_values = values_of_column(values["value"], name)
-    stored, texts = (each[column_values.codes] for each in codings(column_values))
-    totals = np.zeros(int(stored.max()) + 1, dtype=np.int64)
-    np.add.at(totals, stored, values[GROUPED].to_numpy().astype(np.int64))
-    return SensitiveValues(values["value"], pl.Series(stored), pl.Series(texts), totals)
+    stored, meant = (
+        codings(column_values)[0][column_values.codes],
+        column_values.meant()[column_values.codes],
+    )
+    rows = values[GROUPED].to_numpy().astype(np.int64)
+    totals = np.bincount(stored, rows).astype(np.int64)
+    totals_by_meaning = np.bincount(meant[meant >= 0], rows[meant >= 0]).astype(np.int64)
+    return SensitiveValues(
+        values["value"], pl.Series(stored), pl.Series(meant), totals, totals_by_meaning
+    )
 
 
 def _rows(pieces: Sequence[Piece]) -> int:

@@ -37,22 +37,25 @@ __all__ = ["RISK_STEPS", "RiskPlan", "SensitiveValues", "added", "classes", "gro
 @final
 @dataclass(frozen=True, eq=False)
 class SensitiveValues:
-    """The different values of a column: their numbers as they are stored and by their text, and the rows with each.
+    """The different values of a column: their numbers as they are stored and by their meaning, and the rows with each.
 
     Parameters
     ----------
     values
         The values.
-    stored, texts
+    stored, meant
         ``(n_values,)`` the numbers of each.
     totals
         Rows of the table with each value as it is stored.
+    totals_by_meaning
+        Rows of the table with each value by its meaning.
     """
 
     values: pl.Series
     stored: pl.Series
-    texts: pl.Series
+    meant: pl.Series
     totals: NDArray[np.int64]
+    totals_by_meaning: NDArray[np.int64]
 
 
 @final
@@ -147,13 +150,13 @@ def classes(space: Workspace, number: int) -> None:
             raise TypeError
         pairs = added(pairs, plan.keys(name))
         known = plan.listed[name]
-        texts, codes = (
+        meant, codes = (
             pairs[name].replace_strict(known.values, new).to_numpy()
-            for new in (known.texts, known.stored)
+            for new in (known.meant, known.stored)
         )
         labels = classes_of(pairs, plan.names).labels
         rows = pairs[ROWS].to_numpy().astype(np.int64)
-        judged = judge_pairs(labels, texts, codes, rows, known.totals)
+        judged = judge_pairs(labels, meant, codes, rows, known.totals, known.totals_by_meaning)
         diverse[name], close[name], alike[name] = judged
     counted = np.unique(sizes, return_counts=True)
     space.put(f"classes-{number}", CountedClasses(*counted, diverse, close, alike))

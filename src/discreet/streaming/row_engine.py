@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
+from discreet.tables.options import ReadingOptions
+from discreet.tables.reading import read_private
+from discreet.tables.recoding import Recoding
 
 if TYPE_CHECKING:
     import os
@@ -50,6 +53,8 @@ class RowEngine:
         Pieces that are read at a time.
     scheduler
         Address of a Dask scheduler whose workers read the pieces.
+    reading, recoding
+        How a file in memory is read and recoded, row by row.
 
     Examples
     --------
@@ -60,6 +65,8 @@ class RowEngine:
     memory: str | None = None
     threads: int = 1
     scheduler: str | None = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    recoding: Recoding = field(default_factory=Recoding)
 
     def is_large(self, path: str | os.PathLike[str]) -> bool:
         """Whether rows are read piece by piece."""
@@ -86,8 +93,11 @@ class RowEngine:
         if not self.is_large(path):
             if self.threads != 1:
                 raise InvalidProblemError("threads", "1 for one file in memory", self.threads)
-            yield path
+            yield read_private(path, "source", self.reading, self.recoding)
             return
+        if self.reading != ReadingOptions() or self.recoding.columns:
+            expected = "none of reading or recoding for a table in pieces"
+            raise InvalidProblemError("source", expected, "such an option")
         require("streaming", "memory" if self.memory else "source")
         from discreet.streaming.engines import connected
         from discreet.streaming.record_files import RecordFiles

@@ -17,7 +17,7 @@ from discreet.core.printed import at_least, at_most
 from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN
 from discreet.kanonymity.bounds.shared import AtomPlaces
 from discreet.kanonymity.cells import values_of
-from discreet.kanonymity.demand import Demand
+from discreet.kanonymity.models import Closeness
 from discreet.kanonymity.packed import layout_of
 from discreet.kanonymity.problem.column import code_column
 from discreet.kanonymity.problem.native import values_of_column
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, CodedColumn
     from discreet.streaming.engines import Engine
     from discreet.streaming.plan import LargePlan
@@ -154,14 +155,18 @@ class LargeRun:
             raise InfeasibleError(message)
         columns, codes = _columns(seen, plan.quasi, attributes, loss)
         layout = layout_of(columns)
-        demanded = {name: _texts(seen, name) for name, _ in plan.demands}
+        told = {
+            name: _meanings(seen, name, [model for other, model in plan.demands if other == name])
+            for name, _ in plan.demands
+        }
         firsts = tuple(np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(int).tolist())
         buckets = math.ceil(n / plan.batch)
         self.settle(
             columns=columns,
             codes=codes,
             layout=layout,
-            demanded=demanded,
+            demanded={name: one[:2] for name, one in told.items()},
+            missing={name: one[2] for name, one in told.items()},
             firsts=firsts,
             n=n,
             buckets=buckets,
@@ -176,7 +181,7 @@ class LargeRun:
         ]
         for one in routed:
             np.add.at(rows, one["groups"][:, 0], one["groups"][:, 3])
-        values = {name: _added([one["values"].get(name) for one in routed]) for name in demanded}
+        values = {name: _added([one["values"].get(name) for one in routed]) for name in told}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
         need = part_memory(
@@ -328,15 +333,22 @@ def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
     return pl.concat(listed).unique()
 
 
-def _texts(seen: Sequence[Mapping[str, Any]], name: str) -> tuple[pl.Series, pl.Series]:
-    """Number the values of a column with demands, in the order of their text, as the search in memory does."""
+def _meanings(
+    seen: Sequence[Mapping[str, Any]], name: str, models: Sequence[PrivacyModel]
+) -> tuple[pl.Series, pl.Series, int]:
+    """Number the values of a column with demands in order, by their meaning; give the code of missing ones, or -1."""
     import polars as pl
 
     values = _values(seen, name)
     column_values = values_of_column(values, name)
-    texts = column_values.of_rows(column_values.texts)
-    codes = np.unique(texts, return_inverse=True)[1]
-    return values, pl.Series(codes, dtype=pl.Int64)
+    for model in models:
+        if isinstance(model, Closeness) and model.ordered:
+            column_values = column_values.in_order(model.order, name)
+    codes = [each for each in column_values.readings() if (each >= 0).all()][-1][
+        column_values.codes
+    ]
+    missing = codes[column_values.meant()[column_values.codes] < 0]
+    return values, pl.Series(codes, dtype=pl.Int64), int(missing[0]) if len(missing) else -1
 
 
 def _added(each: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
@@ -359,7 +371,7 @@ def _unions(
         np.add.at(totals, value, amount.astype(np.int64))
         wholes[name] = tuple(totals.tolist())
     no_codes = np.zeros(0, np.int64)
-    demands = [Demand(name, model, no_codes, whole=wholes[name]) for name, model in plan.demands]
+    demands = [plan.demand(at, no_codes, wholes) for at in range(len(plan.demands))]
 
     def is_feasible(union: list[int]) -> bool:
         if int(rows[union].sum()) < plan.k:
@@ -385,17 +397,17 @@ def _unions(
 def _stored(
     tallies: Sequence[Mapping[str, Any]], name: str
 ) -> list[tuple[pl.Series, pl.Series, tuple[int, ...]]]:
-    """Number the published values of a column, as they are stored and by their text, and count each."""
+    """Number the published values of a column as stored, by their text and by their meaning, and count each."""
     import polars as pl
 
     listed: list[pl.DataFrame] = [one["values"][name] for one in tallies]
     value_counts = pl.concat(listed).group_by("value").agg(pl.col(ROWS).sum())
     values = values_of_column(value_counts["value"], name)
     codings_of_values = []
-    for each in codings(values):
+    for each in (*codings(values), values.meant()):
         codes = each[values.codes]
-        rows = np.zeros(int(codes.max()) + 1, dtype=np.int64)
-        np.add.at(rows, codes, value_counts[ROWS].to_numpy().astype(np.int64))
+        is_present, amounts = codes >= 0, value_counts[ROWS].to_numpy().astype(np.int64)
+        rows = np.bincount(codes[is_present], amounts[is_present]).astype(np.int64)
         codings_of_values.append(
             (value_counts["value"], pl.Series(codes, dtype=pl.Int64), tuple(rows.tolist()))
         )

@@ -27,7 +27,7 @@ from discreet.kanonymity.bounds.merged import ValueMerging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, Packed, Shared, summed
 from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.cells import cells_of, cells_of_runs, shuffled
-from discreet.kanonymity.demand import Demand, wanted_of
+from discreet.kanonymity.demand import wanted_of
 from discreet.kanonymity.methods.top_down import classes_of_rows
 from discreet.kanonymity.packed import pack, rows_of
 from discreet.kanonymity.problem import Problem
@@ -297,8 +297,7 @@ def _classes(
     words = np.ascontiguousarray(table[:, : layout.words])
     words[:, 0] |= np.arange(len(words), dtype=np.int64) << CODE_BITS
     demands = [
-        Demand(name, model, table[:, layout.words + at], whole=plan.wholes.get(name))
-        for at, (name, model) in enumerate(plan.demands)
+        plan.demand(at, table[:, layout.words + at], plan.wholes) for at in range(len(plan.demands))
     ]
     del table
     marks = np.zeros(len(words), np.uint8)

@@ -25,32 +25,58 @@ if TYPE_CHECKING:
     from discreet.core.errors import InvalidProblemError
 
 __all__ = [
+    "CODE",
+    "DATE_SHAPE",
+    "NUMBER",
     "columns_at",
     "columns_of",
+    "count_of",
+    "half_numeric",
     "has_commas_in_numbers",
     "holds_numbers",
     "is_prose",
     "labels_of",
     "no_column",
     "numbers_of",
+    "plain_names",
     "present_in",
     "refuse_unclear",
     "refuse_unnamed",
+    "text_columns",
     "text_holds_numbers",
     "unclear_columns",
 ]
 
-_NUMBER = (
+NUMBER = (
     r"^\s*[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[iI]nf(?:inity)?|INF|NaN|nan|NAN)\s*$"
 )
 """A number as programs write it; infinite ones are refused where numbers are read, and NaN is a missing value."""
 
-_CODE = r"^\s*[+-]?0\d"
+CODE = r"^\s*[+-]?0\d"
 """A zero in front makes it a code such as a postal one, which is no number."""
 
 _MARKED = r"[,'\u2019]|\d\.\d{3}\.\d{3}"
 _WITH_MARKS = r"^[+-]?(?:(?:\d+|\d{1,3}(?:[.,'\u2019 \u00a0\u202f]\d{3})+)(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?$"
 """Numbers as people write them, and what no program takes in them."""
+
+DATE_SHAPE = (
+    r"^\s*(?:\d{4}[-/.]?\d{1,2}[-/.]?\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?(?:\d{4}|\d{2})|\d{4}[-/]\d{1,2}"
+    r"|\d{1,2}[. -]?[A-Za-z]{3,9}\.?[ -]?(?:\d{4}|\d{2})|[A-Za-z]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+    r"(?:[T ]\d{1,2}:\d{2}.*)?\s*$"
+)
+"""The shape of a date; whether it is one is decided where dates are read."""
+
+_UNIT = (
+    r"^\s*(?:[$€£¥]\s?[\d.,]+[kKmM]?|[+-]?[\d.,]+\s?(?:%|€|\$|£|¥|°C?|kg|g|mg|lbs?|cm|mm|m|km|ft|in|years?|yrs?|y|months?|mo"
+    r"|weeks?|wk|days?|d|hours?|hrs?|h|minutes?|min|seconds?|sec|s|USD|EUR)|\d{1,3}:\d{2}(?::\d{2}(?:\.\d+)?)?"
+    r"(?:\s?[AaPp]\.?[Mm]\.?)?|P(?:\d+[YMWD])*(?:T(?:\d+[HMS])+)?|\d+ days?,? \d{1,2}:\d{2}:\d{2}.*)\s*$"
+)
+"""A number with a unit, a time of the day or a duration."""
+
+_PUBLISHED = r"^(?:\[.+, .+\]|.*\|.*|\*)$"
+"""A published cell: an interval, a set or anything."""
+
+_ROWS_LISTED = 10
 
 _SENTENCES = 20_000
 """Rows by which free text is recognized."""
@@ -162,7 +188,7 @@ def holds_numbers(column: pl.Series) -> bool:
     cells = cells.filter(cells.str.strip_chars() != "")
     if not len(cells):
         return False
-    numbers = cells.str.contains(_NUMBER).all() and not cells.str.contains(_CODE).any()
+    numbers = cells.str.contains(NUMBER).all() and not cells.str.contains(CODE).any()
     return bool(numbers and cells.str.contains(r"\d").any())
 
 
@@ -174,7 +200,7 @@ def text_holds_numbers(series: Any) -> bool:  # noqa: ANN401 - a series of Narwh
     if cells is None:
         return False
     cells = cells.filter(cells.str.strip_chars() != "")
-    numbers = cells.str.contains(_NUMBER) & ~cells.str.contains(_CODE)
+    numbers = cells.str.contains(NUMBER) & ~cells.str.contains(CODE)
     return bool(numbers.all() and cells.str.contains(r"\d").any())
 
 
@@ -216,6 +242,79 @@ def has_commas_in_numbers(column: pl.Series) -> bool:
     return bool(cells.str.contains(_WITH_MARKS).all())
 
 
+def text_columns(table: Any, names: Sequence[str]) -> Iterator[tuple[str, pl.Series]]:  # noqa: ANN401 - a dataframe of any library
+    """Yield the columns of text of a dataframe as series of Polars, with their names."""
+    import narwhals as nw
+    import polars as pl
+
+    frame = nw.from_native(table, eager_only=True)
+    for name in dict.fromkeys(names):
+        if name in frame.columns and frame[name].dtype == nw.String:
+            yield name, pl.Series(frame[name].to_polars())
+
+
+def plain_names(names: Sequence[str]) -> dict[str, str]:
+    """Map names with blanks at an end to names without, if all names still differ.
+
+    Examples
+    --------
+    >>> plain_names(["age", " sex "]), plain_names(["a", " a"])
+    ({' sex ': 'sex'}, {})
+    """
+    plain = [name.strip() for name in names]
+    if len(set(plain)) < len(plain) or "" in plain:
+        return {}
+    return {name: new for name, new in zip(names, plain, strict=True) if name != new}
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    Examples
+    --------
+    >>> count_of(1, "cell"), count_of(1200, "cell")
+    ('1 cell', '1,200 cells')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[InvalidProblemError]:  # noqa: ANN401 - a dataframe of any library
+    """Yield a refusal for each column of which half the cells or more, but not all, are numbers or dates.
+
+    Such a column would be published as sets of exact values. So would numbers with a unit, durations and times of the
+    day. Codes with a zero in front, and cells as they are published, make a column one of text.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": ["30", "41", "90+", None], "share": ["10%", "20%", "5%", None]})
+    >>> [(each.code, each.got) for each in half_numeric(table, ["age", "share"], "table")]
+    [('half-numbers', '1 other cell in age, in row 3'), ('number-units', 'numbers with a unit in share')]
+    """
+    for name, cells in text_columns(table, names):
+        present = (cells.str.strip_chars() != "").fill_null(value=False)
+        number = cells.str.contains(NUMBER) & cells.str.contains(r"\d")
+        date = cells.str.contains(DATE_SHAPE)
+        fits = ((number | date).fill_null(value=False)) & present
+        others = present & ~fits
+        total, wrong = int(present.sum()), int(others.sum())
+        if not total or (cells.str.contains(CODE) & number).any():
+            continue
+        units = cells.str.contains(_UNIT).fill_null(value=False) & present & ~fits
+        if 2 * int((units | fits).sum()) >= total and 2 * int(units.sum()) >= total:
+            yield refused("number-units", field, f"numbers with a unit in {name}", name=name)
+            continue
+        if not wrong or 2 * wrong > total or cells.filter(others).str.contains(_PUBLISHED).all():
+            continue
+        rows = others.arg_true().head(_ROWS_LISTED + 1).to_list()
+        shown = ", ".join(str(row + 1) for row in rows[:_ROWS_LISTED])
+        more = " and more" if len(rows) > _ROWS_LISTED else ""
+        where = f"in row{'' if len(rows) == 1 else 's'} {shown}{more}"
+        yield refused(
+            "half-numbers", field, f"{count_of(wrong, 'other cell')} in {name}, {where}", name=name
+        )
+
+
 def unclear_columns(
     table: Any,  # noqa: ANN401 - a dataframe of any library
     names: Sequence[str],
@@ -232,20 +331,15 @@ def unclear_columns(
     >>> [(each.code, each.got) for each in unclear_columns(table, ["note", "cm"])]
     [('free-text', 'free text in note'), ('number-commas', 'numbers with commas in cm')]
     """
-    import narwhals as nw
-    import polars as pl
-
-    frame = nw.from_native(table, eager_only=True)
-    for name in names:
-        if name not in frame.columns or frame[name].dtype != nw.String:
-            continue
-        cells = pl.Series(frame[name].to_polars())
+    for name, cells in text_columns(table, names):
         if is_prose(cells):
             yield refused("free-text", field, f"free text in {name}", name=name)
         elif has_commas_in_numbers(cells):
             commas = cells.str.contains(",", literal=True).any()
             marks = "commas" if commas else "marks for thousands"
             yield refused("number-commas", field, f"numbers with {marks} in {name}", name=name)
+        else:
+            yield from half_numeric(table, [name], field)
 
 
 def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noqa: ANN401 - as above

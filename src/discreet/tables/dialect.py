@@ -36,7 +36,9 @@ __all__ = [
     "foreign",
     "look",
     "mark_of",
+    "missing_file",
     "names_in",
+    "names_of_line",
     "refuse_rows",
     "repeated",
     "stored_file",
@@ -56,9 +58,14 @@ _PIECE = 1 << 20
 
 _FORMATS = {
     b"PAR1": "a Parquet file; let its name end in .parquet",
-    b"PK\x03\x04": "a spreadsheet or an archive; save the sheet as “CSV UTF-8”",
-    b"\xd0\xcf\x11\xe0": "a spreadsheet; save the sheet as “CSV UTF-8”",
-    b"\x1f\x8b": "a compressed file; unpack it first",
+    b"PK\x03\x04": "a workbook or an archive; let the name of a workbook end in .xlsx",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet of an older Excel; save it as .xlsx, or the sheet as “CSV UTF-8”",
+    b"\x1f\x8b": "a compressed file; let its name end in .gz",
+    b"\x28\xb5\x2f\xfd": "a compressed file; let its name end in .zst",
+    b"$FL": "a file of SPSS; let its name end in .sav",
+    b"<stata_dta>": "a file of Stata; let its name end in .dta",
+    b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60": "a file of SAS; let its name end in .sas7bdat",
+    b"ARROW1": "an Arrow file; let its name end in .arrow",
     b"%PDF": "a PDF document; take the table out of it first",
 }
 """How files begin that are no text."""
@@ -136,7 +143,7 @@ def look(
         with stored_file(where).open("rb") as file:
             head = file.read(_HEAD)
     except FileNotFoundError:
-        raise refused("file-missing", argument, _missing(where)) from None
+        raise refused("file-missing", argument, missing_file(where)) from None
     except OSError as error:
         got = f"{path}: {error.strerror or 'it cannot be opened'}"
         raise refused("file-unreadable", argument, got) from None
@@ -199,7 +206,7 @@ def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
     if not line.strip():
         raise refused("names-none", argument, f"{path} with an empty first line")
     mark = mark or mark_of([line])
-    again = repeated(_names(line, mark))
+    again = repeated(names_of_line(line, mark))
     if again:
         raise refused("names-repeated", argument, f"{path}, where {again}")
     return mark
@@ -256,10 +263,12 @@ def names_in(path: str | os.PathLike[str], mark: str) -> list[str]:
     if not mark:
         return scan(Path(path), "").collect_schema().names()
     with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        return _names(file.readline(_HEAD), mark)
+        return names_of_line(file.readline(_HEAD), mark)
 
 
-def _names(line: str, mark: str) -> list[str]:
+def names_of_line(line: str, mark: str = "") -> list[str]:
+    """Divide a line of names into cells, by a mark or by the one that it shows."""
+    mark = mark or mark_of([line])
     try:
         return next(cells_of_lines([line], mark), [])
     except CellError:
@@ -434,7 +443,7 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
         raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
     if found:
         code = "quotes" if row_by_row else "rows-ragged"
-        raise refused(code, argument, f"{path} with {found}", marks=MARKS[mark])
+        raise refused(code, argument, f"{path} with {found}", marks=MARKS.get(mark, repr(mark)))
 
 
 def _line_of_other_bytes(path: str) -> int | None:
@@ -453,7 +462,7 @@ def _line_of_other_bytes(path: str) -> int | None:
             before += piece.count(b"\n")
 
 
-def _missing(where: Path) -> str:
+def missing_file(where: Path) -> str:
     """Say that there is no such file, and which one of the folder has nearly its name."""
     near: list[str] = []
     with suppress(OSError):

@@ -6,6 +6,7 @@ not passed on. Rows are named by position.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from discreet.core.extras import install_command
-from discreet.tables.columns import columns_at
+from discreet.tables.cells import read_cells
+from discreet.tables.columns import columns_at, plain_names
 from discreet.tables.dialect import look
 from discreet.tables.keys import check_types, with_plain_cells
+from discreet.tables.options import ReadingOptions
 from discreet.tables.parsing import scan
-from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows
+from discreet.tables.reading import PUBLIC_SUFFIXES, read_row_by_row, read_rows
 from discreet.tables.refusals import refused
+from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,9 +170,13 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 
 def _scan(path: str, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
+    if not is_plain(path):
+        whole = (read_row_by_row if row_by_row else read_rows)(path, argument)
+        return nw.from_native(whole.lazy().with_row_index(ROW))
     mark = look(path, argument, PUBLIC_SUFFIXES, whole=False)
     try:
-        return nw.from_native(scan(path, mark, row_index=ROW, row_by_row=row_by_row))
+        table = scan(path, mark, row_index=ROW, row_by_row=row_by_row)
+        return nw.from_native(table.rename(plain_names(table.collect_schema().names())))
     except Exception as error:  # noqa: BLE001 - each library has errors of its own
         raise _unreadable(error, argument) from None
 
@@ -338,11 +346,25 @@ def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any libr
     return list(nw.from_native(table, eager_only=True).columns)
 
 
-def opened(table: Any, argument: str) -> Any:  # noqa: ANN401 - as above
-    """Read a file as a frame of Polars, its cells as they stand there; give a frame back as it is."""
-    if isinstance(table, str | Path):
-        return read_rows(str(table), argument)
-    frame_of(table, argument, "a dataframe, or the path of a file", eager=True)
+def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> Any:  # noqa: ANN401 - as above
+    """Read a file as a frame of Polars, its cells as they stand there; give a frame back as it is.
+
+    Relations of DuckDB and lazy frames are computed.
+    """
+    if isinstance(table, str | os.PathLike):
+        return read_rows(os.fspath(table), argument, options=options)
+    frame = frame_of(table, argument, "a dataframe, or the path of a file")
+    if isinstance(frame, nw.LazyFrame):
+        return collect(frame, argument).to_polars()
+    if options is not None and options != ReadingOptions():
+        return read_cells(frame.to_polars(), options)
+    if frame.implementation.is_pandas():
+        # Narwhals does not know periods, whose text is a date.
+        periods = [name for name, kind in table.dtypes.items() if str(kind).startswith("period")]
+        texts = {
+            name: table[name].astype("str").where(table[name].notna(), None) for name in periods
+        }
+        return table.assign(**texts) if texts else table
     return table
 
 

@@ -3,10 +3,11 @@
 A mechanism that spends budget refuses nothing because of a value. What options, public lists and *declared* types
 (Parquet, Arrow, Polars) show is refused before the charge, by :func:`check_types`. All else is read row by row:
 
-1. A cell is a key, its text by :func:`key_of`. The key depends on the value in the cell alone: 1, 1.0 and the text
-   "1.0" are one key; a missing value, or a day outside of the years 1 to 9999, is the empty key. Our own readers take
-   the cells of a CSV file as text, bytes that are not UTF-8 as U+FFFD, cells that a row lacks as empty, and ignore
-   cells beyond the last name. A CSV file with a quote out of place (RFC 4180: a cell with a quote stands between
+1. A cell is a key, its text by :func:`key_of`. The key depends on the value in the cell alone: 1, 1.0 and the texts
+   "1.0" and " 1" are one key, and "01" is another; a missing value, or a day outside of the years 1 to 9999, is the
+   empty key. Our own readers take the cells of a CSV file as text, bytes that are not UTF-8 as U+FFFD, cells that a row
+   lacks as empty, and ignore cells beyond the last name. A CSV file with a quote
+   out of place (RFC 4180: a cell with a quote stands between
    quotes, its own are doubled) is the file of no table, and is refused before the charge as a damaged Parquet file
    is. The file of any table passes.
 2. A row counts if its keys are in the public lists and its number is whole and not negative. Other rows are left out.
@@ -62,6 +63,9 @@ __all__ = [
 ]
 
 _WHOLE = r"^-?(?:0|[1-9][0-9]*)\.0+$"
+_BLANKS = " \t\r\n"
+"""Blanks that are stripped at the ends of a key."""
+
 _TRUTHS = ("True", "TRUE", "False", "FALSE")
 _DIGITS = r"^\s*-?[0-9]{1,15}(?:\.0*)?\s*$"
 _MAX_WHOLE = 10**15
@@ -113,7 +117,7 @@ def key_text(cell: object) -> str:
 
     Examples
     --------
-    >>> [key_text(cell) for cell in (1, 1.0, "1.0", 1.5, "01", None, float("nan"), True, "TRUE")]
+    >>> [key_text(cell) for cell in (1, 1.0, "1.0 ", 1.5, "01", None, float("nan"), True, "TRUE")]
     ['1', '1', '1', '1.5', '01', '', '', 'true', 'true']
     """
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
@@ -125,7 +129,7 @@ def key_text(cell: object) -> str:
         return str(int(number)) if number.is_integer() and abs(number) < _MAX_WHOLE else str(number)
     if isinstance(cell, dt.datetime):
         return cell.strftime("%Y-%m-%dT%H:%M:%S").removesuffix("T00:00:00")
-    text = str(cell)
+    text = str(cell).strip(_BLANKS)
     if text in _TRUTHS:
         return text.lower()
     return text.partition(".")[0] if re.match(_WHOLE, text) else text
@@ -147,6 +151,7 @@ def key_of(table: Table, column: str) -> nw.Expr:
     text = cells.cast(nw.String).fill_null("")
     if dtype.is_integer():
         return text
+    text = text.str.strip_chars(_BLANKS)
     plain = nw.when(text.is_in(_TRUTHS)).then(text.str.to_lowercase()).otherwise(text)
     cut = text.str.replace_all(r"\.0+$", "")
     return nw.when(text.str.contains(_WHOLE)).then(cut).otherwise(plain)

@@ -15,7 +15,7 @@ from discreet.core.dates import formats_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["NEARLY_ALL", "Look", "look_at"]
+__all__ = ["NEARLY_ALL", "Look", "look_at", "names_persons"]
 
 NEARLY_ALL = 0.9
 """Share of different values from which on a column points at single rows."""
@@ -169,6 +169,26 @@ def look_at(
         return Look("drop", "identifier", unique)
     role = next((hint for hint in ("quasi", "sensitive") if hint in hints), "")
     return Look(role, kind, unique)
+
+
+_PERSONS = {
+    *("id", "ids", "uid", "uuid", "guid", "mrn", "pid", "patientid", "personid", "userid"),
+    *("customerid", "clientid", "caseid", "subjectid", "memberid", "recordid"),
+}
+"""Words of names of columns that tell persons apart."""
+
+
+def names_persons(name: str) -> bool:
+    """Test whether the name of a column says that it tells persons apart.
+
+    Examples
+    --------
+    >>> [names_persons(name) for name in ("patient_id", "PatientID", "SSN", "age", "house no")]
+    [True, True, True, False, False]
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    words = {word for word in re.split(r"[\W_]+", spaced.lower()) if word}
+    return bool(words & _PERSONS) or "national" in _hints(name)
 
 
 def _hints(name: str) -> set[str]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from discreet.core import printed
+from discreet.core.errors import InvalidProblemError
+from discreet.tables.cells import read_cells
+from discreet.tables.columns import plain_names
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
+from discreet.tables.options import ReadingOptions, Request
 from discreet.tables.parsing import read, reader_errors, scan
+from discreet.tables.recoding import Recoding, recode
 from discreet.tables.refusals import refused
 from discreet.tables.sizes import (
     allowed,
@@ -16,13 +24,17 @@ from discreet.tables.sizes import (
     refuse_large,
     refuse_long_text,
 )
+from discreet.tables.sources import READABLE, STANDARD_INPUT, is_hive_folder, plain_file
 from discreet.tables.validate import refuse_nested, refuse_times
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import polars as pl
 
 __all__ = [
     "PUBLIC_SUFFIXES",
+    "read_private",
     "read_row_by_row",
     "read_rows",
     "read_table",
@@ -37,6 +49,7 @@ def read_rows(
     path: str,
     argument: str,
     *,
+    options: ReadingOptions | None = None,
     mark: str = "",
     unknown: bool = False,
     nested: bool = False,
@@ -44,14 +57,17 @@ def read_rows(
     most: int | None = None,
     fits: str = "",
 ) -> pl.DataFrame:
-    """Read microdata: a CSV file as text, cell by cell as it stands there, or a Parquet file.
+    """Read microdata from a file of any kind that :data:`discreet.tables.sources.READABLE` lists, cell by cell.
 
     Parameters
     ----------
     path
-        The file. CSV may be separated by commas, semicolons, tabs or bars, and start with a byte-order mark.
+        The file, which may be compressed; ``-`` for standard input; or a folder of folders named ``column=value``.
+        Cells of text are taken as they stand there.
     argument
         The argument that named it.
+    options
+        Encoding, decimal mark, sheet and marks of missing values; see :class:`~discreet.tables.options.ReadingOptions`.
     mark
         What separates the cells of a CSV file; recognized by default.
     unknown
@@ -70,48 +86,155 @@ def read_rows(
         takes more memory than that, or with dates that are none. The message says what to do, and holds nothing
         of the rows.
     """
-    mark = look(path, argument, mark=mark)
-    most = most or allowed()
-    fits = fits or (
-        f"a table of at most {in_words(most, printed.at_least)} once it is read, half of the memory that there is; "
-        "leave columns out, or use a larger machine"
-    )
-    refuse_large(Path(path), mark, most, argument, fits)
-    refuse_killers(path, mark, argument, unknown=unknown)
-    table = _read(path, mark, argument)
-    if mark and table.width > 1 and table[:, -1].has_nulls():
-        # A row that is too short, or empty, reads as one with missing values.
-        refuse_rows(path, mark, argument)
+    options = options or ReadingOptions()
+    most, fits = most or allowed(), fits or _fits(most or allowed())
+    if is_hive_folder(path):
+        limits = {"most": most, "fits": fits}
+        whole = partial(read_rows, argument=argument, options=options, unknown=unknown, **limits)
+        return _read_hive(Path(path), argument, whole)
+    request = Request(argument, path, options, most, fits)
+    with plain_file(path, request) as plain, _named(path, plain.path):
+        table = plain.frame
+        if table is None:
+            mark = look(str(plain.path), argument, READABLE, mark=mark or plain.mark)
+            refuse_large(plain.path, mark, most, argument, fits)
+            refuse_killers(str(plain.path), mark, argument, unknown=unknown)
+            table = _read(str(plain.path), mark, argument)
+            if mark and table.width > 1 and table[:, -1].has_nulls():
+                # A row that is too short, or empty, reads as one with missing values.
+                refuse_rows(str(plain.path), mark, argument)
     if not nested:
         refuse_nested(table, argument, show_columns=show_columns)
     refuse_times(table, argument)
     refuse_long_text(table, most, argument, fits)
-    return table
+    return read_cells(table.rename(plain_names(table.columns)), options)
 
 
-def read_row_by_row(path: str, argument: str, *, mark: str, most: int, fits: str) -> pl.DataFrame:
-    """Read a private table of unknown origin by the rule of :mod:`discreet.tables.keys`, for a mechanism with a budget.
+def _fits(most: int) -> str:
+    return (
+        f"a table of at most {in_words(most, printed.at_least)} once it is read, half of the memory that there is; "
+        "leave columns out, or use a larger machine"
+    )
+
+
+@contextmanager
+def _named(shown: str, path: Path) -> Iterator[None]:
+    """Name the file that was given in place of a copy of it."""
+    shown = "standard input" if shown == STANDARD_INPUT else shown
+    try:
+        yield
+    except InvalidProblemError as error:
+        if str(path) == shown:
+            raise
+        raise error.renamed(error.field, got=str(error.got).replace(str(path), shown)) from None
+
+
+def _read_hive(folder: Path, argument: str, read: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
+    """Read a folder of folders named ``column=value``, whose names are cells of its files."""
+    import polars as pl
+
+    tables = []
+    for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+        inside = file.relative_to(folder).parts
+        if any(part.startswith(("_", ".")) for part in inside):
+            # As Spark and Hive do, which write such files beside their tables.
+            continue
+        cells = [part.partition("=") for part in inside[:-1]]
+        if not all(equals for _, equals, _ in cells):
+            expected = f"{folder}, with other folders"
+            raise refused("folder-hive", argument, expected)
+        columns = [
+            pl.lit(None if value == _NO_VALUE else unquote(value), pl.String).alias(unquote(name))
+            for name, _, value in cells
+        ]
+        tables.append(read(str(file)).with_columns(columns))
+    try:
+        return pl.concat(tables)
+    except (pl.exceptions.PolarsError, ValueError):
+        raise refused("folder-hive", argument, f"{folder}, with others or none") from None
+
+
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def read_row_by_row(
+    path: str,
+    argument: str,
+    *,
+    mark: str = "",
+    most: int | None = None,
+    fits: str = "",
+    options: ReadingOptions | None = None,
+    unknown: bool = True,
+) -> pl.DataFrame:
+    r"""Read a private table by the rule of :mod:`discreet.tables.keys`, for a mechanism that spends budget.
 
     Parameters
     ----------
-    path, argument, mark, most, fits
-        As for :func:`read_rows`.
+    path, argument, mark, most, fits, options, unknown
+        As for :func:`read_rows`. Only marks that `options` state stand for missing values.
 
     Raises
     ------
     InvalidProblemError
         As for :func:`refuse_unreadable`, and for a table that takes too much memory. No value of a row is a reason.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "people.csv"
+    ...     _ = file.write_bytes("town;sex\nK\xf6ln;F\n".encode("cp1252"))
+    ...     read_row_by_row(str(file), "people", options=ReadingOptions(encoding="cp1252")).rows()
+    [('Köln', 'F')]
     """
     import polars as pl
 
-    mark = look(path, argument, mark=mark, whole=False)
-    refuse_large(Path(path), mark, most, argument, fits)
-    refuse_killers(path, mark, argument, unknown=True)
-    if mark:
-        refuse_rows(path, mark, argument, row_by_row=True)
-    table = _scanned(path, mark, argument, pl.all(), row_by_row=True)
+    options = options or ReadingOptions()
+    most, fits = most or allowed(), fits or _fits(most or allowed())
+    if is_hive_folder(path):
+        limits = {"most": most, "fits": fits}
+        whole = partial(read_row_by_row, argument=argument, options=options, **limits)
+        return _read_hive(Path(path), argument, whole)
+    request = Request(argument, path, options, most, fits, row_by_row=True)
+    with plain_file(path, request) as plain, _named(path, plain.path):
+        table = plain.frame
+        if table is None:
+            place = str(plain.path)
+            mark = look(place, argument, READABLE, whole=False, mark=mark or plain.mark)
+            refuse_large(plain.path, mark, most, argument, fits)
+            refuse_killers(place, mark, argument, unknown=unknown)
+            if mark:
+                refuse_rows(place, mark, argument, row_by_row=True)
+            table = _scanned(place, mark, argument, pl.all(), row_by_row=True)
     refuse_long_text(table, most, argument, fits)
-    return table
+    table = table.rename(plain_names(table.columns))
+    return read_cells(table, options, row_by_row=True)
+
+
+def read_private(source: Any, argument: str, options: ReadingOptions, recoding: Recoding) -> Any:  # noqa: ANN401 - a path or a frame
+    """Read a private file row by row where options say how; give anything else as it is, to be read after the charge.
+
+    Parameters
+    ----------
+    source
+        A path, or any other source of rows.
+    argument
+        Name of the table in messages.
+    options, recoding
+        How it is read and recoded: public rules for one cell at a time.
+
+    Raises
+    ------
+    InvalidProblemError
+        As for :func:`read_row_by_row`, for a column that is not there, and for options beside another source.
+    """
+    if options == ReadingOptions() and not recoding.columns:
+        return source
+    if not isinstance(source, str | Path):
+        expected = "one file, whose options of reading and recoding are known"
+        raise InvalidProblemError(argument, expected, "such options for a table in pieces")
+    return recode(read_row_by_row(str(source), argument, options=options), recoding, argument)
 
 
 def read_table(path: str, argument: str) -> pl.DataFrame:

@@ -28,21 +28,30 @@ EXPECTED: Final = {
     "or drop the column",
     "csv-none": "a CSV file, as its name says",
     "csv-type": "columns that a CSV file can hold; let --output end in .parquet, or convert or drop the column",
+    "decimal-mark": "a point or a comma",
+    "delimiter": "one character that separates cells, such as a comma, a semicolon or a tab",
     "dates-range": "dates in the years 1 to 9999{zones} and times within a day; mend or drop such columns",
     "encoding-other": "text in the encoding that is chosen; choose another one, or save the table as CSV in UTF-8",
-    "encoding-word": "one of the list of encodings",
-    "encoding": "text in UTF-8: save it as “CSV UTF-8”, or run `iconv -f {encoding} -t UTF-8 FILE > NEW.csv`",
+    "encoding-word": "an encoding such as utf-8, cp1252, iso-8859-2, cp1251 or utf-16",
+    "encoding": "text in UTF-8: name its encoding, such as --encoding cp1252, save it as “CSV UTF-8”, or run "
+    "`iconv -f {encoding} -t UTF-8 FILE > NEW.csv`",
+    "file-damaged": "a whole file that its program can open; copy or write it again",
     "file-empty": "a table: a line of names, and rows below it",
     "file-missing": "a file that is there",
     "file-name": "a file that ends in {suffixes}; save a spreadsheet as “CSV UTF-8” first",
     "file-unreadable": "a file that can be read",
+    "folder-hive": "a folder of folders named column=value, whose files have the same columns",
     "free-text": "values that persons share; leave {name} out, or put its values into groups by a taxonomy (or into "
     "one set, as categorical)",
+    "half-numbers": "numbers or dates in all cells of {name}: name its marks of missing values (--missing), put "
+    "values above a limit into one group (--top {name}=90), or state its kind (--categorical, --taxonomy, or --prefix "
+    "for codes such as ICD)",
     "identifiers": "{drop} or {keep} to name each column that may single people out{shown}",
     "integers-too-long": "whole numbers of at most 64 bits in columns that are published as they are",
     "key-type": "a column of text, numbers, dates or Booleans",
     "intervals-of-text": "numbers, to be put into intervals",
     "keys-equal": "labels that differ as numbers, since 1 and 1.0 are one value; rename one",
+    "kind-other": "{kind}, as its name says; rename it by what it is",
     "label-missing": "a name in each row of column {name}",
     "label-type": "text or numbers in column {name}",
     "line-ends": "lines that end in a line feed; open it in an editor and save it anew",
@@ -54,11 +63,16 @@ EXPECTED: Final = {
     "names-none": "a table whose first line holds the names of its columns",
     "names-repeated": "different names in the first line; rename one",
     "names-too-long": "a first line of names, shorter than a mebibyte",
-    "number-commas": "numbers such as 1.5 or 1000; mend {name}, or state that it is categorical, without order",
+    "number-commas": "numbers such as 1.5 or 1000; name the decimal mark of {name} (--decimal), or state that it is "
+    "categorical, without order",
+    "number-units": "numbers without a unit in {name}; leave its unit out, or state that it is categorical, without "
+    "order",
     "numbers-as-text": "numbers such as 1.5 in column {name}",
     "numbers-not-finite": "finite numbers in column {name}",
     "outline-empty": "a nested list: each group on a line, its values indented below it",
     "outline-indented": "a first line that is not indented",
+    "packed-damaged": "a whole compressed file; copy or pack it again",
+    "packed-none": "a compressed file, as its name says; drop {suffix} from the name of text",
     "parquet-damaged": "a whole Parquet file; copy or write it again",
     "parquet-none": "a Parquet file, as its name says; let the name of text end in .csv",
     "polars-missing": "the packages that tables need: {install}",
@@ -69,6 +83,7 @@ EXPECTED: Final = {
     "reader-process": "room for one more process, which reads the table first",
     "records-lengths": "columns of one length",
     "records-type": "columns, records or features",
+    "recoding": "{form}",
     "region-type": "a column of text or integers",
     "roles-missing": "a role for each column: {drop}, {keep}, {quasi} or {sensitive} NAME, or {unassigned} drop for "
     "the rest{shown}",
@@ -78,6 +93,7 @@ EXPECTED: Final = {
     "rows-ragged": "as many cells in each row as in the first line, with {marks} between them; mend the row, or put a "
     "cell with such a mark between quotes, and close each quote",
     "rows-refused": "rows that the public rule counts as they are (refuse_rows)",
+    "sheet-missing": "the name of a sheet of the workbook, which are {known}",
     "table-too-large": "{expected}",
     "table-type": "{expected}",
     "table-unreadable": "a table that can be read",
@@ -93,12 +109,18 @@ EXPECTED: Final = {
     "unassigned-word": "{expected}",
     "widths-multiples": "widths each a multiple of the one before, such as 10, 50",
     "widths-positive": "positive widths of intervals, such as 10, 50",
+    "workbook-cells": "a sheet with one value in each cell and one row for each record: paste values over formulas, "
+    "unmerge cells and delete empty rows, or save the sheet as “CSV UTF-8”",
     "zero-bytes": "text in UTF-8; if it is text in UTF-16, save it as “CSV UTF-8”, or run `iconv -f UTF-16LE -t UTF-8 "
     "FILE > NEW.csv`",
 }
 """Code -> what was expected; words between braces follow from the table and the names of its options."""
 
 WARNINGS: Final = {
+    "missing-read": "{cells} of {name} {says} {marks} {verb} read as missing",
+    "missing-unread": "{cells} of {name} say {marks}, which counts as a value; --missing states that it is none",
+    "persons-repeat": "{column} repeats in {rows}: if it tells persons apart, state so (--person), and persons are "
+    "counted, not rows",
     "rows-left-out": "rows of {table} that were left out or mapped: {listed}",
     "singled-out": "{column} is published as it is, and {rows}: who knows it knows the row",
 }

@@ -14,8 +14,8 @@ import narwhals as nw
 
 from discreet.tables.columns import no_column
 from discreet.tables.frames import has_nested_cells
-from discreet.tables.looks import Look, look_at
-from discreet.tables.refusals import refused
+from discreet.tables.looks import Look, look_at, names_persons
+from discreet.tables.refusals import refused, warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +31,7 @@ __all__ = [
     "look_of",
     "look_of_column",
     "looks_of",
+    "repeated_persons",
     "roles_of_scan",
 ]
 
@@ -289,6 +290,35 @@ def look_of_column(
     values: list[Any] = unique.head(_SAMPLED).to_list()
     counts = (len(present), len(unique)) if rows is None else (rows, different or 0)
     return look_at(name, values, rows=counts[0], different=counts[1], wide=wide)
+
+
+def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN401 - as above
+    """Write a sentence for each column that seems to tell persons apart, and repeats, if none was stated to do so.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> repeated_persons(pl.DataFrame({"patient_id": [*range(9), 8], "age": [30] * 10}), None)
+    ['column 1 repeats in 1 of 10 rows: if it tells persons apart, state so (--person), and persons are counted, not ...
+    """
+    if person is not None:
+        return []
+    frame = nw.from_native(table, eager_only=True)
+    found = []
+    for place, name in enumerate(frame.columns, start=1):
+        series = frame[name]
+        if not names_persons(name) or has_nested_cells(series) or series.dtype.is_float():
+            continue
+        present = series.drop_nulls()
+        different = present.n_unique()
+        if len(present) // _ROWS_A_PERSON < different < len(present) and different > 2:
+            rows = f"{len(present) - different:,} of {len(frame):,} rows"
+            found.append(warning("persons-repeat", column=f"column {place}", rows=rows))
+    return found
+
+
+_ROWS_A_PERSON = 100
+"""Rows of a person, on average, from which on a column rather tells groups apart."""
 
 
 def looks_of(table: Any) -> Mapping[str, Look]:  # noqa: ANN401 - as above

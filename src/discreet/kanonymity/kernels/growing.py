@@ -27,9 +27,12 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
     ``O(n)`` for each demand, and for closeness the number of values of the table.
     """
     for q in range(len(W.kind)):
-        met = 0
+        met, present = 0, 0
         for i in range(n):
             value = W.codes[q, rows[i]]
+            if value == W.missing[q]:
+                continue
+            present += 1
             if W.tally[value] == 0:
                 W.seen[met] = value
                 met += 1
@@ -40,11 +43,14 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
             for value in range(W.whole.shape[1]):
                 table_rows += W.whole[q, value]
         if kind == 0:
-            good = met >= W.least[q]
+            good = max(met, 1) >= W.least[q]
+        elif present == 0:
+            # A class of missing values is judged where they count as a value.
+            good = True
         elif kind == 1:
             entropy = 0.0
             for t in range(met):
-                share = W.tally[W.seen[t]] / n
+                share = W.tally[W.seen[t]] / present
                 entropy -= share * np.log(share)
             good = entropy >= W.level[q]
         elif kind == 2:
@@ -58,22 +64,22 @@ def holds(W: Wanted, rows: NDArray[np.int64], n: int) -> bool:
             good = -falling[0] * W.b[q] < W.a[q] * tail
         elif kind == 4:
             # Values that are not met are as far as the table has of them.
-            moved = n * table_rows
+            moved = present * table_rows
             for t in range(met):
                 value = W.seen[t]
-                scaled = n * W.whole[q, value]
+                scaled = present * W.whole[q, value]
                 moved += abs(W.tally[value] * table_rows - scaled) - scaled
-            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * table_rows
+            good = moved * W.b[q] <= W.a[q] * W.least[q] * present * table_rows
         elif kind == 5:
             moved, carried = 0, 0
             for value in range(W.whole.shape[1]):
-                carried += W.tally[value] * table_rows - n * W.whole[q, value]
+                carried += W.tally[value] * table_rows - present * W.whole[q, value]
                 moved += abs(carried)
-            good = moved * W.b[q] <= W.a[q] * W.least[q] * n * table_rows
+            good = moved * W.b[q] <= W.a[q] * W.least[q] * present * table_rows
         else:
             for t in range(met):
                 value = W.seen[t]
-                if W.counts[q, value] and W.tally[value] * W.b[q] > W.a[q] * n:
+                if W.counts[q, value] and W.tally[value] * W.b[q] > W.a[q] * present:
                     good = False
         for t in range(met):
             W.tally[W.seen[t]] = 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.dates import FORMATS, day_of, resolved_format, span_of
+from discreet.core.dates import FINEST, FORMATS, day_of, resolved_format, span_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.printed import at_least, at_most
@@ -232,7 +232,7 @@ def _calendar(
     levels: Dates, values: list[Any]
 ) -> tuple[dict[Any, tuple[Any, str]], dict[tuple[Any, str], tuple[str, ...]]]:
     form = resolved_format(levels.name, values, levels.format)
-    above = CALENDAR.index(levels.finest)
+    above = max(CALENDAR.index(levels.finest), CALENDAR.index(FINEST.get(form, "day")))
     keys, paths = {}, {}
     for value in values:
         day = day_of(value, form)

@@ -13,7 +13,7 @@ import math
 import re
 import struct
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
@@ -75,6 +75,74 @@ class Values:
     def texts(self) -> tuple[str, ...]:
         """Each value as text: missing ones and NaN as nothing, and both zeros as one."""
         return tuple(_text(value) for value in self.values)
+
+    def readings(self) -> list[NDArray[np.int64]]:
+        """Number the values in their order by each reading of them, of which the worst counts for a demand.
+
+        As they are stored; by their text; by their meaning, so that 34, 34.0 and the text 34.0 are one value, and
+        missing values, NaN and blank text another; and by their meaning without missing values, which are -1. Each
+        reading unites values of the one before; one that unites none is left out.
+        """
+        order = sorted(range(len(self.values)), key=self.ranks.__getitem__)
+        keys: list[list[Hashable]] = [list(order), [self.texts[at] for at in order]]
+        meant = [self._meaning(at) for at in order]
+        keys += [meant, [None if key == "" else key for key in meant]]
+        found: list[NDArray[np.int64]] = []
+        for listed in keys:
+            number: dict[Hashable, int] = {None: -1}
+            codes = np.empty(len(order), dtype=np.int64)
+            for place, key in zip(order, listed, strict=True):
+                codes[place] = number.setdefault(key, len(number) - 1)
+            if not found or codes.max(initial=-1) < found[-1].max(initial=-1):
+                found.append(codes)
+        return found
+
+    def meant(self) -> NDArray[np.int64]:
+        """Number the values by their meaning; -1 for missing ones."""
+        number: dict[Hashable, int] = {"": -1}
+        keys = map(self._meaning, range(len(self.values)))
+        codes = (number.setdefault(key, len(number) - 1) for key in keys)
+        return np.fromiter(codes, np.int64, len(self.values))
+
+    def _meaning(self, at: int) -> Hashable:
+        """Return a key of what a value means; empty text for a missing one."""
+        value, rank = self.values[at], self.ranks[at]
+        if value is None or rank[0] == 2 or (isinstance(value, str) and not value.strip()):
+            return ""
+        return rank[:2] if rank[0] == 0 else (3, self.texts[at])
+
+    def in_order(self, order: Sequence[str], name: str) -> Values:
+        """Return the values in a stated order, or in that of numbers and dates where none is stated.
+
+        Parameters
+        ----------
+        order
+            Values as text, rising; empty for the order of numbers and dates.
+        name
+            The column, for messages.
+
+        Raises
+        ------
+        InvalidProblemError
+            For text without a stated order, or with a value that the order does not list.
+        """
+        here = [at for at in range(len(self.values)) if self._meaning(at) != ""]
+        if not order and all(self.ranks[at][0] == 0 for at in here):
+            return self
+        place = {label: at for at, label in enumerate(order)}
+        unlisted = any(self.texts[at].strip() not in place for at in here)
+        if not order or unlisted:
+            expected = (
+                f"numbers or dates, or the order of all its values: {name}=ordered-closeness:0.2,low<medium<high, or "
+                f"--order {name}=low,medium,high"
+            )
+            got = "text without one" if not order else "another value"
+            raise InvalidProblemError(name, expected, got, code="order-unstated")
+        ranks = list(self.ranks)
+        for at in here:
+            text = self.texts[at]
+            ranks[at] = (0, place[text.strip()], text)
+        return replace(self, ranks=tuple(ranks))
 
     def of_rows(self, each: Sequence[Any]) -> list[Any]:
         """Return for each row what stands for its value."""

@@ -35,7 +35,8 @@ from discreet.tables.keys import (
     write_private_note,
 )
 from discreet.tables.parsing import scan
-from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
+from discreet.tables.reading import PUBLIC_SUFFIXES, read_row_by_row, refuse_unreadable
+from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,8 +138,9 @@ class Coverage(Objective):
         of_file = False
         if isinstance(source, str | os.PathLike):
             of_file, path = True, os.fspath(source)
-            mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
-            refuse_unreadable(path, mark, "source", row_by_row=True)
+            if is_plain(path):
+                mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
+                refuse_unreadable(path, mark, "source", row_by_row=True)
         schema = _schema(_frame(source, spec))
         for name in spec.edges:
             if name not in schema:
@@ -239,8 +241,11 @@ def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eag
 
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
-        source = scan(path, mark, row_by_row=True)
+        if is_plain(path):
+            mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
+            source = scan(path, mark, row_by_row=True)
+        else:
+            source = read_row_by_row(path, "source")
     return frame_of(source, "source", spec.wanted)
 
 

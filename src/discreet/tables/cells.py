@@ -1,0 +1,277 @@
+"""Cells as they are meant: marks of missing values, numbers in one spelling, and numbers that are hidden in text.
+
+Marks that were typed are missing values wherever they stand, and so for every mechanism. For tables without a budget,
+common marks such as NA are recognized besides, in columns whose other cells are numbers or dates; a sentence says so.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from discreet.tables.columns import (
+    DATE_SHAPE,
+    NUMBER,
+    count_of,
+    no_column,
+    text_columns,
+    text_holds_numbers,
+)
+from discreet.tables.keys import key_text
+from discreet.tables.refusals import warning
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from discreet.tables.options import ReadingOptions
+
+__all__ = ["COMMON_MARKS", "one_spelling", "read_cells", "recognize_missing", "replaced"]
+
+COMMON_MARKS = frozenset(
+    [
+        "na",
+        "n/a",
+        "<na>",
+        "nan",
+        "null",
+        "(null)",
+        "none",
+        "nil",
+        "nat",
+        "#n/a",
+        "#null!",
+        "#value!",
+        "#div/0!",
+        "\\n",
+        "-",
+        "--",
+        "----",
+        "?",
+        ".",
+        "..",
+        ":",
+        "missing",
+        "unknown",
+        "unk",
+        "n.a.",
+        "n.d.",
+        "not_available",
+    ]
+)
+"""Marks of missing values that R, Python, SQL, Excel, SAS, Stata and Eurostat write, in lower case."""
+
+_THOUSANDS = {
+    ",": (
+        r"^\s*[+-]?(?:\d{1,3}(?:[.'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+)(?:,\d*)?(?:[eE][+-]?\d+)?-?\s*$",
+        r"[.'\x{2019}\x{a0}\x{202f}\s]",
+    ),
+    ".": (
+        r"^\s*[+-]?(?:\d{1,3}(?:[,'\x{2019}\x{a0}\x{202f} ]\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?-?\s*$",
+        r"[,'\x{2019}\x{a0}\x{202f}\s]",
+    ),
+}
+"""Decimal mark -> numbers that are written with it, and what separates thousands."""
+
+
+def read_cells(
+    table: pl.DataFrame, options: ReadingOptions, *, row_by_row: bool = False
+) -> pl.DataFrame:
+    """Apply the decimal mark and the marks of missing values of some options.
+
+    Parameters
+    ----------
+    table
+        Rows as a file has them.
+    options
+        How they are read.
+    row_by_row
+        Whether each cell is read by itself, as mechanisms that spend budget need it; otherwise a decimal mark counts
+        in columns of numbers alone.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a mark of a column that is not there.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from discreet.tables.options import ReadingOptions
+    >>> options = ReadingOptions.of(decimal=",", missing="-9")
+    >>> read_cells(pl.DataFrame({"cm": ["1.299,5", "-9.0"], "ill": ["-9", "no"]}), options).rows()
+    [('1299.5', None), (None, 'no')]
+    """
+    import polars as pl
+
+    for name, _ in options.missing_by_column:
+        if name not in table.columns:
+            raise no_column("missing", name, table.columns)
+    made: list[pl.Series] = []
+    for series in table:
+        marks = {*options.missing, *(m for n, m in options.missing_by_column if n == series.name)}
+        column = series
+        if marks:
+            column = _without(column, marks, options.decimal)
+        if options.decimal and column.dtype == pl.String:
+            column = _plain_numbers(column, options.decimal, each=row_by_row)
+        if column is not series:
+            made.append(column)
+    return table.with_columns(made) if made else table
+
+
+def _without(series: pl.Series, marks: set[str], decimal: str) -> pl.Series:
+    """Read cells that are marks as missing: as text, or as equal numbers."""
+    import polars as pl
+
+    keys = {key_text(mark.strip()) for mark in marks}
+    if decimal == ",":
+        keys |= {mark.replace(",", ".") for mark in keys}
+    if series.dtype.is_nested() or series.dtype == pl.Binary:
+        return series
+    if series.dtype.is_numeric():
+        numbers = [number for mark in keys if (number := _number(mark)) is not None]
+        hit = series.cast(pl.Float64).is_in([float(one) for one in numbers])
+    else:
+        text = series.cast(pl.String).str.strip_chars()
+        hit = text.str.replace(r"^(-?\d+)\.0+$", "$1").is_in(sorted({*keys, *marks}))
+    return series.zip_with(
+        ~hit.fill_null(value=False), pl.Series(series.name, [None], series.dtype)
+    )
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _plain_numbers(cells: pl.Series, decimal: str, *, each: bool) -> pl.Series:
+    import polars as pl
+
+    written, thousands = _THOUSANDS[decimal]
+    fits = cells.str.contains(written)
+    present = cells.is_not_null() & (cells.str.strip_chars() != "")
+    if not each and not (fits | ~present).fill_null(value=True).all():
+        return cells
+    plain = cells.str.replace_all(thousands, "").str.replace(decimal, ".", literal=True)
+    # Accounts write the sign behind the number.
+    plain = plain.str.replace(r"^(.+)-$", "-$1")
+    return cells.zip_with(~fits.fill_null(value=False), plain).cast(pl.String)
+
+
+def recognize_missing(
+    table: Any,  # noqa: ANN401 - a dataframe of any library
+    names: Sequence[str],
+) -> tuple[Any, list[str]]:
+    """Read common marks of missing values as missing in columns whose other cells are numbers or dates.
+
+    Parameters
+    ----------
+    table
+        A dataframe.
+    names
+        Columns that are looked at.
+
+    Returns
+    -------
+    table
+        The dataframe, of the same kind.
+    notices : list of str
+        Sentences for the curator: marks that were read as missing, and marks in columns of text, which count as values.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table, notices = recognize_missing(pl.DataFrame({"age": ["30", "NA"], "sex": ["F", "NA"]}), ["age", "sex"])
+    >>> table.rows()
+    [('30', 'F'), (None, 'NA')]
+    >>> notices[0]
+    '1 cell of age that says NA is read as missing [missing-read]'
+    """
+    import polars as pl
+
+    frame = nw.from_native(table, eager_only=True)
+    notices, made = [], {}
+    for name, cells in text_columns(table, names):
+        plain = cells.str.strip_chars()
+        marked = plain.str.to_lowercase().is_in(COMMON_MARKS).fill_null(value=False)
+        if not marked.any():
+            continue
+        told = sorted(plain.filter(marked).unique().to_list())
+        words = {
+            "cells": count_of(int(marked.sum()), "cell"),
+            "name": name,
+            "marks": " or ".join(told),
+        }
+        rest = plain.filter(~marked & plain.is_not_null() & (plain != ""))
+        if len(rest) and (rest.str.contains(NUMBER) | rest.str.contains(DATE_SHAPE)).all():
+            says = "that says" if int(marked.sum()) == 1 else "that say"
+            verb = "is" if int(marked.sum()) == 1 else "are"
+            notices.append(warning("missing-read", **words, says=says, verb=verb))
+            made[name] = cells.zip_with(~marked, pl.Series([None], dtype=pl.String))
+        else:
+            notices.append(warning("missing-unread", **words))
+    return (replaced(frame, made) if made else table), notices
+
+
+def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a frame of Narwhals
+    """Replace columns of a frame of any library; return the frame of that library."""
+    backend = frame.implementation
+    types = {name: nw.from_native(cells, series_only=True).dtype for name, cells in made.items()}
+    plain = nw.maybe_reset_index(frame)
+    return plain.with_columns(
+        nw.new_series(name, cells.to_list(), types[name], backend=backend)
+        for name, cells in made.items()
+    ).to_native()
+
+
+def one_spelling(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dataframe of any library
+    """Write equal numbers of a column of text alike, and cells that are blank as missing.
+
+    Columns in which each number has one spelling stay as they are.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": ["34", "34.0", "+34", " "], "kg": ["1.0", "2.5", "3", "4"]})
+    >>> one_spelling(table, ["age", "kg"]).rows()
+    [('34', '1.0'), ('34', '2.5'), ('34', '3'), (None, '4')]
+    """
+    import polars as pl
+
+    frame = nw.from_native(table, eager_only=True)
+    made = {}
+    for name, cells in text_columns(table, names):
+        if (cells.str.strip_chars() == "").any():
+            made[name] = cells.zip_with(
+                (cells.str.strip_chars() != "").fill_null(value=False),
+                pl.Series([None], dtype=pl.String),
+            )
+        cells = made.get(name, cells)  # noqa: PLW2901 - the column as it is now
+        if not text_holds_numbers(nw.from_native(cells, series_only=True)):
+            continue
+        values = cells.drop_nulls().unique().to_list()
+        plain = [_canonical(value) for value in values]
+        if len(set(plain)) < len(values):
+            made[name] = cells.replace_strict(values, plain, default=None, return_dtype=pl.String)
+    return replaced(frame, made) if made else table
+
+
+def _canonical(text: str) -> str:
+    """Write a number in digits, without a plus, an exponent or zeros that mean nothing."""
+    number = _number(text)
+    if number is None:
+        return text.strip()
+    if abs(number.adjusted()) > _MOST_DIGITS:
+        return str(number.normalize())
+    plain = f"{number.normalize():f}"
+    return "0" if plain in {"-0", "0"} else plain
+
+
+_MOST_DIGITS = 40

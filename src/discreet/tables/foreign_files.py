@@ -1,0 +1,203 @@
+"""Tables in files of other programs: workbooks of Excel, files of SPSS, Stata and SAS, and Arrow.
+
+A cell with a value label becomes its label, one by one; user-defined missing values become missing. Floats of a column
+that are all whole become integers, since these programs store every number as a float.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.errors import InvalidProblemError
+from discreet.core.extras import require
+from discreet.tables.dialect import repeated
+from discreet.tables.keys import key_text
+from discreet.tables.refusals import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from discreet.tables.options import Request
+
+__all__ = ["read_foreign", "with_whole_numbers"]
+
+_WORKBOOK_GROWS = 12
+"""Bytes in memory for one byte of a workbook's sheets, once they are read."""
+
+_CELL = 16
+_MAX_WHOLE = 2.0**53
+
+
+def read_foreign(path: Path, kind: str, request: Request) -> pl.DataFrame:
+    """Read a table from a file of another program.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        A value of :data:`discreet.tables.sources.READABLE` but text and Parquet.
+    request
+        How it is read. Row by row, formulas count as their last values, and merged and empty cells as missing.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a damaged file, one that takes more memory, a sheet that is not there, or formulas, merged cells and empty
+        rows in a workbook.
+    """
+    if kind != "arrow":
+        require("files", request.argument)
+    read = {"arrow": _arrow, "workbook": _workbook}.get(kind)
+    try:
+        return _statistical(path, kind, request) if read is None else read(path, request)
+    except InvalidProblemError:
+        raise
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
+        raise request.refused("file-damaged", _DAMAGED) from None
+
+
+_DAMAGED = ", which is cut off, damaged or in another encoding"
+
+
+def _arrow(path: Path, request: Request) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return pl.read_ipc(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise request.refused("file-damaged", _DAMAGED) from None
+
+
+def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
+    """Convert columns of floats to integers if all are whole and below 2^53; NaN becomes a missing value.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> with_whole_numbers(pl.DataFrame({"age": [34.0, None], "cm": [1.5, 2.0]})).rows()
+    [(34, 1.5), (None, 2.0)]
+    """
+    import polars as pl
+
+    made = []
+    for series in table:
+        if series.dtype not in (pl.Float64, pl.Float32):
+            continue
+        present = series.fill_nan(None)
+        whole = (present == present.round()) & (present.abs() < _MAX_WHOLE)
+        made.append(present.cast(pl.Int64) if whole.all() else present)
+    return table.with_columns(made)
+
+
+def _statistical(path: Path, kind: str, request: Request) -> pl.DataFrame:
+    import polars as pl
+    import pyreadstat
+
+    reader = {
+        "spss": pyreadstat.read_sav,
+        "portable": pyreadstat.read_por,
+        "stata": pyreadstat.read_dta,
+        "sas": pyreadstat.read_sas7bdat,
+        "transport": pyreadstat.read_xport,
+    }[kind]
+    more: dict[str, Any] = (
+        {"encoding": request.options.encoding} if request.options.encoding else {}
+    )
+    beside = [path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat")]
+    catalog = next((one for one in beside if kind == "sas" and one.is_file()), None)
+    if catalog is not None:
+        more["catalog_file"] = str(catalog)
+    try:
+        if kind != "portable":
+            about = reader(str(path), metadataonly=True, **more)[1]
+            cells = (about.number_rows or 0) * max(1, about.number_columns or 1)
+            request.refuse_size(cells * _CELL, f", with {cells:,} cells")
+        table, meta = reader(str(path), output_format="polars", **more)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+        raise request.refused("file-damaged", _DAMAGED) from None
+    table = with_whole_numbers(table)
+    for name, labels in meta.variable_value_labels.items():
+        if name not in table.columns:
+            continue
+        column = table[name]
+        known = {key_text(value): label for value, label in labels.items()}
+        values = column.drop_nulls().unique()
+        texts = [known.get(key_text(value), key_text(value)) for value in values.to_list()]
+        told = column.replace_strict(values, texts, default=None, return_dtype=pl.String)
+        table = table.with_columns(told.alias(name))
+    return table
+
+
+def _workbook(path: Path, request: Request) -> pl.DataFrame:
+    import openpyxl
+
+    with zipfile.ZipFile(path) as packed:
+        size = sum(one.file_size for one in packed.infolist())
+    request.refuse_size(size * _WORKBOOK_GROWS, ", which unpacks to more")
+    book = openpyxl.load_workbook(path, data_only=request.row_by_row)
+    names, sheet = [one.title for one in book.worksheets], request.options.sheet
+    if not names:
+        raise request.refused("rows-none", " without any")
+    if sheet and sheet not in names:
+        known = ", ".join(map(repr, names))
+        raise refused("sheet-missing", request.argument, repr(sheet), known=known)
+    page = book[sheet or names[0]]
+    if not request.row_by_row and page.merged_cells.ranges:
+        area = min(page.merged_cells.ranges, key=lambda one: (one.min_row, one.min_col))
+        raise request.refused("workbook-cells", f", with merged cells in {area.coord}")
+    rows: list[list[Any]] = []
+    for row in page.iter_rows():
+        formula = next((cell for cell in row if cell.data_type == "f"), None)
+        if formula is not None and not request.row_by_row:
+            raise request.refused("workbook-cells", f", with a formula in {formula.coordinate}")
+        rows.append([cell.value for cell in row])
+    return _frame_of(rows, request)
+
+
+def _frame_of(rows: list[list[Any]], request: Request) -> pl.DataFrame:
+    """Make a table of the cells of a sheet, whose first row holds the names."""
+    import polars as pl
+
+    while rows and all(cell is None for cell in rows[-1]):
+        rows.pop()
+    if not rows:
+        raise request.refused("file-empty", ", which is empty")
+    filled = (at for row in rows for at, cell in enumerate(row, start=1) if cell is not None)
+    width = max(filled)
+    names = ["" if cell is None else str(cell) for cell in rows[0][:width]]
+    if "" in names:
+        raise request.refused("names-none", f" without a name in column {names.index('') + 1}")
+    again = repeated(names)
+    if again:
+        raise request.refused("names-repeated", f", where {again}")
+    if not rows[1:]:
+        raise request.refused("rows-none", " without any")
+    empty = [at for at, row in enumerate(rows, start=1) if all(cell is None for cell in row)]
+    if empty and width > 1 and not request.row_by_row:
+        raise request.refused("workbook-cells", f", with the empty row {empty[0]}")
+    columns = zip(*(row[:width] for row in rows[1:]), strict=True)
+    return with_whole_numbers(
+        pl.DataFrame([_series(name, cells) for name, cells in zip(names, columns, strict=True)])
+    )
+
+
+def _series(name: str, cells: Sequence[Any]) -> pl.Series:
+    """Make a column of cells of a workbook: of one type where they have one, else text."""
+    import polars as pl
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int, float}:
+        return pl.Series(name, cells, dtype=pl.Float64, strict=False)
+    if kinds == {dt.datetime}:
+        days = all(cell is None or cell.time() == dt.time() for cell in cells)
+        return pl.Series(name, cells, dtype=pl.Datetime).cast(pl.Date if days else pl.Datetime)
+    if len(kinds) == 1 and kinds <= {bool, str, dt.date}:
+        return pl.Series(name, cells)
+    texts = [None if cell is None else key_text(cell) for cell in cells]
+    return pl.Series(name, texts, dtype=pl.String)

@@ -1,0 +1,245 @@
+"""Recoding: cut points, top and bottom codes, rounding and prefixes, each a public rule for one cell at a time.
+
+The rules are typed before the table is read, so that a recoded table has neighbors wherever the original has some.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, final
+
+import narwhals as nw
+
+from discreet.core.exact import to_fraction
+from discreet.core.options import items_of
+from discreet.tables.cells import replaced
+from discreet.tables.columns import no_column
+from discreet.tables.keys import key_text
+from discreet.tables.refusals import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Typed = Sequence[str] | Mapping[str, Any]
+
+__all__ = ["Recoding", "recode"]
+
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
+_OPEN = re.compile(
+    r"(?:(?P<less><=?|under )\s*)?(?P<number>[+-]?\d+(?:\.\d*)?)\s*(?P<more>\+|or more|and over|or over)?"
+)
+"""A number that may be open to one side, such as 90+ or <5."""
+
+_MAX_PREFIX = 100
+_MAX_DIGITS = 60
+"""Characters of a number; longer text is none, so that no rule fails for the value of a cell."""
+
+
+@final
+@dataclass(frozen=True)
+class Recoding:
+    """Rules by which columns are recoded, as pairs of a column and its numbers.
+
+    Parameters
+    ----------
+    bins
+        Cut points, rising: 18, 40 make ``<18``, ``[18, 40)`` and ``>=40``.
+    top, bottom
+        Limits of numbers: a number beyond the limit counts as the limit, which then stands for all that is beyond it.
+        Text such as ``90+`` or ``<5`` counts as its number.
+    rounded
+        Widths of intervals between multiples, such as ``[20, 29]`` for 10.
+    prefix
+        Lengths of the prefixes that codes are cut to.
+
+    Examples
+    --------
+    >>> Recoding.of(bins=["age=18,40"], top=["income=100000"]).to_dict()
+    {'bins': {'age': ['18', '40']}, 'top': {'income': ['100000']}}
+    """
+
+    bins: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
+    top: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
+    bottom: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
+    rounded: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
+    prefix: tuple[tuple[str, tuple[Fraction, ...]], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        bins: Typed = (),
+        top: Typed = (),
+        bottom: Typed = (),
+        rounded: Typed = (),
+        prefix: Typed = (),
+    ) -> Recoding:
+        """Read rules as ``COLUMN=NUMBER,NUMBER``, or as mappings from columns to numbers.
+
+        Raises
+        ------
+        InvalidProblemError
+            For text of another form, cut points that do not rise, a width that is not positive, a length that is not
+            whole, or two rules for one column, top and bottom codes aside.
+        """
+        given = {"bins": bins, "top": top, "bottom": bottom, "rounded": rounded, "prefix": prefix}
+        made = {rule: _pairs(rule, typed) for rule, typed in given.items()}
+        for name, numbers in made["bins"]:
+            if any(low >= high for low, high in pairwise(numbers)):
+                raise refused("recoding", "bins", f"others for {name}", form=_FORMS["bins"])
+        for rule, allowed in (("rounded", Fraction(0)), ("prefix", Fraction(1))):
+            for name, numbers in made[rule]:
+                whole = rule != "prefix" or (
+                    numbers[0].denominator == 1 and 1 <= numbers[0] < _MAX_PREFIX
+                )
+                if numbers[0] < allowed or not numbers[0] or not whole:
+                    raise refused("recoding", rule, f"another for {name}", form=_FORMS[rule])
+        one_of = [name for rule in ("bins", "rounded", "prefix") for name, _ in made[rule]]
+        both = {name for name in one_of if one_of.count(name) > 1}
+        if both:
+            raise refused(
+                "recoding", "bins", f"two for {min(both)}", form="one rule for each column"
+            )
+        return cls(**made)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that have a rule."""
+        rules = (pair for one in fields(self) for pair in getattr(self, one.name))
+        return tuple(dict.fromkeys(name for name, _ in rules))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rules as plain values, for a record; :meth:`of` reads them."""
+        return {
+            one.name: {name: [str(number) for number in numbers] for name, numbers in pairs}
+            for one in fields(self)
+            if (pairs := getattr(self, one.name))
+        }
+
+    def rule_of(self, name: str) -> Callable[[Any], Any]:
+        """Return the function that recodes a cell of a column; cells that it does not know stay as they are."""
+        numbers = {one.name: dict(getattr(self, one.name)).get(name) for one in fields(self)}
+
+        def recoded(cell: Any) -> Any:  # noqa: ANN401 - a cell of any kind
+            if cell is None:
+                return None
+            if numbers["prefix"]:
+                return key_text(cell)[: int(numbers["prefix"][0])]
+            text = key_text(cell)
+            if len(text) > _MAX_DIGITS:
+                return cell
+            number = _number_in(text, is_open=bool(numbers["top"] or numbers["bottom"]))
+            if number is None:
+                return cell
+            if numbers["bottom"]:
+                number = max(number, numbers["bottom"][0])
+            if numbers["top"]:
+                number = min(number, numbers["top"][0])
+            if numbers["bins"]:
+                return _bin(number, numbers["bins"])
+            if numbers["rounded"]:
+                return _multiple(number, numbers["rounded"][0])
+            return _plain(number)
+
+        return recoded
+
+
+_FORMS = {
+    "bins": "COLUMN=CUT,CUT with rising cut points",
+    "top": "COLUMN=NUMBER",
+    "bottom": "COLUMN=NUMBER",
+    "rounded": "COLUMN=WIDTH above 0",
+    "prefix": "COLUMN=LENGTH, a whole number from 1",
+}
+
+
+def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+    found: dict[str, tuple[Fraction, ...]] = {}
+    if isinstance(typed, Mapping):
+        listed = list(typed.items())
+    else:
+        texts = (typed,) if isinstance(typed, str) else items_of(typed, rule, "texts")
+        listed = [tuple(str(text).rpartition("=")[::2]) for text in texts]
+    for column, values in listed:
+        name = column.strip() if isinstance(column, str) else ""
+        parts = values.split(",") if isinstance(values, str) else values
+        parts = parts if isinstance(parts, list | tuple) else [parts]
+        try:
+            numbers = tuple(
+                to_fraction(part.strip() if isinstance(part, str) else part, rule) for part in parts
+            )
+        except ValueError:
+            numbers = ()
+        if not name or name in found or not numbers or (rule != "bins" and len(numbers) > 1):
+            raise refused("recoding", rule, "another", form=_FORMS[rule])
+        found[name] = numbers
+    return tuple(found.items())
+
+
+def _number_in(text: str, *, is_open: bool) -> Fraction | None:
+    if _NUMBER.fullmatch(text):
+        return Fraction(text)
+    opened = _OPEN.fullmatch(text) if is_open else None
+    return None if opened is None else Fraction(opened["number"])
+
+
+def _bin(number: Fraction, cuts: tuple[Fraction, ...]) -> str:
+    at = bisect_right(cuts, number)
+    if at == 0:
+        return f"<{_plain(cuts[0])}"
+    if at == len(cuts):
+        return f">={_plain(cuts[-1])}"
+    return f"[{_plain(cuts[at - 1])}, {_plain(cuts[at])})"
+
+
+def _multiple(number: Fraction, width: Fraction) -> str:
+    low = math.floor(number / width) * width
+    if width.denominator == 1 and number.denominator == 1:
+        return f"[{_plain(low)}, {_plain(low + width - 1)}]" if width > 1 else _plain(low)
+    return f"[{_plain(low)}, {_plain(low + width)})"
+
+
+def _plain(number: Fraction) -> str:
+    return str(number.numerator) if number.denominator == 1 else repr(float(number))
+
+
+def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # noqa: ANN401 - a dataframe of any library
+    """Recode columns of a dataframe; columns of numbers with top and bottom codes stay numbers.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a rule of a column that is not there.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rules = Recoding.of(bins=["age=18,40"], top=["cm=190"], prefix=["zip=3"])
+    >>> recode(pl.DataFrame({"age": ["12", "40"], "cm": ["190+", "171"], "zip": ["02139", None]}), rules).rows()
+    [('<18', '190', '021'), ('>=40', '171', None)]
+    """
+    import polars as pl
+
+    if not recoding.columns:
+        return table
+    frame = nw.from_native(table, eager_only=True)
+    limits = {name for name, _ in (*recoding.top, *recoding.bottom)}
+    limits -= {name for name, _ in (*recoding.bins, *recoding.rounded)}
+    made = {}
+    for name in recoding.columns:
+        if name not in frame.columns:
+            raise no_column(argument, name, frame.columns)
+        cells = pl.Series(frame[name].to_polars())
+        rule, values = recoding.rule_of(name), cells.drop_nulls().unique().to_list()
+        texts = [None if (one := rule(value)) is None else str(one) for value in values]
+        told = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)
+        if name in limits and cells.dtype.is_numeric():
+            told = told.cast(pl.Float64).cast(cells.dtype, strict=False)
+        made[name] = told.alias(name)
+    return replaced(frame, made)
