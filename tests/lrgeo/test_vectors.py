@@ -40,7 +40,7 @@ def plane() -> Mechanism:
     places = np.array([(0, 0), (1003, 17), (-530, 2041), (2999, 3001), (7, 4100), (5012, 40)])
     region = Region(places, None, "m")
     return published(
-        region, "0.0049", 2**40 - 1 - 77 * np.arange(6), lift=30_011, ball=Ball.none(), names=None
+        region, "0.0049", 2**40 - 1 - 77 * np.arange(6), lift=30_011, ball=Ball.empty(), names=None
     )
 
 
