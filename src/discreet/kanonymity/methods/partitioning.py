@@ -88,7 +88,7 @@ class SetPartitioning:
     """
 
     smoothing: float = 0.5
-    polish: int = 20
+    polish: int = 60
     neighbors: int = 72
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
