@@ -175,13 +175,13 @@ SPLITS: dict[str, Change | None] = {
 }
 LOCAL: dict[str, Change | None] = {
     "everything": None,
-    "no far unions": kinds_of_unions(lambda union: not union.samples),
-    "no large unions": kinds_of_unions(lambda union: union.classes < 6),
+    "two classes": kinds_of_unions(lambda union: union.classes == 2),
+    "four classes": kinds_of_unions(lambda union: union.classes == 4),
 }
 EXACT: dict[str, Change | None] = {
     "everything": None,
     "no cuts": replaced(f"{K}.exact.tree.violated", lambda *_: NO_CUTS),
-    "no new starts": replaced(f"{K}.methods.partitioning.NEW_STARTS", 0),
+    "no parts": replaced(f"{K}.methods.partitioning._Search._improve", lambda _: None),
 }
 METHODS = ("TopDownfast", "TopDownstrong", "Segmentation", "GreedySearch", "SetPartitioning")
 SEARCHES: dict[str, Change | None] = {

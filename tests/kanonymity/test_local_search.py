@@ -22,7 +22,7 @@ from discreet.kanonymity.methods.local_search import LocalSearch, split_large
 from discreet.kanonymity.methods.subsets import SubsetProgram, optimum_of
 from discreet.kanonymity.problem import Numeric, Problem
 from discreet.kanonymity.search import local
-from discreet.kanonymity.search.local import Schedule, Union, unions_for
+from discreet.kanonymity.search.local import Union, unions_for
 from kanonymity.tables import fars, mixed, numeric
 
 
@@ -246,16 +246,6 @@ def test_unions_hold_two_classes_or_more(k: int) -> None:
     unions = unions_for(k)
     assert all(union.rows >= 2 * k and union.classes >= 2 for union in unions)
     assert [union.work for union in unions] == sorted(union.work for union in unions)
-
-
-def test_the_kind_of_union_that_gains_most_for_its_work_comes_next() -> None:
-    schedule = Schedule((Union(4, 2), Union(8, 4)))
-    taken = []
-    for gain in (1.0, 0.5, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.5):
-        taken.append(schedule.next())
-        schedule.learn(taken[-1], gain, 10)
-    # Each once, then the first, which gains most; every third turn the one that has waited longest.
-    assert taken == [0, 1, 0, 0, 0, 1, 0, 0, 1]
 
 
 @pytest.mark.parametrize("duplicates", [False, True])

@@ -266,7 +266,7 @@ def test_a_better_partition_lets_classes_be_forgotten_and_the_optimum_is_the_sam
         rows = np.random.default_rng(seed).integers(0, 9, (14, 5)).astype(float)
         problem = numeric(rows)
         _, best = optimum_of(problem, np.arange(14), 3)
-        found = settle(listed_of(problem, 3), 1.6 * best, SearchLimits(), dive=False)
+        found = settle(listed_of(problem, 3), 1.6 * best, SearchLimits())
         assert found.loss == pytest.approx(best)
         assert found.lower == pytest.approx(best)
         branches += found.branches

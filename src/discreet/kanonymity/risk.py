@@ -329,12 +329,12 @@ def _by_sizes(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str,
 
 def _of_counted(found: CountedClasses) -> Risk:
     """Return the risk of classes that were counted group by group, if the table is the population."""
-    told = _by_sizes(found.sizes, found.classes)
+    measures = _by_sizes(found.sizes, found.classes)
     return Risk(
-        **told,
-        journalist_highest=told["prosecutor_highest"],
-        journalist_average=told["prosecutor_average"],
-        marketer=told["prosecutor_average"],
+        **measures,
+        journalist_highest=measures["prosecutor_highest"],
+        journalist_average=measures["prosecutor_average"],
+        marketer=measures["prosecutor_average"],
         diversity=found.diversity,
         closeness=found.closeness,
         homogeneous=found.homogeneous,

@@ -1,4 +1,4 @@
-r"""Multipliers that overpay no class: a proof by branches of boxes, and a repair of what it could not prove.
+r"""Multipliers that overpay no class: a proof by branches of boxes, and a repair for classes not proved.
 
 The root of a class is its row with the largest multiplier. With a slack e the search proves for each root r that no
 class of it has a mean above :math:`(1 + e) w + V_r`, where :math:`V_r` is zero for most, or it is cut short and marks
@@ -106,8 +106,8 @@ def separate(  # noqa: PLR0917 - the parts of one search
             doubtful: NDArray[np.bool_] = doubtful,
         ) -> None:
             rank = again[place]
-            given = (rank, rank + 1, classes, upper, doubtful, halted)
-            nodes.append(branches(*arguments, limit, *given))
+            results = (classes, upper, doubtful, halted)
+            nodes.append(branches(*arguments, limit, rank, rank + 1, *results))
 
         complete = _in_threads(search_root, len(ranks), limits)
         if not complete:

@@ -142,9 +142,11 @@ class DualBound:
         value = float(self.counts @ self.best)
         if added and value * (1 + SLACKS[self.slack_at]) < PROOF_SHARE_OF_VALUE * self.top:
             return
-        last = self.slack_at + 1 == len(SLACKS)
-        self.done = last and not added and self.share == 0
-        self.slack_at = min(self.slack_at + 1, len(SLACKS) - 1)
+        last, solved = len(SLACKS) - 1, not added and self.share == 0
+        self.done = solved and self.slack_at == last
+        # A proof without slack may not end: the program is solved with the last one that has some.
+        if solved or self.slack_at < last - 1:
+            self.slack_at = min(self.slack_at + 1, last)
 
     def _round(self, limits: SearchLimits) -> int | None:
         """Solve, search a trial point, and give how many classes joined; ``None`` where the time ended it."""

@@ -134,7 +134,7 @@ class ValueMerging:
     most
         Different rows that are held.
     keys, counts
-        ``(n_keys,)`` those that are held, rising, and how many rows each has.
+        ``(n_keys,)`` the packed rows in memory, rising, and the number of rows of each.
 
     Examples
     --------

@@ -438,7 +438,7 @@ class Shared:
                 except BaseException:
                     stop[0] = True
                     raise
-                looked = [found.result() for found in searching]
+                looked = [search.result() for search in searching]
                 finished = finished and all(rows >= 0 for rows in looked)
                 self.most_rows -= sum(rows if rows >= 0 else -rows - 1 for rows in looked)
         return finished

@@ -1,7 +1,7 @@
 r"""Subset-row cuts [JPS08]_ of three rows, by multipliers of one half.
 
 For a set C of three rows a class takes :math:`\lfloor |S \cap C| / 2 \rfloor`, and a partition no more than
-:math:`\lfloor |C| / 2 \rfloor`: half of what its classes have of C, rounded down. They hold for every list of classes.
+:math:`\lfloor |C| / 2 \rfloor`: half of the rows of C, rounded down. They hold for every list of classes.
 """
 
 from __future__ import annotations

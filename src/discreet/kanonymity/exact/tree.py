@@ -45,12 +45,6 @@ BRANCHING_PAIRS = 10
 STRONG_BRANCHING_PAIRS = 5
 """Pairs among them whose branches are solved to see how they rise."""
 
-DIVE_ROUNDS_UP_FROM = 0.85
-"""What a dive takes for whole."""
-
-DIVE_STEPS = 20
-"""Each step of a dive covers at least this part of the rows that are left."""
-
 MIN_GAP_CLOSED_BY_CUTS = 0.003
 """Part of the gap that a round of cuts has to close for another to follow."""
 
@@ -94,8 +88,6 @@ class Settled:
         What no partition of listed classes loses less than; never more than `loss`.
     branches
         Branches looked at.
-    dived
-        ``(n_dived, 2k - 1)`` classes that a dive into the program chose; they share no row, and may leave some out.
     cuts
         ``(n_cuts, 3)`` the rows of each cut; they hold for other lists as well.
     """
@@ -104,7 +96,6 @@ class Settled:
     loss: float
     lower: float
     branches: int
-    dived: NDArray[np.int32]
     cuts: NDArray[np.int32]
 
 
@@ -112,7 +103,7 @@ class Settled:
 class _Branch:
     bound: float
     number: int
-    kept: NDArray[np.bool_] = field(compare=False)
+    admissible: NDArray[np.bool_] = field(compare=False)
 
 
 def settle(
@@ -121,7 +112,6 @@ def settle(
     limits: SearchLimits,
     *,
     reach: float = math.inf,
-    dive: bool = True,
     cuts: NDArray[np.int32] | None = None,
     on_branch: Callable[[int, float, float], None] | None = None,
 ) -> Settled:
@@ -137,8 +127,6 @@ def settle(
         When to stop; the bound is then that of the branches left open.
     reach
         Bound at which to stop: partitions that lose more may have classes that are not listed.
-    dive
-        Whether to dive where the first branch has no whole solution.
     cuts
         Cuts to start with.
     on_branch
@@ -148,7 +136,6 @@ def settle(
     open_ = [_Branch(-math.inf, 0, np.ones(len(listed.costs), dtype=bool))]
     chosen: NDArray[np.int64] | None = None
     closed, number, looked = math.inf, 0, 0
-    dived = listed.classes[:0]
     while open_ and open_[0].bound < min(_cutoff(upper), reach) and limits.left > 0:
         branch = heapq.heappop(open_)
         point = program.relax(branch, upper, limits, rounds=5 if looked else 1000)
@@ -166,17 +153,15 @@ def settle(
                 chosen, upper = program.index[selected], program.loss_of(selected)
                 useful = program.forget(upper)
                 for other in open_:
-                    other.kept = other.kept[useful]
+                    other.admissible = other.admissible[useful]
             closed = min(closed, point.bound)
             continue
-        if dive and branch.number == 0:
-            dived = program.round_solution(point, limits)
         first, second = (program.holding(row) for row in pair)
         for side in (first == second, ~(first & second)):
             number += 1
-            heapq.heappush(open_, _Branch(point.bound, number, point.kept & side))
+            heapq.heappush(open_, _Branch(point.bound, number, point.admissible & side))
     lower = min([closed, upper, *(branch.bound for branch in open_)])
-    return Settled(chosen, upper, lower, looked, dived, program.cuts)
+    return Settled(chosen, upper, lower, looked, program.cuts)
 
 
 def _cutoff(upper: float) -> float:
@@ -187,7 +172,7 @@ def _cutoff(upper: float) -> float:
 @dataclass(frozen=True, eq=False)
 class _Point:
     bound: float
-    kept: NDArray[np.bool_]
+    admissible: NDArray[np.bool_]
     x: NDArray[np.float64] | None
 
 
@@ -224,22 +209,22 @@ class _Program:
 
     def relax(self, branch: _Branch, upper: float, limits: SearchLimits, rounds: int) -> _Point:
         """Solve a branch, cutting off what is no partition, as long as that helps."""
-        bound, kept, x = branch.bound, branch.kept, None
+        bound, admissible, x = branch.bound, branch.admissible, None
         for _ in range(rounds):
-            solution = self._solved(kept, limits)
+            solution = self._solved(admissible, limits)
             if solution is None or solution.row_duals is None:
-                return _Point(bound, kept, None)
+                return _Point(bound, admissible, None)
             x = solution.x[: len(self.costs)]
-            value, reduced = self._formula(solution.row_duals, kept)
+            value, reduced = self._formula(solution.row_duals, admissible)
             if branch.number == 0 and value > self.root[0]:
                 self.root = value, reduced
             gained, bound = value - bound, max(bound, value)
-            kept &= value + reduced < _cutoff(upper)
+            admissible &= value + reduced < _cutoff(upper)
             if bound >= _cutoff(upper):
                 break
-            if kept.sum() < 0.7 * len(kept) and branch.number == 0:
-                self._compact(kept, solution.row_duals)
-                kept, x = np.ones(len(self.costs), dtype=bool), x[kept]
+            if admissible.sum() < 0.7 * len(admissible) and branch.number == 0:
+                self._compact(admissible, solution.row_duals)
+                admissible, x = np.ones(len(self.costs), dtype=bool), x[admissible]
             new_cuts = self._violated(x)
             if not len(new_cuts) or gained < MIN_GAP_CLOSED_BY_CUTS * (upper - bound):
                 break
@@ -249,12 +234,12 @@ class _Program:
                 -np.inf,
                 half(new_cuts).astype(np.float64),
             )
-        return _Point(bound, kept, x)
+        return _Point(bound, admissible, x)
 
-    def _solved(self, kept: NDArray[np.bool_], limits: SearchLimits) -> LPSolution | None:
+    def _solved(self, admissible: NDArray[np.bool_], limits: SearchLimits) -> LPSolution | None:
         from discreet.core.errors import LimitReachedError
 
-        high = np.concatenate([np.where(kept, np.inf, 0.0), np.full(self.listed.n, np.inf)])
+        high = np.concatenate([np.where(admissible, np.inf, 0.0), np.full(self.listed.n, np.inf)])
         self.model.set_column_bounds(0.0, high)
         seconds = None if limits.left == math.inf else limits.left
         try:
@@ -263,7 +248,7 @@ class _Program:
             return None
 
     def _formula(
-        self, duals: NDArray[np.float64], kept: NDArray[np.bool_]
+        self, duals: NDArray[np.float64], admissible: NDArray[np.bool_]
     ) -> tuple[float, NDArray[np.float64]]:
         """Bound the branch for multipliers, those of cuts not above 0, and give the reduced costs rounded down."""
         n, k = self.listed.n, self.listed.k
@@ -276,18 +261,18 @@ class _Program:
         slack = (len(y) + 4 * k) * 2.0**-52 * magnitude
         reduced -= slack
         roots = np.zeros(n)
-        np.minimum.at(roots, self.classes[kept, 0], reduced[kept])
+        np.minimum.at(roots, self.classes[admissible, 0], reduced[admissible])
         least = np.sort(roots)[: n // k]
         paid = np.concatenate([y[:n], y[n:] * self._most(self.cuts)])
         value = math.fsum(paid.tolist()) + math.fsum(least.tolist())
         # Each product and both sums are rounded once.
         return value - 2.0**-51 * (abs(value) + float(np.abs(paid).sum())), reduced
 
-    def _compact(self, kept: NDArray[np.bool_], duals: NDArray[np.float64]) -> None:
+    def _compact(self, admissible: NDArray[np.bool_], duals: NDArray[np.float64]) -> None:
         """Forget classes that are in no better partition, and cuts that do not bind."""
-        self.index, self.classes = self.index[kept], self.classes[kept]
-        self.costs = self.costs[kept]
-        self.root = self.root[0], self.root[1][kept]
+        self.index, self.classes = self.index[admissible], self.classes[admissible]
+        self.costs = self.costs[admissible]
+        self.root = self.root[0], self.root[1][admissible]
         self.cuts = self.cuts[duals[self.listed.n + 1 :] < 0]
         self.model = self._built()
 
@@ -306,31 +291,6 @@ class _Program:
         fractional = np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE))
         return violated(self.classes[fractional], x[fractional], self.listed.n)
 
-    def round_solution(self, point: _Point, limits: SearchLimits) -> NDArray[np.int32]:
-        """Fix what is nearly whole, solve again, and so on until nothing fits beside what is fixed."""
-        n = self.listed.n
-        active, x, fixed = point.kept.copy(), point.x, np.zeros(len(self.costs), dtype=bool)
-        covered = np.zeros(n + 1, dtype=bool)
-        while x is not None:
-            free = np.flatnonzero(active & ~fixed & (x > INTEGRALITY_TOLERANCE))
-            rising = free[np.argsort(-x[free], kind="stable")]
-            before = int(covered.sum())
-            rows_a_step = max(1, (n - before) // DIVE_STEPS)
-            for at in rising:
-                rows = self.classes[at][self.classes[at] >= 0]
-                if covered[rows].any():
-                    continue
-                if x[at] < DIVE_ROUNDS_UP_FROM and covered.sum() - before >= rows_a_step:
-                    break
-                fixed[at] = True
-                covered[rows] = True
-            active &= fixed | ~covered[self.classes].any(axis=1)
-            if covered.sum() == before or covered[:n].all() or not (active & ~fixed).any():
-                break
-            solution = self._solved(active, limits)
-            x = None if solution is None else solution.x[: len(self.costs)]
-        return self.classes[fixed]
-
     def pair(self, point: _Point, upper: float, limits: SearchLimits) -> tuple[int, int] | None:
         """Choose two rows that are together in part; ``None`` where every class is in or out.
 
@@ -346,10 +306,10 @@ class _Program:
             first, second = (self.holding(row) for row in pair)
             rises = []
             for side in (first == second, ~(first & second)):
-                solution = self._solved(point.kept & side, limits)
+                solution = self._solved(point.admissible & side, limits)
                 if solution is None or solution.row_duals is None:
                     return near[0]
-                value, _ = self._formula(solution.row_duals, point.kept & side)
+                value, _ = self._formula(solution.row_duals, point.admissible & side)
                 rises.append(min(value, upper) - point.bound)
             # Near a bound of the incumbent all rises are cut off, hence the floor.
             self.rises[pair] = max(rises[0], 1e-6) * max(rises[1], 1e-6)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core.jit import kernel, part
-from discreet.kanonymity.kernels.boxes import pair_cost
 from discreet.kanonymity.kernels.rebuild import below, part_costs, polish, recut, regrow
 
 if TYPE_CHECKING:
@@ -48,53 +47,26 @@ class SearchState(NamedTuple):
 
 
 @part
-def _near_class(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    A: Arrays,
-    T: NearTable,
-    S: SearchState,
-    active: NDArray[np.int64],
-    n_active: int,
-    row: int,
-    samples: int,
-) -> int:
-    """Class of a near row: of a point kept as near, or with `samples` of the nearest of so many rows of active classes.
-
-    Where most classes lose nothing, the near points are nearly all theirs.
-    """
-    p = T.point[row]
-    if samples == 0:
-        n_near = T.near.shape[1]
-        # The smaller of two draws: near points are looked at more often.
-        q = T.near[p, min(below(S.draw, n_near), below(S.draw, n_near))]
-        # A class of rows that are equal to this one can take it in, or give some of them.
-        if q < 0 or (
-            T.first[p + 1] - T.first[p] > S.size[S.labels[row]]
-            and below(S.draw, int(np.int64(3))) == 0
-        ):
-            q = p
-        return int(S.labels[T.rows[T.first[q] + below(S.draw, T.first[q + 1] - T.first[q])]])
-    best, nearest = np.inf, int(S.labels[row])
-    for _ in range(samples):
-        c = active[below(S.draw, n_active)]
-        if S.size[c] == 0 or S.labels[row] == c:
-            continue
-        other = S.members[c, below(S.draw, S.size[c])]
-        apart = pair_cost(A, A.codes[p], A.codes[T.point[other]], best)
-        if apart < best:
-            best, nearest = apart, c
-    return nearest
+def _near_class(T: NearTable, S: SearchState, row: int) -> int:
+    """Return the class of a row of a point that is kept as near to that of `row`, the nearest more often."""
+    p, n_near = T.point[row], T.near.shape[1]
+    q = T.near[p, min(below(S.draw, n_near), below(S.draw, n_near))]
+    # A class of rows that are equal to this one can take it in, or give some of them.
+    if q < 0 or (
+        T.first[p + 1] - T.first[p] > S.size[S.labels[row]] and below(S.draw, int(np.int64(3))) == 0
+    ):
+        q = p
+    return int(S.labels[T.rows[T.first[q] + below(S.draw, T.first[q + 1] - T.first[q])]])
 
 
 @part
 def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    A: Arrays,
     T: NearTable,
     S: SearchState,
     active: NDArray[np.int64],
     n_active: int,
     most_rows: int,
     most_classes: int,
-    samples: int,
     picked: NDArray[np.int64],
     union: NDArray[np.int64],
 ) -> tuple[int, int]:
@@ -117,7 +89,7 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         if n_picked == most_classes:
             break
         row = union[below(S.draw, n)]
-        d = _near_class(A, T, S, active, n_active, row, samples)
+        d = _near_class(T, S, row)
         known = d < 0 or n + S.size[d] > most_rows
         for t in range(n_picked):
             known = known or picked[t] == d
@@ -139,7 +111,6 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     k: int,
     most_rows: int,
     most_classes: int,
-    samples: int,
     rounds: int,
 ) -> float:
     """Improve a partition in place for so many rounds, and return the decrease of its loss.
@@ -172,9 +143,7 @@ def improve(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     if n_active == 0:
         return gained
     for _ in range(rounds):
-        n_picked, n = _pick(
-            A, T, S, active, n_active, most_rows, most_classes, samples, picked, union
-        )
+        n_picked, n = _pick(T, S, active, n_active, most_rows, most_classes, picked, union)
         if n == 0:
             continue
         before = 0.0

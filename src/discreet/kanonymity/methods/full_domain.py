@@ -82,7 +82,7 @@ class FullDomain:
         best, loss = None, np.inf
         failed: list[tuple[int, ...]] = []
         prices = [
-            _prices(column, found) for column, found in zip(problem.columns, levels, strict=True)
+            _prices(column, groups) for column, groups in zip(problem.columns, levels, strict=True)
         ]
         for floor, node in _cheapest_first(prices, points, counts):
             if floor >= loss:
@@ -160,7 +160,8 @@ def _cheapest_first(
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
     """Yield nodes with what their levels cost on all rows."""
     sums = [
-        [float(price[points[:, j]] @ counts) for price in found] for j, found in enumerate(prices)
+        [float(price[points[:, j]] @ counts) for price in by_level]
+        for j, by_level in enumerate(prices)
     ]
     nodes = list(itertools.product(*(range(len(one)) for one in sums)))
     totals = [sum(sums[j][level] for j, level in enumerate(node)) for node in nodes]

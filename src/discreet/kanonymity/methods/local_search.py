@@ -76,7 +76,7 @@ class LocalSearch:
             raise InvalidProblemError("unions", "one or more", "none")
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Search until the rounds or the time are over; without either, for 20 rounds a class, at least 300 and 60 k.
+        """Search until the rounds or the time are over; without either, for 60 rounds a class, at least 300 and 60 k.
 
         Complexity
         ----------

@@ -18,7 +18,6 @@ from discreet.kanonymity.candidate import (
     CandidateClasses,
     SearchInterrupted,
     SearchLimits,
-    assign_leftovers,
     require_feasible,
 )
 from discreet.kanonymity.exact.columns import Pool, relax
@@ -26,7 +25,6 @@ from discreet.kanonymity.exact.cuts import NO_CUTS
 from discreet.kanonymity.exact.pricing import Pricer
 from discreet.kanonymity.exact.tree import RELATIVE_TOLERANCE, Listed, settle
 from discreet.kanonymity.methods.greedy_search import GreedySearch
-from discreet.kanonymity.methods.k_member import KMember
 from discreet.kanonymity.methods.local_search import LocalSearch, split_large
 
 if TYPE_CHECKING:
@@ -41,18 +39,14 @@ __all__ = ["MOST_ROWS", "SetPartitioning"]
 MOST_ROWS = 5_000
 """Rows of the largest table: the costs of all pairs are kept, 200 megabytes."""
 
-MAX_CLASSES_LISTED_FIRST, MAX_CLASSES_LISTED = 60_000, 200_000
-"""Classes that a linear program gets, at first and once a good partition is known."""
+MAX_CLASSES_LISTED = 200_000
+"""Classes of one linear program, at most; if more are within a distance, the distance is halved."""
 
 FIRST_WIDTH_SHARE = 0.004
 """Distance from the relaxation, as a part of it, in which a partition is looked for first."""
 
 WIDTH_FACTOR = 1.25
 """By how much that distance grows when nothing was found."""
-
-MAX_ROWS_STARTED_ANEW, NEW_STARTS = 200, 12
-"""Rows up to which local search begins anew, and how often: a loss near the least spares the proof far more than that
-takes."""
 
 MAX_SECONDS_PER_PART = 3.0
 """Seconds for one part of a larger table."""
@@ -72,7 +66,7 @@ class SetPartitioning:
     smoothing
         Weight of the best multipliers so far in pricing, in [0, 1).
     polish
-        Rounds of local search for each class, on the start and on what a dive found.
+        Rounds of local search for each class of the start.
     neighbors
         Rows of the parts of a larger table that are partitioned anew, each by this method.
 
@@ -94,7 +88,7 @@ class SetPartitioning:
     """
 
     smoothing: float = 0.5
-    polish: int = 20
+    polish: int = 60
     neighbors: int = 72
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
@@ -150,17 +144,13 @@ class _Search:
     def run(self) -> CandidateClasses:
         """Relax, then look for partitions at a growing distance."""
         if self.k > 1 and self.problem.n >= 2 * self.k:
-            self._polish(self.labels)
-            self._begin_anew()
+            self._polish()
             relaxed = self._relax()
             self.lower = max(self.lower, relaxed.lower)
             width = FIRST_WIDTH_SHARE * relaxed.lower
-            if self._is_large and not self.done:
-                # For its dive, a far better start for parts than a local search.
-                self._look(relaxed, width, MAX_CLASSES_LISTED_FIRST)
             self._improve()
             while not self.done:
-                width = self._look(relaxed, width, MAX_CLASSES_LISTED)
+                width = self._look(relaxed, width)
                 if width == 0:
                     self._improve()
                     break
@@ -180,19 +170,6 @@ class _Search:
         )
         return CandidateClasses("optimal", self.labels, max(0.0, min(self.lower, self.loss)), note)
 
-    def _begin_anew(self) -> None:
-        """Search from other partitions as well, where there are few rows."""
-        if self.problem.n > MAX_ROWS_STARTED_ANEW or not self.method.polish:
-            return
-        first = self.labels
-        for at in range(NEW_STARTS):
-            if self.limits.left <= 0:
-                break
-            member = KMember(start=at * self.problem.n // NEW_STARTS)
-            self._polish(member.solve(self.problem, self.k, SearchLimits()).labels, 1, at + 2)
-            self._polish(first, 1, at + 2)
-        self._polish(self.labels, 5)
-
     def _relax(self) -> Relaxed:
         k, boxes = self.k, self.problem.boxes(self.labels)
         costs = boxes.costs.sum(axis=1)
@@ -203,14 +180,14 @@ class _Search:
             self.pricer, pool, shares, self.loss, self.limits, smoothing=self.method.smoothing
         )
 
-    def _look(self, relaxed: Relaxed, width: float, most: int) -> float:
+    def _look(self, relaxed: Relaxed, width: float) -> float:
         """Search the partitions within `width` of the bound; return the next width, 0 at the end."""
         open_gap = max(self.loss - relaxed.lower, 0.0)
         wanted = min(width, open_gap)
-        listed = self._listed(relaxed, wanted, most)
+        listed = self._listed(relaxed, wanted)
         while not listed.complete and self.limits.left > 0:
             wanted /= 2
-            listed = self._listed(relaxed, wanted, most)
+            listed = self._listed(relaxed, wanted)
         if not listed.complete:
             return 0.0
         n, k = self.problem.n, self.k
@@ -226,8 +203,6 @@ class _Search:
         self.cuts = settled.cuts
         if settled.chosen is not None:
             self._take(self._labels(listed.classes[settled.chosen]))
-        if len(settled.dived):
-            self._repair(settled.dived)
         self.lower = max(self.lower, min(settled.lower, reached))
         if capped or wanted >= open_gap:
             return 0.0
@@ -268,13 +243,13 @@ class _Search:
         n_nearest = int(np.searchsorted(np.cumsum(sizes[nearest]), self.method.neighbors, "right"))
         return np.flatnonzero(np.isin(self.labels, nearest[: max(2, n_nearest)]))
 
-    def _listed(self, relaxed: Relaxed, width: float, most: int) -> Pricing:
+    def _listed(self, relaxed: Relaxed, width: float) -> Pricing:
         # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little
         # more, so that rounding leaves no class of such a partition out.
         below = width - relaxed.mu + 1e-9 * self.loss
         seconds = self.limits.left / 4
         return self.pricer.price(
-            relaxed.pi, below=below, most=most, seconds=seconds, limits=self.limits
+            relaxed.pi, below=below, most=MAX_CLASSES_LISTED, seconds=seconds, limits=self.limits
         )
 
     def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -296,14 +271,8 @@ class _Search:
         if loss < self.loss:
             self.labels, self.loss = labels, loss
 
-    def _repair(self, classes: NDArray[np.int32]) -> None:
-        labels = self._labels(classes)
-        left = np.flatnonzero(labels < 0).tolist()
-        complete = assign_leftovers(self.problem, labels, left, rule="increase") if left else labels
-        self._polish(split_large(self.problem, complete, self.k))
-
-    def _polish(self, labels: NDArray[np.int32], times: int = 1, seed: int = 1) -> None:
-        rounds = times * self.method.polish * (self.problem.n // self.k)
-        limits = replace(self.limits, start=labels, suppress=0)
-        search = LocalSearch(rounds=rounds, seed=seed)
-        self._take(search.solve(self.problem, self.k, limits).labels)
+    def _polish(self) -> None:
+        """Improve the start by local search."""
+        rounds = self.method.polish * (self.problem.n // self.k)
+        limits = replace(self.limits, start=self.labels, suppress=0)
+        self._take(LocalSearch(rounds=rounds).solve(self.problem, self.k, limits).labels)

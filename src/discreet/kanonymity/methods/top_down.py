@@ -49,7 +49,7 @@ class TopDown:
     Parameters
     ----------
     effort
-        ``"fast"`` tries two splits of each node of up to 12 k rows, each with a greedy run; ``"strong"`` three or four
+        ``"fast"`` tries two splits of each node of up to 5 k rows, each with a greedy run; ``"strong"`` three or four
         of each node of up to 50,000 rows.
     demands
         What each class must hold besides k rows. A split that would leave a group short of it is not made.

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEAST_ROWS",
-    "Schedule",
     "Union",
     "search_shared",
     "sides",
@@ -53,9 +52,9 @@ MAX_CYCLES_UNTIMED, MIN_GAIN_PER_CYCLE, MIN_ROUNDS_JUDGED = 8, 1e-3, 20_000
 Of thirty columns all eight gain .1 to .3 % of the loss (20,000 rows, 2026-11).
 """
 
-UNTIMED_UNIONS_PER_CLASS, UNTIMED_UNIONS_PER_K = 20, 60
-"""Unions for each class without a time limit, and at least for each row of the smallest class: large classes are few,
-and 40 of them, of 50 rows, lost 3 to 4 % less after 60 unions each than after 20 (2,000 rows, 2026-11)."""
+UNTIMED_UNIONS_PER_CLASS, UNTIMED_UNIONS_PER_K = 60, 60
+"""Unions for each class without a time limit, and at least for each row of the smallest class, as large classes are
+few. 60 in place of 20 lose .3 to 4 % less, in .1 to .2 CPU seconds more (ten tables of 60 to 2,500 rows, 2026-11)."""
 
 CUTS_PER_TIME_LIMIT = 8
 """Cuts in the time that there is."""
@@ -64,7 +63,7 @@ CUTS_PER_TIME_LIMIT = 8
 @final
 @dataclass(frozen=True)
 class Union:
-    """A kind of union.
+    """A kind of union: the classes of the nearest points, up to so many rows and classes.
 
     Parameters
     ----------
@@ -72,9 +71,6 @@ class Union:
         Rows in it at most.
     classes
         Classes in it at most.
-    samples
-        0 for classes of the nearest points; else of the nearest of so many rows, at random from classes that lose
-        something.
 
     Examples
     --------
@@ -84,54 +80,25 @@ class Union:
 
     rows: int
     classes: int
-    samples: int = 0
 
     @property
     def work(self) -> float:
         """Estimated microseconds for one, as measured for eight columns; only their ratios count."""
-        return 3 + 0.04 * self.rows**2 + self.samples / 10
+        return 3 + 0.04 * self.rows**2
 
 
 def unions_for(k: int) -> tuple[Union, ...]:
-    """Choose kinds of unions for a class size, the cheapest first.
+    """Return unions of two and of four classes of the largest size, which take turns.
 
-    Unions of up to 14 rows that were partitioned exactly lost as much (five tables, k from 4 to 9, 2026-11).
+    With five more kinds, of up to ten classes, of far ones, or partitioned exactly, and turns by what each gained, the
+    loss was between .6 % less and .7 % more (six tables, k from 4 to 30, 3 CPU seconds each, 2026-11).
 
     Examples
     --------
-    >>> [(union.rows, union.samples) for union in unions_for(3)]
-    [(10, 0), (15, 0), (15, 64), (20, 0), (30, 0), (30, 64), (50, 0)]
+    >>> [union.rows for union in unions_for(3)]
+    [10, 20]
     """
-    near = [Union(count * (2 * k - 1), count) for count in (2, 3, 4, 6, 10)]
-    far = [Union(count * (2 * k - 1), count, samples=64) for count in (3, 6)]
-    return tuple(sorted([*near, *far], key=lambda union: union.work))
-
-
-class Schedule:
-    """Take the kind of union that gained most for its work when it was last looked at; each once at first.
-
-    Every third turn goes to the kind that has waited longest, so that none is forgotten as gains fall.
-    """
-
-    def __init__(self, unions: tuple[Union, ...]) -> None:
-        self.unions = unions
-        self.rates = [float("inf")] * len(unions)
-        self.turns = [0] * len(unions)
-        self.turn = 0
-
-    def next(self) -> int:
-        """Return the index of the next kind of union."""
-        self.turn += 1
-        kinds = range(len(self.unions))
-        longest = min(kinds, key=self.turns.__getitem__)
-        best = max(kinds, key=self.rates.__getitem__)
-        at = longest if self.turn % 3 == 0 else best
-        self.turns[at] = self.turn
-        return at
-
-    def learn(self, at: int, gain: float, rounds: int) -> None:
-        """Note what so many rounds of a kind gained."""
-        self.rates[at] = gain / (rounds * self.unions[at].work)
+    return tuple(Union(classes * (2 * k - 1), classes) for classes in (2, 4))
 
 
 def state_of(
@@ -173,7 +140,7 @@ def work(  # noqa: PLR0917 - the parts of one search
     unions = tuple(union for union in unions if union.work <= MAX_MICROSECONDS_PER_UNION)
     if not unions:
         return
-    schedule, large = Schedule(unions), False
+    large = False
     if rounds is None and limits.left == float("inf"):
         rounds = max(300, UNTIMED_UNIONS_PER_CLASS * len(state.size), UNTIMED_UNIONS_PER_K * k)
         large = rounds >= MIN_ROUNDS_JUDGED
@@ -184,16 +151,14 @@ def work(  # noqa: PLR0917 - the parts of one search
         if not state.cost.any() or (stop is not None and stop.is_set()):
             # Where nothing is lost, nothing can be gained.
             return
-        at = schedule.next()
-        union = unions[at]
+        union = unions[turn % len(unions)]
         n_unions = max(1, int(portion / union.work))
         if rounds is not None:
             # So that each kind has its turn.
             most = max(1, int(MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS / union.work))
             n_unions = min(most, rounds - done, max(1, rounds // (cycles * len(unions))))
         began = clock()
-        gain = improve(arrays, table, state, k, union.rows, union.classes, union.samples, n_unions)
-        schedule.learn(at, gain, n_unions)
+        improve(arrays, table, state, k, union.rows, union.classes, n_unions)
         done += n_unions
         turn += 1
         if large and turn % len(unions) == 0:

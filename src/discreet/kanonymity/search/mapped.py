@@ -171,13 +171,13 @@ def search_mapped(
         sizes = np.bincount(labels[labels >= 0])
         return cover(problem, labels, people) < np.maximum(least, sizes)
 
-    def merged_result(found: Found) -> Found:
-        labels = merge_failing(problem, found.labels, covers_too_few)
-        return replace(found, labels=labels, loss=problem.loss_of(labels), lower=lower)
+    def merged_result(result: Found) -> Found:
+        labels = merge_failing(problem, result.labels, covers_too_few)
+        return replace(result, labels=labels, loss=problem.loss_of(labels), lower=lower)
 
     for size in sizes:
         try:
-            found = search(
+            result = search(
                 problem,
                 size,
                 time_limit=None if limit is None else limit / len(sizes),
@@ -189,9 +189,9 @@ def search_mapped(
             known = [one for one in (best, last) if one is not None]
             raise SearchInterrupted(min(known, key=lambda one: one.loss, default=None)) from None
         if size == k:
-            lower = found.lower
-        steps += list(found.steps)
-        one = merged_result(found)
+            lower = result.lower
+        steps += list(result.steps)
+        one = merged_result(result)
         seconds = one.seconds + (0.0 if best is None else best.seconds)
         steps.append(SearchStep(f"{one.method}, mended", one.loss, 0.0, seconds))
         better = one if best is None or one.loss < best.loss else best
