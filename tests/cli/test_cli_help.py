@@ -24,6 +24,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 
 WITHOUT_REPORT = {
     "demo": "writes a page by itself",
+    "doctor": "says what is installed",
     "studio": "is a page",
     "serve": "has nothing to look at",
     "locate": "draws a report of a place",
@@ -40,6 +41,7 @@ WITHOUT_REPORT = {
 """Commands without ``--report``, and why."""
 
 WITHOUT_QUIET = {
+    "doctor",
     "info",
     "query",
     "verify",

@@ -78,7 +78,7 @@ def test_a_loop_of_links_is_bad_input(tmp_path: Path, line: list[str]) -> None:
     ],
 )
 def test_a_name_that_is_no_utf8_is_refused_before_anything(tmp_path: Path, line: list[str]) -> None:
-    shutil.copy(FILES / "patients.csv", os.fsencode(tmp_path / f"{STRANGE}.csv"))
+    shutil.copy(FILES / "patients.csv", tmp_path / f"{STRANGE}.csv")
     done = run(tmp_path, *line)
     assert done.returncode == 2
     assert "a path: expected a name in UTF-8; rename the file, got '" in reason(done)

@@ -70,7 +70,7 @@ def violations(root: Path) -> list[str]:
     Parameters
     ----------
     root
-        The package's folder. Its own ``__init__.py`` is the façade and is not judged.
+        The package's folder. Its own ``__init__.py`` is the façade, ``__main__.py`` starts it; neither is judged.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def violations(root: Path) -> list[str]:
     found = []
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
-        if parts == ("__init__",):
+        if parts in {("__init__",), ("__main__",)}:
             continue
         for line, name in imports(path.read_text(encoding="utf-8"), ("discreet", *parts)):
             complaint = judge(parts, name)

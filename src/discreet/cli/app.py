@@ -19,7 +19,7 @@ from discreet.core.errors import InvalidProblemError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["app", "run"]
+__all__ = ["FILES", "FIRST", "app", "run"]
 
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for arguments that it cannot parse; BadParameter is one kind of it."""
@@ -27,10 +27,32 @@ _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 _LONG = 200
 """Letters of an argument that may be too long for a path: systems take 255 bytes for a name and 4096 for all."""
 
+FILES = "demo --files first"
+"""What makes the files of the first commands, in a folder in which they are typed."""
+
+FIRST = (
+    "anonymize patients.csv -k 5 --quasi age,sex,zip --sensitive disease --time-limit 5 -o anonymous.csv",
+    (
+        "counts people.csv --unit household --regions state,county --region-list regions.csv --max-size 8 "
+        "--epsilon 1 --neighbors add-remove-person -o households.csv"
+    ),
+    "select --coverage reach.csv --matroid partition:districts.csv --epsilon 1 --neighbors add-remove-one",
+    "design places.csv --unit km --epsilon 2/km --loss euclidean -o places.channel",
+    "serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 --places-only --port 8080",
+)
+"""One command a task, each on the files that ``demo --files`` makes; the README shows the same."""
+
+_HELP = (
+    "Optimal privacy mechanisms, with the proof attached.\n\nOne command a task, on files that the first makes; "
+    "`discreet doctor` says what an installation lacks:\n\n```\n"
+    + "\n\n".join((f"discreet {FILES}", "cd first", *(f"discreet {line}" for line in FIRST)))
+    + "\n```"
+)
+
 app = typer.Typer(
     name="discreet",
     cls=Commands,
-    help="Optimal privacy mechanisms, with the proof attached.",
+    help=_HELP,
     epilog="Exit status: 0 done, 1 a check failed, 2 bad input, 3 infeasible, 4 a requested target was "
     "missed (the best verified outcome is written), 5 budget refused, 70 internal or solver failure, 130 "
     "interrupted (the best verified outcome is written). Data go to standard output, progress and warnings "

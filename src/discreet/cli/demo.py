@@ -39,13 +39,24 @@ def demo(
             "--output", "-o", metavar="FOLDER", help="Where the page and the channels go."
         ),
     ] = "demo",
+    files: Annotated[
+        str | None,
+        typer.Option(
+            "--files",
+            metavar="FOLDER",
+            help="Only write the files of the first commands here, synthetic and of nobody, and show the commands.",
+        ),
+    ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Which city is made; the mechanism has no seed.")
+        int | None, typer.Option(help="Which data are made; the mechanisms have no seed.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them."""
+    if files is not None:
+        _write_files(Path(files), seed, as_json=as_json)
+        return
     made = _build(output, seed, quiet=quiet)
     files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
     data = {
@@ -57,6 +68,29 @@ def demo(
     emit(
         data, f"wrote {made.page} and {', '.join(files + tables)}", as_json=as_json, command="demo"
     )
+
+
+def _write_files(folder: Path, seed: int | None, *, as_json: bool) -> None:
+    """Write the files of the first commands, and show these."""
+    from discreet.cli.app import FIRST
+    from discreet.datasets.first import first_files
+
+    made = first_files(**({} if seed is None else {"seed": seed}))
+    own = [name for name in made if (folder / name).exists()]
+    if own:
+        expected = "a folder without files of these names"
+        raise InvalidProblemError("--files", expected, f"{folder} with {', '.join(own)}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        got = f"{folder}: {error.strerror}"
+        raise InvalidProblemError("--files", "a folder that can be written", got) from None
+    commands = [f"discreet {line}" for line in FIRST]
+    data = {"folder": str(folder), "files": list(made), "commands": commands}
+    lines = [f"wrote {', '.join(made)} into {folder}", "", f"cd {folder}", *commands]
+    emit(data, "\n".join(lines), as_json=as_json, command="demo")
 
 
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
@@ -96,4 +130,6 @@ def _check_folder(folder: Path) -> None:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
-    app.command(epilog="Example:\n\n```\ndiscreet demo -o demo/\n```")(demo)
+    app.command(
+        epilog="Examples:\n\n```\ndiscreet demo -o demo/\n\ndiscreet demo --files first\n```"
+    )(demo)

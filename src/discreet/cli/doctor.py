@@ -1,0 +1,192 @@
+"""``doctor``: what this installation can do, and what cures what it lacks."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, final
+
+from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.output import Status, emit
+from discreet.core.extras import install_command, missing_packages
+from discreet.core.jit import has_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import typer
+
+__all__ = ["Finding", "doctor", "findings", "register"]
+
+_EXTRAS = {
+    "cli": "this command line",
+    "tables": "CSV and Parquet files",
+    "plot": "figures, and pages with --report",
+    "service": "serve and locate",
+    "studio": "pages in the browser",
+    "streaming": "tables larger than memory",
+    "dask": "tables on many machines",
+}
+"""Extra -> its use."""
+
+_ENGINES = ("numpy", "scipy", "highspy", "numba", "narwhals")
+
+_MIN_FILES = 256
+"""Open files below which a command that sorts a large table on disk may fail."""
+
+
+@final
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    Parameters
+    ----------
+    name
+        What was looked at.
+    state
+        ``"ok"``; ``"missing"``, which some commands need; or ``"broken"``, which all need.
+    found
+        Description of what was found.
+    cure
+        A command, or a setting, after which it is ``"ok"``; empty where it is.
+    """
+
+    name: str
+    state: Literal["ok", "missing", "broken"]
+    found: str
+    cure: str = ""
+
+
+def doctor(*, as_json: Json = False) -> Status:
+    """Say what this installation can do, and what cures what it lacks.
+
+    Exit status 1 means that something is broken which every command needs. Nothing is sent or changed.
+    """
+    found = list(findings())
+    width = max(len(one.name) for one in found)
+    lines = []
+    for one in found:
+        lines.append(f"{one.state:8}{one.name:{width}}  {one.found}")
+        if one.cure:
+            lines.append(f"{'':8}{'':{width}}  cure: {one.cure}")
+    broken = [one.name for one in found if one.state == "broken"]
+    lines += [
+        "",
+        f"broken: {', '.join(broken)}" if broken else "All that every command needs is there.",
+    ]
+    data = {"findings": [asdict(one) for one in found], "broken": broken}
+    emit(data, "\n".join(lines), as_json=as_json, command="doctor")
+    return Status.CHECK_FAILED if broken else Status.DONE
+
+
+def findings() -> Iterator[Finding]:
+    """Look at the installation, one part after the other."""
+    yield Finding("discreet", "ok", f"{_version('discreet')} in {Path(__file__).parents[1]}")
+    yield Finding("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
+    for name in _ENGINES:
+        found = _version(name)
+        if found:
+            yield Finding(name, "ok", found)
+        else:
+            yield Finding(name, "broken", "not installed", f"pip install {name}")
+    yield _cache()
+    yield _folder()
+    yield Finding(
+        "processors", "ok", f"{_processors()} for this process; --threads uses more than one"
+    )
+    yield _files()
+    yield _words()
+    for extra, use in _EXTRAS.items():
+        lacking = missing_packages(extra)
+        name = f"for {use}"
+        if lacking:
+            yield Finding(name, "missing", f"not {', '.join(lacking)}", install_command(extra))
+        else:
+            yield Finding(name, "ok", f"extra {extra}")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _cache() -> Finding:
+    """Look whether compiled code can be kept, and how much of it is there."""
+    name = "compiled code"
+    if not has_compiler():
+        cure = "pip install numba; without it, small inputs alone"
+        return Finding(name, "missing", "there is no compiler", cure)
+    from discreet.core.kernels import distances
+
+    kernels = (getattr(one, "_cache", None) for one in vars(distances).values())
+    folder = next((str(one.cache_path) for one in kernels if hasattr(one, "cache_path")), None)
+    if folder is None or not _can_write(Path(folder)):
+        found = f"cannot be kept in {folder or 'any folder'}; every command compiles anew"
+        return Finding(
+            name, "missing", found, "export NUMBA_CACHE_DIR=FOLDER, one that you can write"
+        )
+    # Numba has a folder for each folder of source files.
+    root = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])
+    count = sum(1 for _ in root.rglob("*.nbi"))
+    if not count:
+        cure = "discreet demo, which compiles what all five tasks use"
+        return Finding(name, "missing", f"none yet in {folder}; a first run takes longer", cure)
+    return Finding(name, "ok", f"{count} functions, the first in {folder}")
+
+
+def _folder() -> Finding:
+    try:
+        folder = tempfile.gettempdir()
+    except OSError:
+        return Finding(
+            "temporary files", "missing", "no folder can be written", "export TMPDIR=FOLDER"
+        )
+    return Finding("temporary files", "ok", folder)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _files() -> Finding:
+    try:
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    except (ImportError, OSError):
+        return Finding("open files", "ok", "no limit is known")
+    if most != resource.RLIM_INFINITY and most < _MIN_FILES:
+        return Finding("open files", "missing", f"{most} at once", "ulimit -n 1024")
+    return Finding("open files", "ok", "no limit" if most < 0 else f"{most} at once")
+
+
+def _words() -> Finding:
+    coding = (sys.stdout.encoding or "").lower().replace("-", "")
+    if coding != "utf8":
+        return Finding("letters", "missing", f"{coding or 'unknown'}", "export PYTHONUTF8=1")
+    return Finding("letters", "ok", "UTF-8")
+
+
+def _can_write(folder: Path) -> bool:
+    """Return whether a file can be made in a folder, which is made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example:\n\n```\ndiscreet doctor\n```")(doctor)

@@ -1,0 +1,109 @@
+"""Files for first steps: small, synthetic, of nobody, one set for each task, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.datasets.choices import topic_edges
+from discreet.datasets.city import made_city
+from discreet.datasets.microdata import made_patients
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["first_files"]
+
+_COUNTIES = {"North": ("Ash", "Birch"), "South": ("Cedar", "Dale", "Elm")}
+_TOWN = (41.89, 12.48)
+"""Latitude and longitude of the middle of the city."""
+
+_DEGREE = 111.195
+"""Kilometers of a degree of latitude, on a sphere of the mean radius of the earth."""
+
+_PLACES = (
+    "bridge",
+    "castle",
+    "church",
+    "fair",
+    "harbor",
+    "market",
+    "mill",
+    "museum",
+    "park",
+    "school",
+)
+
+
+def first_files(seed: int = 7) -> dict[str, str]:
+    r"""Make the files of the first commands.
+
+    Parameters
+    ----------
+    seed
+        The same seed gives the same files.
+
+    Returns
+    -------
+    dict of str
+        Name of a file -> its text: 300 patients; 400 households in five counties, and the list of those; which of 120
+        sources reach which of 1,000 persons, and the district of each source; ten places of a town, east and north in
+        km; roads and junctions of a city, as OSMnx writes them.
+
+    Examples
+    --------
+    >>> {name: text.partition("\n")[0] for name, text in first_files().items()}["patients.csv"]
+    'age,sex,zip,disease'
+    """
+    draw = np.random.default_rng(seed)
+    patients = made_patients(300, seed=seed)
+    people, counties = [], [(state, one) for state, each in _COUNTIES.items() for one in each]
+    for household in range(400):
+        state, county = counties[int(draw.integers(len(counties)))]
+        size = min(1 + int(draw.poisson(1.4)), 8)
+        people += [(state, county, f"h{household:04}")] * size
+    clients, candidates, _ = topic_edges(1000, 120, 1, seed=seed)
+    nodes, edges = made_city(60, seed=seed).tables()
+    north, east = np.array(nodes["y"]) / _DEGREE, np.array(nodes["x"]) / _DEGREE
+    east /= np.cos(np.radians(_TOWN[0]))
+    return {
+        "patients.csv": _csv(patients, zip(*patients.values(), strict=True)),
+        "people.csv": _csv(("state", "county", "household"), people),
+        "regions.csv": _csv(("state", "county"), counties),
+        "reach.csv": _csv(
+            ("client", "candidate"),
+            sorted({(f"r{a:03}", f"s{b:03}") for a, b in zip(clients, candidates, strict=True)}),
+        ),
+        "districts.csv": _csv(
+            ("candidate", "group", "capacity"),
+            ((f"s{one:03}", f"district {one // 20}", 1) for one in range(120)),
+        ),
+        "places.csv": _csv(
+            ("name", "x", "y"),
+            ((one, *draw.uniform(0, 5, 2).round(2).tolist()) for one in _PLACES),
+        ),
+        "nodes.csv": _csv(
+            ("osmid", "y", "x"),
+            zip(
+                nodes["osmid"],
+                (_TOWN[0] + north).round(6).tolist(),
+                (_TOWN[1] + east).round(6).tolist(),
+                strict=True,
+            ),
+        ),
+        "edges.csv": _csv(
+            ("u", "v", "length", "oneway"),
+            (
+                (start, end, round(1000 * length, 1), bool(one_way))
+                for start, end, length, one_way in zip(
+                    *(edges[name] for name in ("u", "v", "length", "oneway")), strict=True
+                )
+            ),
+        ),
+    }
+
+
+def _csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Write a table; no cell of these files needs quotes."""
+    return "\n".join(",".join(str(cell) for cell in row) for row in (tuple(header), *rows)) + "\n"
