@@ -88,14 +88,15 @@ def read_rows(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        limits = {"most": most, "fits": fits}
-        whole = partial(read_rows, argument=argument, options=options, unknown=unknown, **limits)
+        whole = partial(
+            read_rows, argument=argument, options=options, unknown=unknown, most=most, fits=fits
+        )
         return _read_hive(Path(path), argument, whole)
     request = Request(argument, path, options, most, fits)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
         if table is None:
-            mark = look(str(plain.path), argument, READABLE, mark=mark or plain.mark)
+            mark = look(str(plain.path), argument, tuple(READABLE), mark=mark or plain.mark)
             refuse_large(plain.path, mark, most, argument, fits)
             refuse_killers(str(plain.path), mark, argument, unknown=unknown)
             table = _read(str(plain.path), mark, argument)
@@ -192,15 +193,14 @@ def read_row_by_row(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        limits = {"most": most, "fits": fits}
-        whole = partial(read_row_by_row, argument=argument, options=options, **limits)
+        whole = partial(read_row_by_row, argument=argument, options=options, most=most, fits=fits)
         return _read_hive(Path(path), argument, whole)
     request = Request(argument, path, options, most, fits, row_by_row=True)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
         if table is None:
             place = str(plain.path)
-            mark = look(place, argument, READABLE, whole=False, mark=mark or plain.mark)
+            mark = look(place, argument, tuple(READABLE), whole=False, mark=mark or plain.mark)
             refuse_large(plain.path, mark, most, argument, fits)
             refuse_killers(place, mark, argument, unknown=unknown)
             if mark:

@@ -161,18 +161,20 @@ _FORMS = {
 
 def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
     found: dict[str, tuple[Fraction, ...]] = {}
+    listed: list[tuple[Any, Any]]
     if isinstance(typed, Mapping):
         listed = list(typed.items())
     else:
         texts = (typed,) if isinstance(typed, str) else items_of(typed, rule, "texts")
-        listed = [tuple(str(text).rpartition("=")[::2]) for text in texts]
+        split = (str(text).rpartition("=") for text in texts)
+        listed = [(name, values) for name, _, values in split]
     for column, values in listed:
-        name = column.strip() if isinstance(column, str) else ""
+        name = str(column).strip()
         parts = values.split(",") if isinstance(values, str) else values
-        parts = parts if isinstance(parts, list | tuple) else [parts]
         try:
             numbers = tuple(
-                to_fraction(part.strip() if isinstance(part, str) else part, rule) for part in parts
+                to_fraction(part.strip() if isinstance(part, str) else part, rule)
+                for part in (parts if isinstance(parts, list | tuple) else [parts])
             )
         except ValueError:
             numbers = ()
