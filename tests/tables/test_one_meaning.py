@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import random
+import sys
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -27,6 +29,7 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.uniques import risk_sources
 from discreet.kanonymity.verify import verify
+from discreet.tables.frames import open_table
 from discreet.tables.keys import key_text
 from discreet.tables.options import ReadingOptions, split_names
 from discreet.tables.reading import read_private, read_row_by_row, read_rows
@@ -239,6 +242,20 @@ def test_no_cell_is_a_reason_to_refuse_where_budget_is_spent(cell: str, tmp_path
     # All other rows are read as without it.
     assert second.rows()[:1] == first.rows()
     assert second.height == 2
+
+
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def given() -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"age;sex\n34;F\n")))
+
+    given()
+    assert read_rows("-", "TABLE").rows() == [("34", "F")]
+    given()
+    frame = read_private("-", "PEOPLE", ReadingOptions(), Recoding())
+    assert frame.rows() == [("34", "F")]
+    given()
+    with pytest.raises(InvalidProblemError, match="read once"):
+        open_table("-", "PEOPLE", ["age"], row_by_row=True)
 
 
 def test_marks_that_were_not_typed_are_values_where_budget_is_spent(tmp_path: Path) -> None:

@@ -323,6 +323,14 @@ def anonymize(
     )
 
 
+def _refuse_options_of_files(options: AnonymizeOptions) -> None:
+    """Refuse options of reading and recoding for a table in pieces, which is read as it stands."""
+    if options.reading != ReadingOptions() or options.recoding.columns:
+        option = "--memory" if options.memory is not None else "--scheduler"
+        expected = "a table as it stands, without options of reading and recoding"
+        raise InvalidProblemError(option, expected, "one of these")
+
+
 def _look(path: str) -> None:
     """See whether a file may hold a table; a folder takes an option more."""
     if Path(path).is_dir() and not is_hive_folder(path):
@@ -340,6 +348,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
     method = METHODS.resolve(options.method, field="--method", optional=True)
     if options.memory is not None or options.scheduler is not None:
+        _refuse_options_of_files(options)
         return run_large(path, guarantee, options, files)
     _look(path)
     outputs = {

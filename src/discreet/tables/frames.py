@@ -21,7 +21,7 @@ from discreet.tables.dialect import look
 from discreet.tables.keys import check_types, with_plain_cells
 from discreet.tables.options import ReadingOptions
 from discreet.tables.parsing import scan
-from discreet.tables.reading import PUBLIC_SUFFIXES, read_row_by_row, read_rows
+from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows, read_whole
 from discreet.tables.refusals import refused
 from discreet.tables.sources import is_plain
 
@@ -171,7 +171,7 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 def _scan(path: str, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
     if not is_plain(path):
-        whole = (read_row_by_row if row_by_row else read_rows)(path, argument)
+        whole = (read_whole if row_by_row else read_rows)(path, argument)
         return nw.from_native(whole.lazy().with_row_index(ROW))
     mark = look(path, argument, PUBLIC_SUFFIXES, whole=False)
     try:

@@ -37,6 +37,7 @@ __all__ = [
     "read_row_by_row",
     "read_rows",
     "read_table",
+    "read_whole",
     "refuse_unreadable",
 ]
 
@@ -211,6 +212,23 @@ def read_row_by_row(
     return read_cells(table, options, row_by_row=True)
 
 
+def read_whole(path: str, argument: str) -> pl.DataFrame:
+    """Read a private file that cannot be scanned as it is, row by row.
+
+    Raises
+    ------
+    InvalidProblemError
+        As for :func:`read_row_by_row`, and for standard input: a plan reads its source twice.
+    """
+    if path == STANDARD_INPUT:
+        raise refused(
+            "file-unreadable",
+            argument,
+            "standard input, which is read once: read it into a frame first",
+        )
+    return read_row_by_row(path, argument)
+
+
 def read_private(source: Any, argument: str, options: ReadingOptions, recoding: Recoding) -> Any:  # noqa: ANN401 - a path or a frame
     """Read a private file row by row where options say how; give anything else as it is, to be read after the charge.
 
@@ -228,7 +246,9 @@ def read_private(source: Any, argument: str, options: ReadingOptions, recoding: 
     InvalidProblemError
         As for :func:`read_row_by_row`, for a column that is not there, and for options beside another source.
     """
-    if options == ReadingOptions() and not recoding.columns:
+    plain = options == ReadingOptions() and not recoding.columns
+    # Standard input can be read once, and a plan looks at its source before the charge and after it.
+    if plain and str(source) != STANDARD_INPUT:
         return source
     if not isinstance(source, str | Path):
         expected = "one file, whose options of reading and recoding are known"
