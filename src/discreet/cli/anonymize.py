@@ -27,7 +27,14 @@ from discreet.cli.columns import (
 )
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
-from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, unstated
+from discreet.cli.microdata import (
+    Kinds,
+    attributes_of,
+    demanded,
+    names_of,
+    unstated,
+    with_orders,
+)
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -48,6 +55,7 @@ from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotati
     Delimiter,
     Encoding,
     Missing,
+    Orders,
     Sheet,
     Top,
 )
@@ -207,6 +215,7 @@ def anonymize(
     bins: Bins = None,
     top: Top = None,
     bottom: Bottom = None,
+    order: Orders = None,
     show_columns: ShowColumns = False,
     loss: Annotated[
         str,
@@ -301,7 +310,7 @@ def anonymize(
         scheduler,
         (
             *demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
-            *(require or ()),
+            *with_orders(require or (), order or ()),
         ),
         person,
         keep or (),

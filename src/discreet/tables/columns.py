@@ -293,7 +293,7 @@ def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[Inval
     """
     for name, cells in text_columns(table, names):
         present = (cells.str.strip_chars() != "").fill_null(value=False)
-        number = cells.str.contains(NUMBER) & cells.str.contains(r"\d")
+        number = cells.str.contains(NUMBER)
         date = cells.str.contains(DATE_SHAPE)
         fits = ((number | date).fill_null(value=False)) & present
         others = present & ~fits

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.tables.options import Request
+    from discreet.tables.options import FileRequest
 
 __all__ = ["read_foreign", "with_whole_numbers"]
 
@@ -33,7 +33,7 @@ _CELL = 16
 _MAX_WHOLE = 2.0**53
 
 
-def read_foreign(path: Path, kind: str, request: Request) -> pl.DataFrame:
+def read_foreign(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     """Read a table from a file of another program.
 
     Parameters
@@ -65,7 +65,7 @@ def read_foreign(path: Path, kind: str, request: Request) -> pl.DataFrame:
 _DAMAGED = ", which is cut off, damaged or in another encoding"
 
 
-def _arrow(path: Path, request: Request) -> pl.DataFrame:
+def _arrow(path: Path, request: FileRequest) -> pl.DataFrame:
     import polars as pl
 
     try:
@@ -95,7 +95,7 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(made)
 
 
-def _statistical(path: Path, kind: str, request: Request) -> pl.DataFrame:
+def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     import polars as pl
     import pyreadstat
 
@@ -134,7 +134,7 @@ def _statistical(path: Path, kind: str, request: Request) -> pl.DataFrame:
     return table
 
 
-def _workbook(path: Path, request: Request) -> pl.DataFrame:
+def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
     import openpyxl
 
     with zipfile.ZipFile(path) as packed:
@@ -160,7 +160,7 @@ def _workbook(path: Path, request: Request) -> pl.DataFrame:
     return _frame_of(rows, request)
 
 
-def _frame_of(rows: list[list[Any]], request: Request) -> pl.DataFrame:
+def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
     """Make a table of the cells of a sheet, whose first row holds the names."""
     import polars as pl
 

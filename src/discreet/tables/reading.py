@@ -12,7 +12,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.cells import read_cells
 from discreet.tables.columns import plain_names
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
-from discreet.tables.options import ReadingOptions, Request
+from discreet.tables.options import FileRequest, ReadingOptions
 from discreet.tables.parsing import read, reader_errors, scan
 from discreet.tables.recoding import Recoding, recode
 from discreet.tables.refusals import refused
@@ -93,7 +93,7 @@ def read_rows(
             read_rows, argument=argument, options=options, unknown=unknown, most=most, fits=fits
         )
         return _read_hive(Path(path), argument, whole)
-    request = Request(argument, path, options, most, fits)
+    request = FileRequest(argument, path, options, most, fits)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
         if table is None:
@@ -196,7 +196,7 @@ def read_row_by_row(
     if is_hive_folder(path):
         whole = partial(read_row_by_row, argument=argument, options=options, most=most, fits=fits)
         return _read_hive(Path(path), argument, whole)
-    request = Request(argument, path, options, most, fits, row_by_row=True)
+    request = FileRequest(argument, path, options, most, fits, row_by_row=True)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
         if table is None:
@@ -251,8 +251,7 @@ def read_private(source: Any, argument: str, options: ReadingOptions, recoding: 
     if plain and str(source) != STANDARD_INPUT:
         return source
     if not isinstance(source, str | Path):
-        expected = "one file, whose options of reading and recoding are known"
-        raise InvalidProblemError(argument, expected, "such options for a table in pieces")
+        raise refused("options-of-files", argument, type(source).__name__)
     return recode(read_row_by_row(str(source), argument, options=options), recoding, argument)
 
 

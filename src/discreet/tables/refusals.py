@@ -69,6 +69,7 @@ EXPECTED: Final = {
     "order",
     "numbers-as-text": "numbers such as 1.5 in column {name}",
     "numbers-not-finite": "finite numbers in column {name}",
+    "options-of-files": "one file, to be read in memory, for options of reading and recoding",
     "outline-empty": "a nested list: each group on a line, its values indented below it",
     "outline-indented": "a first line that is not indented",
     "packed-damaged": "a whole compressed file; copy or pack it again",
