@@ -238,6 +238,8 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
         if name not in frame.columns:
             raise no_column(argument, name, frame.columns)
         cells = pl.Series(frame[name].to_polars())
+        if cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
+            raise refused("key-type", name, f"one of {cells.dtype.base_type().__name__}")
         rule, values = recoding.rule_of(name), cells.drop_nulls().unique().to_list()
         texts = [None if (one := rule(value)) is None else str(one) for value in values]
         told = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)
