@@ -362,7 +362,7 @@ def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> 
 
 
 def _of_pandas(table: Any, frame: Any) -> Any:  # noqa: ANN401 - a dataframe of pandas, and as Narwhals sees it
-    """Write periods, which Narwhals does not know, and numbers with stray text among them as text, as a file has them."""
+    """Write as text, as a file has them, periods and numbers with stray text among them."""
     texts = {}
     for name in frame.columns:
         if str(table[name].dtype).startswith("period"):
