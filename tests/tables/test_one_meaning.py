@@ -375,6 +375,24 @@ def test_a_table_is_published_alike_from_every_format(name: str, tmp_path: Path)
     assert _published(str(file), tmp_path) == _published(FRAME, tmp_path)
 
 
+def test_short_floats_of_stata_have_their_digits(tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"cm": np.array([5.1, 0.2, np.nan], np.float32)})
+    frame.to_stata(tmp_path / "t.dta", write_index=False)
+    assert read_rows(str(tmp_path / "t.dta"), "TABLE").rows() == [(5.1,), (0.2,), (None,)]
+
+
+def test_values_without_a_label_stand_for_themselves(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    coded = pl.DataFrame({"sex": [1.0, 2.0, 9.0, 8.0]})
+    labels, absent = {"sex": {1: "F", 8: "refused", 9: "unknown"}}, {"sex": [9]}
+    file = tmp_path / "t.sav"
+    pyreadstat.write_sav(coded, str(file), variable_value_labels=labels, missing_ranges=absent)
+    # What its author declared missing is missing.
+    assert read_rows(str(file), "TABLE")["sex"].to_list() == ["F", "2", None, "refused"]
+
+
 @pytest.mark.parametrize("library", ["pandas", "pyarrow", "duckdb", "lazy"])
 def test_a_table_is_published_alike_from_every_frame(library: str, tmp_path: Path) -> None:
     if library == "lazy":
