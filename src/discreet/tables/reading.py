@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
+
+import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.cells import read_cells
@@ -248,11 +251,16 @@ def read_private(source: Any, argument: str, options: ReadingOptions, recoding: 
     """
     plain = options == ReadingOptions() and not recoding.columns
     # Standard input can be read once, and a plan looks at its source before the charge and after it.
-    if plain and str(source) != STANDARD_INPUT:
+    if plain and not (isinstance(source, str) and source == STANDARD_INPUT):
         return source
-    if not isinstance(source, str | Path):
-        raise refused("options-of-files", argument, type(source).__name__)
-    return recode(read_row_by_row(str(source), argument, options=options), recoding, argument)
+    if isinstance(source, str | os.PathLike):
+        table = read_row_by_row(os.fspath(source), argument, options=options)
+    else:
+        frame: Any = nw.from_native(source, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            raise refused("options-of-files", argument, type(source).__name__)
+        table = read_cells(frame.to_polars(), options, row_by_row=True)
+    return recode(table, recoding, argument)
 
 
 def read_table(path: str, argument: str) -> pl.DataFrame:
