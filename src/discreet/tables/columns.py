@@ -73,8 +73,8 @@ _UNIT = (
 )
 """A number with a unit, a time of the day or a duration."""
 
-_PUBLISHED = r"^(?:\[.+, .+\]|.*\|.*|\*)$"
-"""A published cell: an interval, a set or anything."""
+_PUBLISHED = r"^(?:\[.+, .+[\])]|.*\|.*|[^\s*]*\*+|\d{4}-Q[1-4]|\d{4} to \d{4})$"
+"""A published cell: an interval, a set, a prefix, a span of the calendar, or anything."""
 
 _ROWS_LISTED = 10
 
