@@ -58,6 +58,11 @@ def read_foreign(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
         return _statistical(path, kind, request) if read is None else read(path, request)
     except InvalidProblemError:
         raise
+    except ModuleNotFoundError as error:
+        install = f"pip install {error.name}"
+        raise refused(
+            "polars-missing", request.argument, f"no {error.name}", install=install
+        ) from None
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
         raise request.refused("file-damaged", _DAMAGED) from None
 
