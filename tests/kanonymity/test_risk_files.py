@@ -104,7 +104,7 @@ def test_the_command_counts_piece_by_piece(tmp_path: Path, monkeypatch: pytest.M
     write(table, tmp_path / "people", 3)
     table.write_parquet("whole.parquet")
     words = ["--quasi", "rows,number", "--sensitive", "ill", "--json"]
-    told = []
+    told: list[Any] = []
     for path, more in (
         ("whole.parquet", []),
         ("whole.parquet", ["--memory", "1GB"]),

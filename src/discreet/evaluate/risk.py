@@ -357,8 +357,12 @@ class _Source:
         # Workers see the folder in which the rows are.
         folder = Path(self.path).absolute().parent if self.engine.scheduler else None
         with self.engine.source(self.path, folder) as pieces:
-            alike = replace(pieces, by_meaning=True)
-            return risk_of_rows(alike, names, sensitive=sensitive)
+            counted = (
+                pieces
+                if isinstance(pieces, str | os.PathLike)
+                else replace(pieces, by_meaning=True)
+            )
+            return risk_of_rows(counted, names, sensitive=sensitive)
 
 
 def _check_columns(
