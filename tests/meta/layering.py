@@ -175,7 +175,7 @@ def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:
         return None if parts[:2] == ("core", "lp") else "highspy is imported outside core/lp"
     if own in EDGES:
         return None
-    if own == "tables" and package in {"polars", "pyarrow"}:
+    if own == "tables" and package in {"polars", "pyarrow", "openpyxl", "pyreadstat", "zstandard"}:
         return None
     if own == "testing" and package in {"hypothesis", "pytest"}:
         return None

@@ -119,7 +119,8 @@ SOURCED: list[Case] = [
         "NA as a level",
         "missing marks",
         csv("30", "30", "NA", "NA"),
-        first("30", "NA"),
+        # In a column of numbers the mark stands for a missing value, and the curator is told.
+        first("30", ""),
         source=f"{SDC}/296",
     ),
     good(

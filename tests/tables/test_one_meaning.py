@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import random
+import sys
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -27,6 +30,7 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.uniques import risk_sources
 from discreet.kanonymity.verify import verify
+from discreet.tables.frames import open_table
 from discreet.tables.keys import key_text
 from discreet.tables.options import ReadingOptions, split_names
 from discreet.tables.reading import read_private, read_row_by_row, read_rows
@@ -43,7 +47,9 @@ def test_missing_values_make_no_class_diverse(given: Any) -> None:
     guarantee = dc.KAnonymity(3, ("age",))
     two = verify(given, guarantee, diverse={"ill": 2})
     assert [check.residual for check in two.checks] == [0, 1]
-    models = {"ill": [DistinctDiversity(2), EntropyDiversity("3/2"), AlphaFrequency("1/2")]}
+    models: dict[str, list[Any]] = {
+        "ill": [DistinctDiversity(2), EntropyDiversity("3/2"), AlphaFrequency("1/2")]
+    }
     assert [check.residual for check in verify(given, guarantee, models=models).checks] == [
         0,
         1,
@@ -146,12 +152,8 @@ def test_persons_are_counted_in_risk_and_in_the_guarantee() -> None:
         {"pid": [1, 1, 1, 2, 2, 3, 4], "age": [34, 34, 34, 36, 36, 51, 51], "ill": list("aabbcca")}
     )
     found = risk(table, ["age"], person="pid").risks["risk"]
-    assert (found.persons, found.rows, found.k, found.prosecutor_average) == (
-        4,
-        7,
-        1,
-        pytest.approx(0.75),
-    )
+    assert (found.persons, found.rows, found.k) == (4, 7, 1)
+    assert found.prosecutor_average == Fraction(3, 4)
     made = anonymize(table, dc.KAnonymity(2, ("age",)), person="pid", sensitive=["ill"])
     assert str(made.guarantee).endswith("shared by 2 persons or more")
     assert dc.KAnonymity(2, ("age",)) != made.guarantee
@@ -241,6 +243,20 @@ def test_no_cell_is_a_reason_to_refuse_where_budget_is_spent(cell: str, tmp_path
     assert second.height == 2
 
 
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def given() -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"age;sex\n34;F\n")))
+
+    given()
+    assert read_rows("-", "TABLE").rows() == [("34", "F")]
+    given()
+    frame = read_private("-", "PEOPLE", ReadingOptions(), Recoding())
+    assert frame.rows() == [("34", "F")]
+    given()
+    with pytest.raises(InvalidProblemError, match="read once"):
+        open_table("-", "PEOPLE", ["age"], row_by_row=True)
+
+
 def test_marks_that_were_not_typed_are_values_where_budget_is_spent(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("age\n34\nNA\n")
@@ -305,10 +321,11 @@ FRAME = pl.DataFrame(
 
 
 def _published(table: Any, tmp_path: Path) -> bytes:
+    bits: Any = random.Random(1)  # noqa: S311 - a test's shuffle
     made = anonymize(
         table,
         dc.KAnonymity(2, ("age", "cm", "sex", "born")),
-        bits=random.Random(1),  # noqa: S311 - a test's shuffle
+        bits=bits,
         method="k-member",
     )
     out = tmp_path / "out.csv"
@@ -358,22 +375,50 @@ def test_a_table_is_published_alike_from_every_format(name: str, tmp_path: Path)
     assert _published(str(file), tmp_path) == _published(FRAME, tmp_path)
 
 
+def test_short_floats_of_stata_have_their_digits(tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"cm": np.array([5.1, 0.2, np.nan], np.float32)})
+    frame.to_stata(tmp_path / "t.dta", write_index=False)
+    assert read_rows(str(tmp_path / "t.dta"), "TABLE").rows() == [(5.1,), (0.2,), (None,)]
+
+
+def test_values_without_a_label_stand_for_themselves(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    coded = pl.DataFrame({"sex": [1.0, 2.0, 9.0, 8.0]})
+    labels, absent = {"sex": {1: "F", 8: "refused", 9: "unknown"}}, {"sex": [9]}
+    file = tmp_path / "t.sav"
+    pyreadstat.write_sav(coded, str(file), variable_value_labels=labels, missing_ranges=absent)
+    # What its author declared missing is missing.
+    assert read_rows(str(file), "TABLE")["sex"].to_list() == ["F", "2", None, "refused"]
+
+
 @pytest.mark.parametrize("library", ["pandas", "pyarrow", "duckdb", "lazy"])
 def test_a_table_is_published_alike_from_every_frame(library: str, tmp_path: Path) -> None:
     if library == "lazy":
         given: Any = FRAME.lazy()
     else:
-        pytest.importorskip(library)
+        module = pytest.importorskip(library)
         pytest.importorskip("pyarrow")
         arrow = FRAME.to_arrow()
         given = arrow
         if library == "pandas":
             given = arrow.to_pandas()
         if library == "duckdb":
-            import duckdb
-
-            given = duckdb.from_arrow(arrow)
+            given = module.from_arrow(arrow)
     assert _published(given, tmp_path) == _published(FRAME, tmp_path)
+
+
+def test_stray_text_among_numbers_of_pandas_is_read_as_in_a_file() -> None:
+    pandas = pytest.importorskip("pandas")
+    guarantee = dc.KAnonymity(2, ("age",))
+    frame = pandas.DataFrame({"age": pandas.Series([30, 31, "NA", 40, 41, None], dtype=object)})
+    made = anonymize(frame, guarantee)
+    assert "missing-read" in made.diagnostics.notices[0]
+    assert not any("|" in cell for cell in made.table["age"])
+    frame = pandas.DataFrame({"age": pandas.Series([30, 31, "90+", 40, 41, None], dtype=object)})
+    with pytest.raises(InvalidProblemError, match="in row 3"):
+        anonymize(frame, guarantee)
 
 
 def test_periods_of_pandas_are_dates() -> None:

@@ -27,7 +27,14 @@ from discreet.cli.columns import (
 )
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
-from discreet.cli.microdata import Kinds, attributes_of, demanded, names_of, unstated
+from discreet.cli.microdata import (
+    Kinds,
+    attributes_of,
+    demanded,
+    names_of,
+    unstated,
+    with_orders,
+)
 from discreet.cli.options import (
     HOW,
     PROMISED,
@@ -48,6 +55,7 @@ from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotati
     Delimiter,
     Encoding,
     Missing,
+    Orders,
     Sheet,
     Top,
 )
@@ -207,6 +215,7 @@ def anonymize(
     bins: Bins = None,
     top: Top = None,
     bottom: Bottom = None,
+    order: Orders = None,
     show_columns: ShowColumns = False,
     loss: Annotated[
         str,
@@ -301,7 +310,7 @@ def anonymize(
         scheduler,
         (
             *demanded(sensitive, distinct=l_diversity, closeness=t_closeness, alpha=alpha),
-            *(require or ()),
+            *with_orders(require or (), order or ()),
         ),
         person,
         keep or (),
@@ -323,6 +332,14 @@ def anonymize(
     )
 
 
+def _refuse_options_of_files(options: AnonymizeOptions) -> None:
+    """Refuse options of reading and recoding for a table in pieces, which is read as it stands."""
+    if options.reading != ReadingOptions() or options.recoding.columns:
+        option = "--memory" if options.memory is not None else "--scheduler"
+        expected = "a table as it stands, without options of reading and recoding"
+        raise InvalidProblemError(option, expected, "one of these")
+
+
 def _look(path: str) -> None:
     """See whether a file may hold a table; a folder takes an option more."""
     if Path(path).is_dir() and not is_hive_folder(path):
@@ -340,6 +357,7 @@ def _run(path: str, options: AnonymizeOptions, files: ResultFiles) -> Status:
     guarantee = KAnonymity(options.k, tuple(names_of(options.quasi)))
     method = METHODS.resolve(options.method, field="--method", optional=True)
     if options.memory is not None or options.scheduler is not None:
+        _refuse_options_of_files(options)
         return run_large(path, guarantee, options, files)
     _look(path)
     outputs = {

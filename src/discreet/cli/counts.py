@@ -41,6 +41,8 @@ from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotati
     Delimiter,
     Encoding,
     Missing,
+    Prefix,
+    Rounded,
     Sheet,
     Top,
 )
@@ -234,6 +236,8 @@ def counts(
     bins: Bins = None,
     top: Top = None,
     bottom: Bottom = None,
+    rounded: Rounded = None,
+    prefix: Prefix = None,
     memory: Memory = None,
     threads: RowThreads = 1,
     scheduler: Scheduler = None,
@@ -286,7 +290,13 @@ def counts(
             sheet=sheet,
             missing=missing or (),
         ),
-        Recoding.of(bins=bins or (), top=top or (), bottom=bottom or ()),
+        Recoding.of(
+            bins=bins or (),
+            top=top or (),
+            bottom=bottom or (),
+            rounded=rounded or (),
+            prefix=prefix or (),
+        ),
     )
     if by is not None:
         refuse_beside(

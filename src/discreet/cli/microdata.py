@@ -37,6 +37,7 @@ __all__ = [
     "names_of",
     "pairs_of",
     "unstated",
+    "with_orders",
 ]
 
 _BOUNDS = re.compile(r"([^:]*):([^:]*)")
@@ -94,6 +95,34 @@ def demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tupl
         expected = "columns, with --l-diversity, --t-closeness or --alpha"
         raise InvalidProblemError("--sensitive", expected, "none")
     return tuple(f"{name}={model}" for name in names for model in models)
+
+
+def with_orders(required: Sequence[str], orders: Sequence[str]) -> list[str]:
+    """Add the stated order of a column of text to its demands of ordered closeness.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an order of a column without such a demand.
+
+    Examples
+    --------
+    >>> with_orders(["severity=ordered-closeness:0.2"], ["severity=none,mild,severe"])
+    ['severity=ordered-closeness:0.2,none<mild<severe']
+    """
+    stated = pairs_of(orders, "--order")
+    demands = []
+    for text in required:
+        name, _, model = text.rpartition("=")
+        if name.strip() in stated and model.startswith("ordered-closeness:") and "," not in model:
+            order = "<".join(names_of(stated.pop(name.strip())))
+            demands.append(f"{text},{order}")
+        else:
+            demands.append(text)
+    if stated:
+        expected = "columns that --require asks for ordered-closeness of"
+        raise InvalidProblemError("--order", expected, repr(next(iter(stated))))
+    return demands
 
 
 def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:

@@ -18,6 +18,9 @@ __all__ = [
     "Delimiter",
     "Encoding",
     "Missing",
+    "Orders",
+    "Prefix",
+    "Rounded",
     "Sheet",
     "Top",
 ]
@@ -49,6 +52,13 @@ _HELP: dict[str, tuple[str, str, str]] = {
     ),
     "top": ("NAME=NUMBER", COLUMNS, "Top code: age=85 stands for 85 or more."),
     "bottom": ("NAME=NUMBER", COLUMNS, "Bottom code: income=0 stands for 0 or less."),
+    "round": ("NAME=WIDTH", COLUMNS, "Intervals between multiples of WIDTH: income=1000."),
+    "prefix": ("NAME=LENGTH", COLUMNS, "Prefix that codes are cut to: postcode=3."),
+    "order": (
+        "NAME=LOW,...,HIGH",
+        COLUMNS,
+        "Order of the values of a column of text, for ordered-closeness: severity=none,mild,severe.",
+    ),
 }
 
 
@@ -65,6 +75,9 @@ Missing = Annotated[list[str] | None, _option("missing")]
 Bins = Annotated[list[str] | None, _option("bins")]
 Top = Annotated[list[str] | None, _option("top")]
 Bottom = Annotated[list[str] | None, _option("bottom")]
+Rounded = Annotated[list[str] | None, _option("round")]
+Prefix = Annotated[list[str] | None, _option("prefix")]
+Orders = Annotated[list[str] | None, _option("order")]
 
 SHOWN = {
     **{

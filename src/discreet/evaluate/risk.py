@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -19,7 +19,7 @@ from discreet.kanonymity.risk import risk as risk_of_rows
 from discreet.kanonymity.uniques import risk_sources
 from discreet.streaming.pieces import pieces_of, scan_pieces
 from discreet.streaming.row_engine import RowEngine
-from discreet.tables.cells import one_spelling, recognize_missing
+from discreet.tables.cells import by_meaning, recognize_missing
 from discreet.tables.columns import holds_numbers, no_column, unclear_columns
 from discreet.tables.frames import is_lazy, refuse_nested_cells
 from discreet.tables.frames import opened as frame_of_rows
@@ -271,7 +271,7 @@ def risk(
                 raise no_column("person", person, head.columns, show=show_columns)
             if opened is head:
                 head, notices = recognize_missing(head, (*names, *secret))
-                opened = one_spelling(head, (*names, *secret))
+                opened = by_meaning(head, names)
                 warnings += notices
                 sources = risk_sources(opened, names)
             unstated = [name for name in names if name not in stated]
@@ -286,7 +286,7 @@ def risk(
             if not isinstance(rows, Mapping) and not is_lazy(rows):
                 recoded = recode(frame_of_rows(rows, "table", reading), recoding)
                 plain, notices = recognize_missing(recoded, (*names, *secret))
-                plain = one_spelling(plain, (*names, *secret))
+                plain = by_meaning(plain, names)
                 warnings += notices
             sources = None if is_lazy(plain) else risk_sources(plain, names)
             risks[when] = risk_of_rows(
@@ -350,13 +350,19 @@ class _Source:
     ) -> Risk:
         """Measure the risk of the rows, where the options say that they are grouped."""
         if not self.engine.is_piecewise and self.engine.threads == 1:
-            return risk_of_rows(rows, names, sensitive=sensitive, population=people, person=person)
+            alike = by_meaning(rows, names)
+            return risk_of_rows(alike, names, sensitive=sensitive, population=people, person=person)
         if person is not None:
             raise InvalidProblemError("person", "none with a table in pieces", "one")
         # Workers see the folder in which the rows are.
         folder = Path(self.path).absolute().parent if self.engine.scheduler else None
         with self.engine.source(self.path, folder) as pieces:
-            return risk_of_rows(pieces, names, sensitive=sensitive)
+            counted = (
+                pieces
+                if isinstance(pieces, str | os.PathLike)
+                else replace(pieces, by_meaning=True)
+            )
+            return risk_of_rows(counted, names, sensitive=sensitive)
 
 
 def _check_columns(

@@ -8,6 +8,9 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.options import whole_number
 from discreet.hierarchy.contingency.plan import plan as plan_tables
 from discreet.hierarchy.plan import plan as plan_sizes
+from discreet.tables.options import ReadingOptions
+from discreet.tables.reading import read_private
+from discreet.tables.recoding import Recoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -51,6 +54,16 @@ def counts(
     loss: str | None = None,
     max_rows: int = 1,
     exact_total: int | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    sheet: str | None = None,
+    missing: Sequence[str] = (),
+    bins: Sequence[str] = (),
+    top: Sequence[str] = (),
+    bottom: Sequence[str] = (),
+    rounded: Sequence[str] = (),
+    prefix: Sequence[str] = (),
     budget: Budget | None = None,
     dataset: str | None = None,
     budget_delta: Exact | None = None,
@@ -95,6 +108,11 @@ def counts(
         a person, with `by`; see ``discreet.hierarchy.contingency.plan``.
     exact_total
         Number of all records, where it is public, with `by` and ``"replace-person"``.
+    encoding, delimiter, decimal, sheet, missing
+        How one file in memory is read, cell by cell; see :class:`~discreet.tables.options.ReadingOptions`. Only marks
+        in `missing` stand for missing values.
+    bins, top, bottom, rounded, prefix
+        Public rules by which cells are recoded, one by one; see :class:`~discreet.tables.recoding.Recoding`.
     budget, dataset, budget_delta, keep_measurements, outputs
         Ledger and files; see :meth:`discreet.hierarchy.Plan.release`. `outputs` may be a function of the plan, which
         knows how large they will be.
@@ -156,6 +174,11 @@ def counts(
     for name, value in beside.items():
         if value is not None:
             raise InvalidProblemError(name, f"none {why}", type(value).__name__)
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
+    )
+    rules = Recoding.of(bins=bins, top=top, bottom=bottom, rounded=rounded, prefix=prefix)
+    source = read_private(source, "source", reading, rules)
     shared: dict[str, Any] = {
         "columns": columns,
         "root": root,

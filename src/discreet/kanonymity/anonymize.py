@@ -506,7 +506,7 @@ def _demands(
     if person is not None:
         # k persons in a class are k different values of their column.
         named_models.append((person, DistinctDiversity(guarantee.k)))
-    demands = []
+    demands: list[Demand] = []
     for name, model in named_models:
         if name in guarantee.quasi_identifiers:
             raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))

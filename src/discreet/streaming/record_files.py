@@ -83,6 +83,9 @@ class RecordFiles:
         Bytes for each process, about; default: half of what is free, and never more than a million rows at once.
     executor
         A ``Client`` of dask.distributed or its executor, whose workers see the same files; default: this process.
+    by_meaning
+        Whether :meth:`count_classes` takes equal numbers in two spellings for one value, and blank cells for missing
+        ones; by default rows are told apart as they are stored.
 
     Examples
     --------
@@ -109,6 +112,7 @@ class RecordFiles:
     threads: int = 1
     memory: int | None = None
     executor: object | None = None
+    by_meaning: bool = False
 
     def __post_init__(self) -> None:
         whole_number(self.threads, "threads", "at least one thread")
@@ -232,7 +236,9 @@ class RecordFiles:
         self._check_names("table", (*names, *sensitive))
         pieces = pieces_of(self.source, "table")
         batch, buckets = self._sizes(pieces)
-        plan = RiskPlan(pieces, batch, buckets, tuple(names), tuple(sensitive))
+        plan = RiskPlan(
+            pieces, batch, buckets, tuple(names), tuple(sensitive), by_meaning=self.by_meaning
+        )
         with self._workspace(plan) as (space, engine):
             return _classes_counted(space, engine, plan)
 

@@ -21,6 +21,7 @@ from discreet.kanonymity.risk import CountedClasses, judge_pairs
 from discreet.kanonymity.verify import classes_of
 from discreet.streaming.buckets import BucketWriter, read_bucket
 from discreet.streaming.pieces import batches
+from discreet.tables.cells import by_meaning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,8 @@ class RiskPlan:
         Columns in which the rows of a class agree, and those whose values are counted in each.
     listed
         The values of the latter, once the pieces were read.
+    by_meaning
+        Whether equal numbers in two spellings are one value.
     """
 
     pieces: tuple[Piece, ...]
@@ -81,6 +84,7 @@ class RiskPlan:
     names: tuple[str, ...]
     sensitive: tuple[str, ...]
     listed: Mapping[str, SensitiveValues] = field(default_factory=dict)
+    by_meaning: bool = False
 
     def keys(self, name: str) -> list[str]:
         """Return the grouping columns of classes, with a sensitive column unless `name` is empty."""
@@ -108,10 +112,14 @@ def groups(space: Workspace, number: int) -> None:
                 for path in paths
             ]
             for batch in batches(plan.pieces[number], (), wanted, plan.batch):
+                rows = batch.plain
+                if plan.by_meaning:
+                    alike = [name for name in plan.names if name not in plan.sensitive]
+                    rows = by_meaning(rows, alike)
                 for name, out in zip(kinds, writers, strict=True):
-                    out.add(batch.plain.group_by(plan.keys(name)).len(ROWS))
+                    out.add(rows.group_by(plan.keys(name)).len(ROWS))
                     if name:
-                        seen = batch.plain.group_by(pl.col(name).alias("value")).len(ROWS)
+                        seen = rows.group_by(pl.col(name).alias("value")).len(ROWS)
                         known = [values[name]] if name in values else []
                         values[name] = added(pl.concat([*known, seen]), ["value"])
                 rounds += 1

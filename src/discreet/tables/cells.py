@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from discreet.tables.columns import (
+    CODE,
     DATE_SHAPE,
     NUMBER,
     count_of,
     no_column,
     text_columns,
-    text_holds_numbers,
 )
 from discreet.tables.keys import key_text
 from discreet.tables.refusals import warning
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from discreet.tables.options import ReadingOptions
 
-__all__ = ["COMMON_MARKS", "one_spelling", "read_cells", "recognize_missing", "replaced"]
+__all__ = ["COMMON_MARKS", "by_meaning", "read_cells", "recognize_missing", "replaced"]
 
 COMMON_MARKS = frozenset(
     [
@@ -231,36 +231,46 @@ def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a
     ).to_native()
 
 
-def one_spelling(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dataframe of any library
-    """Write equal numbers of a column of text alike, and cells that are blank as missing.
+def by_meaning(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dataframe of any library, or a lazy frame of Polars
+    """Write equal numbers of columns alike, and cells that are blank or NaN as missing, each by itself.
 
-    Columns in which each number has one spelling stay as they are.
+    Text with a zero in front is a code, and no number.
 
     Examples
     --------
     >>> import polars as pl
-    >>> table = pl.DataFrame({"age": ["34", "34.0", "+34", " "], "kg": ["1.0", "2.5", "3", "4"]})
-    >>> one_spelling(table, ["age", "kg"]).rows()
-    [('34', '1.0'), ('34', '2.5'), ('34', '3'), (None, '4')]
+    >>> table = pl.DataFrame({"age": ["34", "34.0", "+34", " "], "kg": [0.0, -0.0, float("nan"), None]})
+    >>> by_meaning(table, ["age", "kg"]).rows()
+    [('34', 0.0), ('34', 0.0), ('34', None), (None, None)]
     """
     import polars as pl
 
-    frame = nw.from_native(table, eager_only=True)
-    made = {}
-    for name, cells in text_columns(table, names):
-        if (cells.str.strip_chars() == "").any():
-            made[name] = cells.zip_with(
-                (cells.str.strip_chars() != "").fill_null(value=False),
-                pl.Series([None], dtype=pl.String),
-            )
-        cells = made.get(name, cells)  # noqa: PLW2901 - the column as it is now
-        if not text_holds_numbers(nw.from_native(cells, series_only=True)):
-            continue
-        values = cells.drop_nulls().unique().to_list()
-        plain = [_canonical(value) for value in values]
-        if len(set(plain)) < len(values):
-            made[name] = cells.replace_strict(values, plain, default=None, return_dtype=pl.String)
-    return replaced(frame, made) if made else table
+    frame = nw.from_native(table)
+    kinds = frame.collect_schema()
+    floats = [name for name in names if name in kinds and kinds[name].is_float()]
+    if floats:
+        frame = frame.with_columns(nw.col(name).fill_nan(None) + 0.0 for name in floats)
+    if isinstance(frame, nw.LazyFrame):
+        texts = [name for name in names if name in kinds and kinds[name] == nw.String]
+        alike = [pl.col(name).map_batches(_alike, pl.String, is_elementwise=True) for name in texts]
+        return frame.to_native().with_columns(alike)
+    made = {name: _alike(cells) for name, cells in text_columns(frame.to_native(), names)}
+    return replaced(frame, made) if made else frame.to_native()
+
+
+def _alike(cells: pl.Series) -> pl.Series:
+    import polars as pl
+
+    values = cells.drop_nulls().unique()
+    numbers = values.str.contains(NUMBER) & ~values.str.contains(CODE) & values.str.contains(r"\d")
+    listed = values.to_list()
+    plain = [
+        _canonical(value) if number else (value if value.strip() else None)
+        for value, number in zip(listed, numbers.to_list(), strict=True)
+    ]
+    if plain == listed:
+        return cells
+    return cells.replace_strict(values, plain, default=None, return_dtype=pl.String)
 
 
 def _canonical(text: str) -> str:

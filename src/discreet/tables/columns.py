@@ -73,8 +73,8 @@ _UNIT = (
 )
 """A number with a unit, a time of the day or a duration."""
 
-_PUBLISHED = r"^(?:\[.+, .+\]|.*\|.*|\*)$"
-"""A published cell: an interval, a set or anything."""
+_PUBLISHED = r"^(?:\[.+, .+[\])]|.*\|.*|[^\s*]*\*+|\d{4}-Q[1-4]|\d{4} to \d{4})$"
+"""A published cell: an interval, a set, a prefix, a span of the calendar, or anything."""
 
 _ROWS_LISTED = 10
 
@@ -293,7 +293,7 @@ def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[Inval
     """
     for name, cells in text_columns(table, names):
         present = (cells.str.strip_chars() != "").fill_null(value=False)
-        number = cells.str.contains(NUMBER) & cells.str.contains(r"\d")
+        number = cells.str.contains(NUMBER)
         date = cells.str.contains(DATE_SHAPE)
         fits = ((number | date).fill_null(value=False)) & present
         others = present & ~fits

@@ -58,10 +58,10 @@ _PIECE = 1 << 20
 
 _FORMATS = {
     b"PAR1": "a Parquet file; let its name end in .parquet",
-    b"PK\x03\x04": "a workbook or an archive; let the name of a workbook end in .xlsx",
-    b"\xd0\xcf\x11\xe0": "a spreadsheet of an older Excel; save it as .xlsx, or the sheet as “CSV UTF-8”",
-    b"\x1f\x8b": "a compressed file; let its name end in .gz",
-    b"\x28\xb5\x2f\xfd": "a compressed file; let its name end in .zst",
+    b"PK\x03\x04": "a workbook or an archive; let its name end in .xlsx, or save the sheet as “CSV UTF-8”",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet of an older Excel; save it as .xlsx, or save the sheet as “CSV UTF-8”",
+    b"\x1f\x8b": "a compressed file; let its name end in .gz, or unpack it first",
+    b"\x28\xb5\x2f\xfd": "a compressed file; let its name end in .zst, or unpack it first",
     b"$FL": "a file of SPSS; let its name end in .sav",
     b"<stata_dta>": "a file of Stata; let its name end in .dta",
     b"\0\0\0\0\0\0\0\0\0\0\0\0\xc2\xea\x81\x60": "a file of SAS; let its name end in .sas7bdat",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.tables.options import Request
+    from discreet.tables.options import FileRequest
 
 __all__ = ["read_foreign", "with_whole_numbers"]
 
@@ -33,7 +33,7 @@ _CELL = 16
 _MAX_WHOLE = 2.0**53
 
 
-def read_foreign(path: Path, kind: str, request: Request) -> pl.DataFrame:
+def read_foreign(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     """Read a table from a file of another program.
 
     Parameters
@@ -58,6 +58,11 @@ def read_foreign(path: Path, kind: str, request: Request) -> pl.DataFrame:
         return _statistical(path, kind, request) if read is None else read(path, request)
     except InvalidProblemError:
         raise
+    except ModuleNotFoundError as error:
+        install = f"pip install {error.name}"
+        raise refused(
+            "polars-missing", request.argument, f"no {error.name}", install=install
+        ) from None
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
         raise request.refused("file-damaged", _DAMAGED) from None
 
@@ -65,7 +70,7 @@ def read_foreign(path: Path, kind: str, request: Request) -> pl.DataFrame:
 _DAMAGED = ", which is cut off, damaged or in another encoding"
 
 
-def _arrow(path: Path, request: Request) -> pl.DataFrame:
+def _arrow(path: Path, request: FileRequest) -> pl.DataFrame:
     import polars as pl
 
     try:
@@ -77,6 +82,8 @@ def _arrow(path: Path, request: Request) -> pl.DataFrame:
 def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
     """Convert columns of floats to integers if all are whole and below 2^53; NaN becomes a missing value.
 
+    A column without values becomes one of text.
+
     Examples
     --------
     >>> import polars as pl
@@ -87,6 +94,8 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
 
     made = []
     for series in table:
+        if series.dtype == pl.Null:
+            made.append(series.cast(pl.String))
         if series.dtype not in (pl.Float64, pl.Float32):
             continue
         present = series.fill_nan(None)
@@ -95,7 +104,7 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(made)
 
 
-def _statistical(path: Path, kind: str, request: Request) -> pl.DataFrame:
+def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     import polars as pl
     import pyreadstat
 
@@ -109,32 +118,51 @@ def _statistical(path: Path, kind: str, request: Request) -> pl.DataFrame:
     more: dict[str, Any] = (
         {"encoding": request.options.encoding} if request.options.encoding else {}
     )
-    beside = [path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat")]
-    catalog = next((one for one in beside if kind == "sas" and one.is_file()), None)
-    if catalog is not None:
-        more["catalog_file"] = str(catalog)
     try:
         if kind != "portable":
             about = reader(str(path), metadataonly=True, **more)[1]
             cells = (about.number_rows or 0) * max(1, about.number_columns or 1)
             request.refuse_size(cells * _CELL, f", with {cells:,} cells")
         table, meta = reader(str(path), output_format="polars", **more)
+        labels = _labels_of_catalog(path, meta) if kind == "sas" else meta.variable_value_labels
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
         raise request.refused("file-damaged", _DAMAGED) from None
+    short = [
+        name
+        for name, kind in meta.readstat_variable_types.items()
+        if kind == "float" and table.schema.get(name) == pl.Float64
+    ]
+    # Stata's floats of 32 bits have the digits that they were typed with, and not those of a longer float.
+    table = table.with_columns(pl.col(short).cast(pl.Float32).cast(pl.String).cast(pl.Float64))
     table = with_whole_numbers(table)
-    for name, labels in meta.variable_value_labels.items():
-        if name not in table.columns:
-            continue
-        column = table[name]
-        known = {key_text(value): label for value, label in labels.items()}
-        values = column.drop_nulls().unique()
-        texts = [known.get(key_text(value), key_text(value)) for value in values.to_list()]
-        told = column.replace_strict(values, texts, default=None, return_dtype=pl.String)
-        table = table.with_columns(told.alias(name))
-    return table
+    return table.with_columns(
+        _labeled(table[name], each) for name, each in labels.items() if name in table.columns
+    )
 
 
-def _workbook(path: Path, request: Request) -> pl.DataFrame:
+def _labels_of_catalog(path: Path, meta: Any) -> dict[str, dict[Any, str]]:  # noqa: ANN401 - what pyreadstat returns
+    """Read the value labels of a file of SAS from the catalog beside it, by its name or ``formats.sas7bcat``."""
+    import pyreadstat
+
+    beside = [path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat")]
+    catalog = next((one for one in beside if one.is_file()), None)
+    if catalog is None:
+        return {}
+    formats = pyreadstat.read_sas7bcat(str(catalog), output_format="polars")[1].value_labels
+    return {name: formats[one] for name, one in meta.variable_to_label.items() if one in formats}
+
+
+def _labeled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
+    """Replace values by their labels, and values without one by their text."""
+    import polars as pl
+
+    known = {key_text(value): label for value, label in labels.items()}
+    values = column.drop_nulls().unique()
+    texts = [known.get(key_text(value), key_text(value)) for value in values.to_list()]
+    return column.replace_strict(values, texts, default=None, return_dtype=pl.String)
+
+
+def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
     import openpyxl
 
     with zipfile.ZipFile(path) as packed:
@@ -160,7 +188,7 @@ def _workbook(path: Path, request: Request) -> pl.DataFrame:
     return _frame_of(rows, request)
 
 
-def _frame_of(rows: list[list[Any]], request: Request) -> pl.DataFrame:
+def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
     """Make a table of the cells of a sheet, whose first row holds the names."""
     import polars as pl
 

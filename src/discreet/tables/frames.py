@@ -18,10 +18,10 @@ from discreet.core.extras import install_command
 from discreet.tables.cells import read_cells
 from discreet.tables.columns import columns_at, plain_names
 from discreet.tables.dialect import look
-from discreet.tables.keys import check_types, with_plain_cells
+from discreet.tables.keys import check_types, key_text, with_plain_cells
 from discreet.tables.options import ReadingOptions
 from discreet.tables.parsing import scan
-from discreet.tables.reading import PUBLIC_SUFFIXES, read_row_by_row, read_rows
+from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows, read_whole
 from discreet.tables.refusals import refused
 from discreet.tables.sources import is_plain
 
@@ -171,7 +171,7 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 def _scan(path: str, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
     if not is_plain(path):
-        whole = (read_row_by_row if row_by_row else read_rows)(path, argument)
+        whole = (read_whole if row_by_row else read_rows)(path, argument)
         return nw.from_native(whole.lazy().with_row_index(ROW))
     mark = look(path, argument, PUBLIC_SUFFIXES, whole=False)
     try:
@@ -358,14 +358,30 @@ def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> 
         return collect(frame, argument).to_polars()
     if options is not None and options != ReadingOptions():
         return read_cells(frame.to_polars(), options)
-    if frame.implementation.is_pandas():
-        # Narwhals does not know periods, whose text is a date.
-        periods = [name for name, kind in table.dtypes.items() if str(kind).startswith("period")]
-        texts = {
-            name: table[name].astype("str").where(table[name].notna(), None) for name in periods
-        }
-        return table.assign(**texts) if texts else table
-    return table
+    return _of_pandas(table, frame) if frame.implementation.is_pandas() else table
+
+
+def _of_pandas(table: Any, frame: Any) -> Any:  # noqa: ANN401 - a dataframe of pandas, and as Narwhals sees it
+    """Write as text, as a file has them, periods and numbers with stray text among them."""
+    texts = {}
+    for name in frame.columns:
+        if str(table[name].dtype).startswith("period"):
+            texts[name] = table[name].astype("str").where(table[name].notna(), None)
+        elif frame[name].dtype == nw.Object:
+            kinds = {type(cell) for cell in table[name] if not _is_missing(cell)}
+            if str in kinds and kinds <= {str, int, float, bool}:
+                texts[name] = table[name].map(
+                    lambda cell: None if _is_missing(cell) else key_text(cell)
+                )
+    return (
+        table.assign(**{name: cells.astype("object") for name, cells in texts.items()})
+        if texts
+        else table
+    )
+
+
+def _is_missing(cell: object) -> bool:
+    return cell is None or type(cell).__name__ in {"NAType", "NaTType"} or cell != cell  # noqa: PLR0124 - NaN alone
 
 
 def left_out(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - as above

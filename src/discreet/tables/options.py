@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.core.errors import InvalidProblemError
 
-__all__ = ["ReadingOptions", "Request", "split_names"]
+__all__ = ["FileRequest", "ReadingOptions", "split_names"]
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
@@ -142,7 +142,7 @@ class ReadingOptions:
 
 @final
 @dataclass(frozen=True)
-class Request:
+class FileRequest:
     """A file to read: its names in messages, the options, and limits.
 
     Parameters

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import narwhals as nw
+
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.cells import read_cells
 from discreet.tables.columns import plain_names
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
-from discreet.tables.options import ReadingOptions, Request
+from discreet.tables.options import FileRequest, ReadingOptions
 from discreet.tables.parsing import read, reader_errors, scan
 from discreet.tables.recoding import Recoding, recode
 from discreet.tables.refusals import refused
@@ -38,6 +41,7 @@ __all__ = [
     "read_row_by_row",
     "read_rows",
     "read_table",
+    "read_whole",
     "refuse_unreadable",
 ]
 
@@ -89,14 +93,15 @@ def read_rows(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        limits = {"most": most, "fits": fits}
-        whole = partial(read_rows, argument=argument, options=options, unknown=unknown, **limits)
+        whole = partial(
+            read_rows, argument=argument, options=options, unknown=unknown, most=most, fits=fits
+        )
         return _read_hive(Path(path), argument, whole)
-    request = Request(argument, path, options, most, fits)
+    request = FileRequest(argument, path, options, most, fits)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
         if table is None:
-            mark = look(str(plain.path), argument, READABLE, mark=mark or plain.mark)
+            mark = look(str(plain.path), argument, tuple(READABLE), mark=mark or plain.mark)
             refuse_large(plain.path, mark, most, argument, fits)
             refuse_killers(str(plain.path), mark, argument, unknown=unknown)
             table = _read(str(plain.path), mark, argument)
@@ -193,15 +198,14 @@ def read_row_by_row(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        limits = {"most": most, "fits": fits}
-        whole = partial(read_row_by_row, argument=argument, options=options, **limits)
+        whole = partial(read_row_by_row, argument=argument, options=options, most=most, fits=fits)
         return _read_hive(Path(path), argument, whole)
-    request = Request(argument, path, options, most, fits, row_by_row=True)
+    request = FileRequest(argument, path, options, most, fits, row_by_row=True)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
         if table is None:
             place = str(plain.path)
-            mark = look(place, argument, READABLE, whole=False, mark=mark or plain.mark)
+            mark = look(place, argument, tuple(READABLE), whole=False, mark=mark or plain.mark)
             refuse_large(plain.path, mark, most, argument, fits)
             refuse_killers(place, mark, argument, unknown=unknown)
             if mark:
@@ -210,6 +214,23 @@ def read_row_by_row(
     refuse_long_text(table, most, argument, fits)
     table = table.rename(plain_names(table.columns))
     return read_cells(table, options, row_by_row=True)
+
+
+def read_whole(path: str, argument: str) -> pl.DataFrame:
+    """Read a private file that cannot be scanned as it is, row by row.
+
+    Raises
+    ------
+    InvalidProblemError
+        As for :func:`read_row_by_row`, and for standard input: a plan reads its source twice.
+    """
+    if path == STANDARD_INPUT:
+        raise refused(
+            "file-unreadable",
+            argument,
+            "standard input, which is read once: read it into a frame first",
+        )
+    return read_row_by_row(path, argument)
 
 
 def read_private(source: Any, argument: str, options: ReadingOptions, recoding: Recoding) -> Any:  # noqa: ANN401 - a path or a frame
@@ -229,12 +250,18 @@ def read_private(source: Any, argument: str, options: ReadingOptions, recoding: 
     InvalidProblemError
         As for :func:`read_row_by_row`, for a column that is not there, and for options beside another source.
     """
-    if options == ReadingOptions() and not recoding.columns:
+    plain = options == ReadingOptions() and not recoding.columns
+    # Standard input can be read once, and a plan looks at its source before the charge and after it.
+    if plain and not (isinstance(source, str) and source == STANDARD_INPUT):
         return source
-    if not isinstance(source, str | Path):
-        expected = "one file, whose options of reading and recoding are known"
-        raise InvalidProblemError(argument, expected, "such options for a table in pieces")
-    return recode(read_row_by_row(str(source), argument, options=options), recoding, argument)
+    if isinstance(source, str | os.PathLike):
+        table = read_row_by_row(os.fspath(source), argument, options=options)
+    else:
+        frame: Any = nw.from_native(source, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            raise refused("options-of-files", argument, type(source).__name__)
+        table = read_cells(frame.to_polars(), options, row_by_row=True)
+    return recode(table, recoding, argument)
 
 
 def read_table(path: str, argument: str) -> pl.DataFrame:

@@ -161,18 +161,20 @@ _FORMS = {
 
 def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
     found: dict[str, tuple[Fraction, ...]] = {}
+    listed: list[tuple[Any, Any]]
     if isinstance(typed, Mapping):
         listed = list(typed.items())
     else:
         texts = (typed,) if isinstance(typed, str) else items_of(typed, rule, "texts")
-        listed = [tuple(str(text).rpartition("=")[::2]) for text in texts]
+        split = (str(text).rpartition("=") for text in texts)
+        listed = [(name, values) for name, _, values in split]
     for column, values in listed:
-        name = column.strip() if isinstance(column, str) else ""
+        name = str(column).strip()
         parts = values.split(",") if isinstance(values, str) else values
-        parts = parts if isinstance(parts, list | tuple) else [parts]
         try:
             numbers = tuple(
-                to_fraction(part.strip() if isinstance(part, str) else part, rule) for part in parts
+                to_fraction(part.strip() if isinstance(part, str) else part, rule)
+                for part in (parts if isinstance(parts, list | tuple) else [parts])
             )
         except ValueError:
             numbers = ()
@@ -236,6 +238,8 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
         if name not in frame.columns:
             raise no_column(argument, name, frame.columns)
         cells = pl.Series(frame[name].to_polars())
+        if cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
+            raise refused("key-type", name, f"one of {cells.dtype.base_type().__name__}")
         rule, values = recoding.rule_of(name), cells.drop_nulls().unique().to_list()
         texts = [None if (one := rule(value)) is None else str(one) for value in values]
         told = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)

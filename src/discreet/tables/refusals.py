@@ -32,7 +32,7 @@ EXPECTED: Final = {
     "delimiter": "one character that separates cells, such as a comma, a semicolon or a tab",
     "dates-range": "dates in the years 1 to 9999{zones} and times within a day; mend or drop such columns",
     "encoding-other": "text in the encoding that is chosen; choose another one, or save the table as CSV in UTF-8",
-    "encoding-word": "an encoding such as utf-8, cp1252, iso-8859-2, cp1251 or utf-16",
+    "encoding-word": "one of the list of encodings, such as utf-8, cp1252, iso-8859-2, cp1251 or utf-16",
     "encoding": "text in UTF-8: name its encoding, such as --encoding cp1252, save it as “CSV UTF-8”, or run "
     "`iconv -f {encoding} -t UTF-8 FILE > NEW.csv`",
     "file-damaged": "a whole file that its program can open; copy or write it again",
@@ -69,6 +69,7 @@ EXPECTED: Final = {
     "order",
     "numbers-as-text": "numbers such as 1.5 in column {name}",
     "numbers-not-finite": "finite numbers in column {name}",
+    "options-of-files": "one file or dataframe in memory, for options of reading and recoding",
     "outline-empty": "a nested list: each group on a line, its values indented below it",
     "outline-indented": "a first line that is not indented",
     "packed-damaged": "a whole compressed file; copy or pack it again",

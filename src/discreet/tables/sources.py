@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.tables.options import Request
+    from discreet.tables.options import FileRequest
 
 __all__ = [
     "READABLE",
@@ -138,7 +138,7 @@ def is_hive_folder(path: str | Path) -> bool:
 
 
 @contextmanager
-def plain_file(path: str, request: Request) -> Iterator[PlainFile]:
+def plain_file(path: str, request: FileRequest) -> Iterator[PlainFile]:
     """Open a file of any kind that :data:`READABLE` lists, compressed or not, or standard input.
 
     Parameters
@@ -169,8 +169,9 @@ def plain_file(path: str, request: Request) -> Iterator[PlainFile]:
         kind = kind or "text"
         starts = _BEGIN.get(kind, ())
         if starts and head and not head.startswith(starts):
-            code = "parquet-none" if kind == "parquet" else "kind-other"
-            raise request.refused(code, ", which is none", kind=_KINDS.get(kind, kind))
+            if kind == "parquet":
+                raise request.refused("parquet-none", ", which is none")
+            raise request.refused("kind-other", ", which is none", kind=_KINDS[kind])
         if kind == "parquet":
             yield PlainFile(_named(source, folder, ".parquet"))
         elif kind != "text":
@@ -205,7 +206,7 @@ def _named(source: Path, folder: Path, suffix: str) -> Path:
     return named
 
 
-def _kind_of(source: Path, request: Request) -> tuple[str | None, str, bytes]:
+def _kind_of(source: Path, request: FileRequest) -> tuple[str | None, str, bytes]:
     """Return the kind that the name states, the compression, and the first bytes."""
     named = request.shown != "standard input"
     kind = READABLE.get(suffix_of(source)) if named else None
@@ -241,7 +242,7 @@ def _recognized(head: bytes) -> str:
     return next((kind for kind, starts in long if starts and head.startswith(starts)), "text")
 
 
-def _unpacked(path: Path, packed: str, request: Request) -> Iterator[bytes]:
+def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
     """Yield the bytes of a compressed file."""
     damaged: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
     opener: Any = gzip.open
@@ -257,7 +258,7 @@ def _unpacked(path: Path, packed: str, request: Request) -> Iterator[bytes]:
         raise request.refused("packed-damaged", ", which is cut off or damaged") from None
 
 
-def _copied(pieces: Iterator[bytes], target: Path, request: Request) -> Path:
+def _copied(pieces: Iterator[bytes], target: Path, request: FileRequest) -> Path:
     """Write pieces to a file, at most as many bytes as are allowed, and return its path."""
     size = 0
     with target.open("wb") as copy:
@@ -275,7 +276,7 @@ def _text(head: bytes) -> str:
 _SEPARATOR_BYTES = 64
 
 
-def _plain_text(source: Path, folder: Path, head: bytes, request: Request) -> PlainFile:
+def _plain_text(source: Path, folder: Path, head: bytes, request: FileRequest) -> PlainFile:
     """Return text as it is where it is plain, and else a copy in UTF-8 without lines that are no rows."""
     mark = request.options.delimiter
     encoding = request.options.encoding or ("utf-16" if head.startswith(UTF16) else "utf-8")
@@ -334,7 +335,7 @@ def _drop_end(copy: BinaryIO, mark: str) -> None:
     copy.truncate(min(size, size - len(tail) + len(kept)))
 
 
-def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: Request) -> None:
+def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileRequest) -> None:
     """Copy a file of text as UTF-8; refuse other bytes by their line and place, counted from 1."""
     name = "utf-8-sig" if encoding == "utf-8" else encoding
     decoder = codecs.getincrementaldecoder(name)("replace" if request.row_by_row else "strict")

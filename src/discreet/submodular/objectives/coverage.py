@@ -35,7 +35,7 @@ from discreet.tables.keys import (
     write_private_note,
 )
 from discreet.tables.parsing import scan
-from discreet.tables.reading import PUBLIC_SUFFIXES, read_row_by_row, refuse_unreadable
+from discreet.tables.reading import PUBLIC_SUFFIXES, read_whole, refuse_unreadable
 from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eag
             mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
             source = scan(path, mark, row_by_row=True)
         else:
-            source = read_row_by_row(path, "source")
+            source = read_whole(path, "source")
     return frame_of(source, "source", spec.wanted)
 
 
