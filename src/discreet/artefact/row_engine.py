@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
+from discreet.tables.reading import as_quoted
 
 if TYPE_CHECKING:
     import os
@@ -50,6 +51,8 @@ class RowEngine:
         Pieces that are read at a time.
     scheduler
         Address of a Dask scheduler whose workers read the pieces.
+    quotes
+        ``"doubled"`` for CSV by RFC 4180, or ``"none"`` for a file without quoting.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class RowEngine:
     memory: str | None = None
     threads: int = 1
     scheduler: str | None = None
+    quotes: str = "doubled"
 
     def is_large(self, path: str | os.PathLike[str]) -> bool:
         """Whether rows are read piece by piece."""
@@ -83,11 +87,14 @@ class RowEngine:
         folder
             Folder for the counts of pieces, which workers must share; default: the folder for temporary files.
         """
+        source = as_quoted(path, self.quotes)
         if not self.is_large(path):
             if self.threads != 1:
                 raise InvalidProblemError("threads", "1 for one file in memory", self.threads)
-            yield path
+            yield source
             return
+        if source is not path:
+            raise InvalidProblemError("quotes", "none only for one file in memory", "more")
         require("streaming", "memory" if self.memory else "source")
         from discreet.artefact.large_engines import connected
         from discreet.artefact.record_files import RecordFiles

@@ -28,6 +28,7 @@ from discreet.cli.options import (
     Memory,
     NoGuarantee,
     Quiet,
+    Quotes,
     Report,
     Rho,
     RowThreads,
@@ -217,6 +218,7 @@ def counts(
     memory: Memory = None,
     threads: RowThreads = 1,
     scheduler: Scheduler = None,
+    quotes: Quotes = "doubled",
     measurements: Annotated[
         str | None,
         typer.Option(
@@ -288,7 +290,7 @@ def counts(
             root,
             ledger,
             delta,
-            RowEngine(memory, threads, scheduler),
+            RowEngine(memory, threads, scheduler, quotes),
             refuse_rows,
             plan,
             plan_count,
@@ -324,7 +326,7 @@ def counts(
         )
     if regions is None:
         raise InvalidProblemError("--regions", "the columns of the region path", "none")
-    engine = RowEngine(memory, threads, scheduler)
+    engine = RowEngine(memory, threads, scheduler, quotes)
     rows = PrivateRows(people, units, unit, size, quantity, person, engine, refuse_rows)
     public = PublicFacts(
         regions.split(","), region_list, public_units, max_size, max_quantity, root

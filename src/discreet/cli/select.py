@@ -19,6 +19,7 @@ from discreet.cli.options import (
     Ledger,
     NoGuarantee,
     Quiet,
+    Quotes,
     Report,
     Rho,
     read_guarantee,
@@ -33,6 +34,7 @@ from discreet.core.printed import facts
 from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
+from discreet.tables.reading import as_quoted
 
 if TYPE_CHECKING:
     from discreet.artefact import ReleaseFiles
@@ -90,6 +92,7 @@ def select(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    quotes: Quotes = "doubled",
     candidates: Annotated[
         str | None,
         typer.Option(
@@ -184,7 +187,7 @@ def select(
     data: dict[str, Any] = {
         "similarity": similarity,
         "scale": scale,
-        "coverage": coverage,
+        "coverage": None if coverage is None else as_quoted(coverage, quotes, "--quotes"),
         "candidates": candidates,
     }
     watched: list[CountedObjective] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
-from discreet.tables.parsing import read, reader_errors, scan
+from discreet.tables.parsing import UnquotedFile, read, reader_errors, scan
 from discreet.tables.refusals import refused
 from discreet.tables.sizes import (
     allowed,
@@ -18,10 +19,13 @@ from discreet.tables.sizes import (
 from discreet.tables.validate import refuse_nested, refuse_times
 
 if TYPE_CHECKING:
+    import os
+
     import polars as pl
 
 __all__ = [
     "PUBLIC_SUFFIXES",
+    "as_quoted",
     "read_row_by_row",
     "read_rows",
     "read_table",
@@ -88,13 +92,33 @@ def read_rows(
     return table
 
 
-def read_row_by_row(path: str, argument: str, *, mark: str, most: int, fits: str) -> pl.DataFrame:
+def as_quoted(
+    path: str | os.PathLike[str], quotes: str, argument: str = "quotes"
+) -> str | os.PathLike[str]:
+    """Return the path of a private CSV file as it is quoted: "doubled" (RFC 4180), or "none" for no quoting.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another word.
+    """
+    if quotes not in {"doubled", "none"}:
+        expected = "doubled (RFC 4180), or none for a file without quoting"
+        raise InvalidProblemError(argument, expected, repr(quotes))
+    return path if quotes == "doubled" else UnquotedFile(path)
+
+
+def read_row_by_row(
+    path: str, argument: str, *, mark: str, most: int, fits: str, quoted: bool = True
+) -> pl.DataFrame:
     """Read a private table of unknown origin by the rule of :mod:`discreet.tables.keys`, for a mechanism with a budget.
 
     Parameters
     ----------
     path, argument, mark, most, fits
         As for :func:`read_rows`.
+    quoted
+        Whether the file quotes cells; see :class:`~discreet.tables.parsing.UnquotedFile`.
 
     Raises
     ------
@@ -106,9 +130,11 @@ def read_row_by_row(path: str, argument: str, *, mark: str, most: int, fits: str
     mark = look(path, argument, mark=mark, whole=False)
     refuse_large(Path(path), mark, most, argument, fits)
     refuse_killers(path, mark, argument, unknown=True)
-    if mark:
+    if mark and quoted:
         refuse_rows(path, mark, argument, row_by_row=True)
-    table = _scanned(path, mark, argument, pl.all(), row_by_row=True)
+    table = _scanned(
+        path if quoted else UnquotedFile(path), mark, argument, pl.all(), row_by_row=True
+    )
     refuse_long_text(table, most, argument, fits)
     return table
 
@@ -141,7 +167,9 @@ def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.Dat
     return table
 
 
-def refuse_unreadable(path: str, mark: str, argument: str, *, row_by_row: bool = False) -> None:
+def refuse_unreadable(
+    path: str | os.PathLike[str], mark: str, argument: str, *, row_by_row: bool = False
+) -> None:
     """Refuse a file that cannot be read to its end, and keep nothing of it: before anything is charged for reading it.
 
     Parameters
@@ -163,14 +191,14 @@ def refuse_unreadable(path: str, mark: str, argument: str, *, row_by_row: bool =
     """
     import polars as pl
 
-    refuse_killers(path, mark, argument, whole=False)
-    if mark:
-        refuse_rows(path, mark, argument, row_by_row=row_by_row)
+    refuse_killers(str(path), mark, argument, whole=False)
+    if mark and not isinstance(path, UnquotedFile):
+        refuse_rows(str(path), mark, argument, row_by_row=row_by_row)
     _scanned(path, mark, argument, pl.all().null_count(), row_by_row=row_by_row)
 
 
 def _scanned(
-    path: str, mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
+    path: str | os.PathLike[str], mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
 ) -> pl.DataFrame:
     import polars as pl
 
@@ -180,4 +208,4 @@ def _scanned(
     except pl.exceptions.NoDataError:
         raise refused("rows-none", argument, f"{path} without any") from None
     except reader_errors(OSError):
-        raise why_unreadable(path, mark, argument, row_by_row=row_by_row) from None
+        raise why_unreadable(str(path), mark, argument, row_by_row=row_by_row) from None

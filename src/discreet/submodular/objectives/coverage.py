@@ -135,9 +135,9 @@ class Coverage(Objective):
             return
         of_file = False
         if isinstance(source, str | os.PathLike):
-            of_file, path = True, os.fspath(source)
-            mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
-            refuse_unreadable(path, mark, "source", row_by_row=True)
+            of_file = True
+            mark = look(os.fspath(source), "source", PUBLIC_SUFFIXES, whole=False)
+            refuse_unreadable(source, mark, "source", row_by_row=True)
         schema = _schema(_frame(source, spec))
         for name in spec.edges:
             if name not in schema:
@@ -237,9 +237,8 @@ def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eag
     from discreet.tables.frames import frame_of
 
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
-        source = scan(path, mark, row_by_row=True)
+        mark = look(os.fspath(source), "source", PUBLIC_SUFFIXES, whole=False)
+        source = scan(source, mark, row_by_row=True)
     return frame_of(source, "source", spec.wanted)
 
 
