@@ -53,7 +53,7 @@ STATED_BY_THE_GUARANTEE = ("epsilon", "rho", "neighbors", "noise")
 
 COUNTS_ELSEWHERE = {
     **dict.fromkeys(("people", "units"), "source"),
-    **dict.fromkeys(("memory", "threads", "scheduler"), "source"),
+    **dict.fromkeys(("memory", "threads", "scheduler", "quotes"), "source"),
     **dict.fromkeys(STATED_BY_THE_GUARANTEE, "guarantee"),
     "regions": "columns",
     "region_list": "regions",
@@ -75,6 +75,7 @@ COUNTS_ELSEWHERE = {
 SELECT_ELSEWHERE = {
     **dict.fromkeys(("epsilon", "rho", "neighbors"), "guarantee"),
     "ledger": "budget",
+    "quotes": "coverage",
     # Slack of the guarantee, or of the charge.
     "delta": "budget_delta",
     "output": "outputs",

@@ -256,6 +256,19 @@ def check(folders: Path, kind: str, entrance: str, name: str, *more: str) -> Non
     assert "Secr" not in "".join(other.private)
 
 
+@pytest.mark.jit
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_quote_changes_nothing_in_a_file_without_quoting(folders: Path, kind: str) -> None:
+    """Without the option such a file is refused, since by RFC 4180 it holds no table."""
+    more = ("--json", "--quotes", "none")
+    row = b'3"Secret,n"' if kind == "select" else b'1,"GA,Secret"F,1'
+    one = without(folders, kind, "csv", *more)
+    other = run(folders / f"{kind}-quote", kind, "csv", [row], *more)
+    assert (other.status, other.out, other.files) == (one.status, one.out, one.files)
+    assert (other.charges, other.public) == (one.charges, one.public)
+    assert "Secr" not in "".join(other.private)
+
+
 QUICK = [
     ("sizes", "csv", "undecodable-unit", "--json"),
     ("categories", "csv", "short", "--json"),

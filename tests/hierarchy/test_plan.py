@@ -16,6 +16,7 @@ from discreet.core.progress import Progress
 from discreet.core.tree import Tree
 from discreet.hierarchy import GroupSizes, Plan, diagnose, from_records, plan, release
 from discreet.hierarchy.methods.m_c_dp import MCDP
+from discreet.tables.parsing import UnquotedFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,6 +138,22 @@ def test_a_file_with_a_quote_out_of_place_costs_nothing(tmp_path: Path) -> None:
     path.write_text(f'{PEOPLE.write_csv()}9,GA,F"x\n', encoding="utf-8")
     with pytest.raises(InvalidProblemError, match="people: .*a quote out of place in line 9"):
         plan(LISTED, PERSON, **TABLE).release(path, budget=budget, dataset="census")
+    assert spent(budget) == [0]
+
+
+def test_a_file_without_quoting_is_refused_for_no_quote(tmp_path: Path) -> None:
+    """How its writer quotes is public; what stands in a row is not."""
+    path, budget = tmp_path / "people.csv", ledger()
+    counted = []
+    for row in ("", '9,GA,F"x\n', '9,GA,"Fulton\n', '"9",GA,Fulton\n'):
+        path.write_text(f"{PEOPLE.write_csv()}{row}", encoding="utf-8")
+        made = plan(LISTED, PERSON, **TABLE).release(UnquotedFile(path))
+        counted.append(made.certificate.passed)
+    assert counted == [True] * 4
+    other = plan(LISTED, PERSON, **{**TABLE, "columns": ("state", "village")})
+    with pytest.raises(InvalidProblemError, match="names in its first line") as caught:
+        other.release(UnquotedFile(path), budget=budget, dataset="census")
+    assert "county" not in str(caught.value)
     assert spent(budget) == [0]
 
 

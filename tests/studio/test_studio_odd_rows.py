@@ -183,6 +183,22 @@ def test_public_lists_and_tables_without_budget_stay_strict(browser: Browser) ->
     assert "Windows-1252" in browser.at("table?name=a.csv", file_with(b"h,CH,Z\xfcrich\n")).text
 
 
+def test_a_file_without_quoting_is_refused_for_no_quote(browser: Browser) -> None:
+    """The page asks how the file quotes, and says that bytes are read as UTF-8, whatever they are."""
+    browser.open("counts")
+    assert 'id="quotes"' in browser.ask("counts").text
+    path = "counts/table?kind=persons&name=people.csv&quotes=none"
+    plain = browser.at(path, file_with(b""))
+    assert "Cells are read as UTF-8, whatever their bytes are" in plain.text
+    private = browser.workspaces.get(browser.workspace).folder / PRIVATE
+    for odd in (b'h,CH,x"y\n', b'h,CH,"Z\n', b'h,CH,"Z\xfcrich"\n', b'"\n'):
+        answered = browser.at(path, file_with(odd))
+        assert (answered.status_code, answered.text) == (200, plain.text)
+        rows_of_others(pl.read_parquet(private))
+    chosen = browser.at(f"{path}&encoding=utf-8-sig", file_with(b""))
+    assert "whatever their bytes are" not in chosen.text
+
+
 @pytest.mark.jit
 def test_neighbors_by_one_odd_row_are_counted_alike(
     browser: Browser, ledger: Path, capsys: pytest.CaptureFixture[str]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import first_misquoted, refuse_rows
-from discreet.tables.parsing import scan
+from discreet.tables.parsing import UnquotedFile, scan
+from discreet.tables.reading import as_quoted, refuse_unreadable
 
 CELLS = st.text(alphabet='ab",;\n é\x00', max_size=4)
 PIECES = st.sampled_from(['"', '""', "a", ",", "\n", "\r\n", '"a"', '"a', 'a"', " "])
@@ -94,6 +95,38 @@ def test_two_cells_beyond_the_last_name_do_not_hide_the_rows_between(tmp_path: P
 )
 def test_the_line_of_the_first_misplaced_quote_is_found(text: str, line: int) -> None:
     assert misquoted(text.encode()) == line
+
+
+LINES = st.lists(PIECES, max_size=8).map(lambda parts: "".join(parts).replace("\n", ""))
+
+
+def read_unquoted(lines: list[str]) -> list[tuple[str, ...]]:
+    """Read the rows of these lines as those of a file without quoting, which is refused in no case."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a.csv")
+        path.write_bytes("".join(f"{line}\n" for line in ["x,y", *lines]).encode())
+        refuse_unreadable(UnquotedFile(path), ",", "people", row_by_row=True)
+        rows = scan(UnquotedFile(path), ",", row_by_row=True).collect().rows()
+    return [row for row in (tuple(cell or "" for cell in row) for row in rows) if any(row)]
+
+
+@given(st.lists(LINES, max_size=5), LINES, st.integers(0, 5))
+def test_a_line_of_a_file_without_quoting_is_a_row_and_changes_no_other(
+    lines: list[str], line: str, at: int
+) -> None:
+    several = read_unquoted([*lines[:at], line, *lines[at:]])
+    one = read_unquoted([line])
+    assert several == read_unquoted(lines[:at]) + one + read_unquoted(lines[at:])
+    # A carriage return at the end of a cell belongs to an end of line for Polars.
+    cells = [*line.replace("\r", "").split(","), ""][:2]
+    plain = [tuple(cell.replace("\r", "") for cell in row) for row in one]
+    assert [row for row in plain if any(row)] == ([tuple(cells)] if any(cells) else [])
+
+
+def test_another_word_for_quotes_is_refused() -> None:
+    assert as_quoted("a.csv", "doubled") == "a.csv"
+    with pytest.raises(InvalidProblemError, match="quotes: expected doubled"):
+        as_quoted("a.csv", "single")
 
 
 def test_a_long_cell_is_a_cell() -> None:

@@ -27,7 +27,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import public_facts
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
-from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
+from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -346,7 +346,8 @@ def _check_files(rows: PrivateRows, public: PublicFacts) -> None:
         if path is not None:
             private = option in {"PEOPLE", "--units"}
             mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
-            refuse_unreadable(path, mark, option, row_by_row=private)
+            file = as_quoted(path, rows.engine.quotes, "--quotes") if private else path
+            refuse_unreadable(file, mark, option, row_by_row=private)
 
 
 def _rendered(outcome: Outcome, wanted: CountsFiles, left: tuple[Fraction, ...] | None) -> str:

@@ -27,6 +27,7 @@ from discreet.cli.options import (
     Memory,
     NoGuarantee,
     Quiet,
+    Quotes,
     Report,
     Rho,
     RowThreads,
@@ -241,6 +242,7 @@ def counts(
     memory: Memory = None,
     threads: RowThreads = 1,
     scheduler: Scheduler = None,
+    quotes: Quotes = "doubled",
     measurements: Annotated[
         str | None,
         typer.Option(
@@ -297,6 +299,7 @@ def counts(
             rounded=rounded or (),
             prefix=prefix or (),
         ),
+        quotes=quotes,
     )
     if by is not None:
         refuse_beside(

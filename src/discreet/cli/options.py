@@ -31,6 +31,7 @@ __all__ = [
     "NoGuarantee",
     "Plane",
     "Quiet",
+    "Quotes",
     "Report",
     "Rho",
     "RowThreads",
@@ -69,6 +70,15 @@ RowThreads = Annotated[
     typer.Option(
         help="Pieces of a folder, or with --memory, that are read at a time.",
         rich_help_panel=HOW,
+    ),
+]
+Quotes = Annotated[
+    str,
+    typer.Option(
+        metavar="doubled|none",
+        help="How the private CSV file quotes: by RFC 4180, or not at all, so that a quote is a letter and no file "
+        "is refused for one. Public.",
+        rich_help_panel="The data",
     ),
 ]
 Scheduler = Annotated[

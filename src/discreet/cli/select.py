@@ -19,6 +19,7 @@ from discreet.cli.options import (
     Ledger,
     NoGuarantee,
     Quiet,
+    Quotes,
     Report,
     Rho,
     read_guarantee,
@@ -41,7 +42,7 @@ from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
 from discreet.tables.options import ReadingOptions
-from discreet.tables.reading import read_private
+from discreet.tables.reading import as_quoted, read_private
 from discreet.tables.recoding import Recoding
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def select(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    quotes: Quotes = "doubled",
     candidates: Annotated[
         str | None,
         typer.Option(
@@ -202,9 +204,11 @@ def select(
     data: dict[str, Any] = {
         "similarity": similarity,
         "scale": scale,
-        "coverage": coverage
+        "coverage": None
         if coverage is None
-        else read_private(coverage, "--coverage", reading, Recoding()),
+        else read_private(
+            as_quoted(coverage, quotes, "--quotes"), "--coverage", reading, Recoding()
+        ),
         "candidates": candidates,
     }
     watched: list[CountedObjective] = []

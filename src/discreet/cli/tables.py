@@ -17,7 +17,7 @@ from discreet.core.outcome import public_facts
 from discreet.hierarchy.contingency.workload import LOSSES
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
-from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
+from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -318,7 +318,8 @@ def _check_files(request: TablesRequest) -> str:
         if path is not None:
             private = option == "PEOPLE"
             mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
-            refuse_unreadable(path, mark, option, row_by_row=private)
+            file = as_quoted(path, request.engine.quotes, "--quotes") if private else path
+            refuse_unreadable(file, mark, option, row_by_row=private)
     return request.people
 
 

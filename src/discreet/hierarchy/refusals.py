@@ -15,6 +15,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES, look
 from discreet.tables.frames import ROW, collect, frame_of, name_rows, open_table, rows_where
 from discreet.tables.keys import check_types
+from discreet.tables.parsing import UnquotedFile
 from discreet.tables.reading import refuse_unreadable
 from discreet.tables.refusals import refused
 from discreet.tables.sources import is_plain
@@ -110,13 +111,13 @@ def check_shape(
     ----------
     A CSV file is divided into cells, about a second for a million rows; of all else only the schema is read.
     """
-    if isinstance(given, str | Path):
+    if isinstance(given, str | Path | UnquotedFile):
         open_table(given, argument, wanted, row_by_row=True)
         if not is_plain(given):
             # It was read whole to look at its names.
             return
         mark = look(str(given), argument, (*SUFFIXES, ".txt"), whole=False)
-        refuse_unreadable(str(given), mark, argument, row_by_row=True)
+        refuse_unreadable(given, mark, argument, row_by_row=True)
         return
     frame = frame_of(given, argument)
     names = frame.collect_schema().names()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
 from discreet.tables.options import ReadingOptions
-from discreet.tables.reading import read_private
+from discreet.tables.reading import as_quoted, read_private
 from discreet.tables.recoding import Recoding
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class RowEngine:
         Address of a Dask scheduler whose workers read the pieces.
     reading, recoding
         How a file in memory is read and recoded, row by row.
+    quotes
+        ``"doubled"`` for CSV by RFC 4180, or ``"none"`` for a file without quoting.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class RowEngine:
     scheduler: str | None = None
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     recoding: Recoding = field(default_factory=Recoding)
+    quotes: str = "doubled"
 
     def is_large(self, path: str | os.PathLike[str]) -> bool:
         """Whether rows are read piece by piece."""
@@ -90,14 +93,17 @@ class RowEngine:
         folder
             Folder for the counts of pieces, which workers must share; default: the folder for temporary files.
         """
+        source = as_quoted(path, self.quotes)
         if not self.is_large(path):
             if self.threads != 1:
                 raise InvalidProblemError("threads", "1 for one file in memory", self.threads)
-            yield read_private(path, "source", self.reading, self.recoding)
+            yield read_private(source, "source", self.reading, self.recoding)
             return
         if self.reading != ReadingOptions() or self.recoding.columns:
             expected = "none of reading or recoding for a table in pieces"
             raise InvalidProblemError("source", expected, "such an option")
+        if source is not path:
+            raise InvalidProblemError("quotes", "none only for one file in memory", "more")
         require("streaming", "memory" if self.memory else "source")
         from discreet.streaming.engines import connected
         from discreet.streaming.record_files import RecordFiles

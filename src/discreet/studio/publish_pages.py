@@ -188,6 +188,7 @@ def _read(
             encoding=encoding,
             nested=True,
             row_by_row=private,
+            quoted=query.get("quotes") != "none",
         )
     except InvalidProblemError as error:
         # A table that is too large here is for another command than the page of anonymous tables names.

@@ -117,6 +117,7 @@ def read_upload(
     encoding: str = "",
     nested: bool = False,
     row_by_row: bool = False,
+    quoted: bool = True,
 ) -> Upload:
     r"""Read a CSV or Parquet file.
 
@@ -133,6 +134,8 @@ def read_upload(
     row_by_row
         Whether the rows are those of a mechanism that spends budget: then none is refused for what it holds, nor
         changes how others are read; see :func:`~discreet.tables.reading.read_row_by_row`.
+    quoted
+        Whether such a file quotes cells; without quoting, a quote is a letter.
 
     Raises
     ------
@@ -175,7 +178,8 @@ def read_upload(
                     advice=_LARGE,
                     row_by_row=row_by_row,
                 )
-        read = read_row_by_row if row_by_row else partial(read_rows, unknown=True, nested=nested)
+        by_row = partial(read_row_by_row, quoted=quoted)
+        read = by_row if row_by_row else partial(read_rows, unknown=True, nested=nested)
         try:
             table = read(str(place), _FILE, mark=delimiter, most=MOST_MEMORY, fits=_FITS)
         except InvalidProblemError as error:
@@ -185,12 +189,12 @@ def read_upload(
         if parquet:
             return Upload(table, f"{_shape(table)}, Parquet.", ())
         mark = look(str(place), _FILE, mark=delimiter, whole=False)
-        return _text(table, used, mark, chosen=bool(encoding))
+        return _text(table, used, mark, chosen=bool(encoding), row_by_row=row_by_row)
     finally:
         place.unlink(missing_ok=True)
 
 
-def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool) -> Upload:
+def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool, row_by_row: bool) -> Upload:
     notices = []
     if table.width == 1:
         notices.append(
@@ -201,6 +205,12 @@ def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool) -> Upload:
         notices.append(
             f"The file is not in UTF-8; it was read as {ENCODINGS[used]}. If letters look wrong, choose its encoding "
             "above and load it again."
+        )
+    if row_by_row and used == "utf-8-sig" and not chosen:
+        # Always, since whether a byte of a row is no UTF-8 is private.
+        notices.append(
+            "Cells are read as UTF-8, whatever their bytes are. If the file was saved in another encoding, such as "
+            "Windows-1252, choose it above and load the file again: rows with other letters would be left out."
         )
     how = f"{_shape(table)}, in {ENCODINGS[used]}, separated by {DELIMITERS[mark]}."
     return Upload(table, how, tuple(notices))

@@ -20,7 +20,7 @@ from discreet.tables.columns import columns_at, plain_names
 from discreet.tables.dialect import look
 from discreet.tables.keys import check_types, key_text, with_plain_cells
 from discreet.tables.options import ReadingOptions
-from discreet.tables.parsing import scan
+from discreet.tables.parsing import UnquotedFile, scan
 from discreet.tables.reading import PUBLIC_SUFFIXES, read_rows, read_whole
 from discreet.tables.refusals import refused
 from discreet.tables.sources import is_plain
@@ -56,6 +56,8 @@ __all__ = [
     "text_of",
     "without",
 ]
+
+_FILES = (str, Path, UnquotedFile)
 
 ROW = "discreet row"
 """Column of our own: the position of a row."""
@@ -127,8 +129,8 @@ def open_table(
         For a file that cannot be read or is of another kind, something that is no table, or a missing column.
     """
     table: Any
-    if isinstance(given, str | Path):
-        table = _scan(str(given), argument, row_by_row=row_by_row)
+    if isinstance(given, _FILES):
+        table = _scan(given, argument, row_by_row=row_by_row)
     else:
         table = frame_of(given, argument)
         if isinstance(table, nw.LazyFrame) and table.implementation.is_polars():
@@ -164,16 +166,16 @@ def _in_polars(table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 def _known(given: object, names: Sequence[str]) -> str:
     """Name the columns; of a file say only how many, since without a line of names these are cells of its first row."""
     known = [name for name in names if name != ROW]
-    if not isinstance(given, str | Path):
+    if not isinstance(given, _FILES):
         return ", ".join(known)
     return f"{len(known)} name{'' if len(known) == 1 else 's'} in its first line"
 
 
-def _scan(path: str, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
-    if not is_plain(path):
-        whole = (read_whole if row_by_row else read_rows)(path, argument)
+def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
+    if not is_plain(str(path)):
+        whole = (read_whole if row_by_row else read_rows)(str(path), argument)
         return nw.from_native(whole.lazy().with_row_index(ROW))
-    mark = look(path, argument, PUBLIC_SUFFIXES, whole=False)
+    mark = look(str(path), argument, PUBLIC_SUFFIXES, whole=False)
     try:
         table = scan(path, mark, row_index=ROW, row_by_row=row_by_row)
         return nw.from_native(table.rename(plain_names(table.collect_schema().names())))

@@ -9,7 +9,8 @@ A mechanism that spends budget refuses nothing because of a value. What options,
    lacks as empty, and ignore cells beyond the last name. A CSV file with a quote
    out of place (RFC 4180: a cell with a quote stands between
    quotes, its own are doubled) is the file of no table, and is refused before the charge as a damaged Parquet file
-   is. The file of any table passes.
+   is. The file of any table passes. Whether a writer quotes is public: of a file without quoting
+   (:class:`~discreet.tables.parsing.UnquotedFile`) a row is a line, a quote is a letter, and nothing is refused.
 2. A row counts if its keys are in the public lists and its number is whole and not negative. Other rows are left out.
    Rows of one unit in two regions are two units, one in each region.
 3. Of a person, of whom at most m rows may count, the first m in the order of region and cell count (:func:`nth_rows`).

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ __all__ = [
     "CONTROL_GROUPS",
     "CellError",
     "ReadOutcome",
+    "UnquotedFile",
     "all_memory",
     "cells_of_lines",
     "free_memory",
@@ -133,15 +135,50 @@ def read(
     )
 
 
+@dataclass(frozen=True)
+class UnquotedFile:
+    r"""A private CSV file without quoting, whose reading no value can make fail: a quote is a letter.
+
+    A row is a line, divided at each separator. State it of files whose writer does not quote; that is public.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "heights.csv")
+    ...     _ = path.write_text('state,height\nGA,5"\nNY,6"1\n')
+    ...     scan(UnquotedFile(path), ",", row_by_row=True).collect().rows()
+    [('GA', '5"'), ('NY', '6"1')]
+    """
+
+    path: str | os.PathLike[str]
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def __str__(self) -> str:
+        return self.__fspath__()
+
+
 def scan(
-    path: str | Path, mark: str, *, row_index: str | None = None, row_by_row: bool = False
+    path: str | os.PathLike[str],
+    mark: str,
+    *,
+    row_index: str | None = None,
+    row_by_row: bool = False,
 ) -> pl.LazyFrame:
     """Scan a file lazily, the cells of CSV as text.
 
     Parameters
     ----------
     path
-        The file.
+        The file; an :class:`UnquotedFile` is divided at each separator.
     mark
         What separates the cells of CSV; empty for Parquet.
     row_index
@@ -152,11 +189,13 @@ def scan(
     """
     import polars as pl
 
+    file = os.fspath(path)
     if not mark:
-        return pl.scan_parquet(path, row_index_name=row_index, glob=False)
+        return pl.scan_parquet(file, row_index_name=row_index, glob=False)
     return pl.scan_csv(
-        path,
+        file,
         separator=mark,
+        quote_char=None if isinstance(path, UnquotedFile) else '"',
         infer_schema=False,
         row_index_name=row_index,
         glob=False,

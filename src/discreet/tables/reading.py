@@ -17,7 +17,7 @@ from discreet.tables.cells import read_cells
 from discreet.tables.columns import plain_names
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
 from discreet.tables.options import FileRequest, ReadingOptions
-from discreet.tables.parsing import read, reader_errors, scan
+from discreet.tables.parsing import UnquotedFile, read, reader_errors, scan
 from discreet.tables.recoding import Recoding, recode
 from discreet.tables.refusals import refused
 from discreet.tables.sizes import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PUBLIC_SUFFIXES",
+    "as_quoted",
     "read_private",
     "read_row_by_row",
     "read_rows",
@@ -162,6 +163,22 @@ def _read_hive(folder: Path, argument: str, read: Callable[[str], pl.DataFrame])
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
+def as_quoted(
+    path: str | os.PathLike[str], quotes: str, argument: str = "quotes"
+) -> str | os.PathLike[str]:
+    """Return the path of a private CSV file as it is quoted: "doubled" (RFC 4180), or "none" for no quoting.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another word.
+    """
+    if quotes not in {"doubled", "none"}:
+        expected = "doubled (RFC 4180), or none for a file without quoting"
+        raise InvalidProblemError(argument, expected, repr(quotes))
+    return path if quotes == "doubled" else UnquotedFile(path)
+
+
 def read_row_by_row(
     path: str,
     argument: str,
@@ -171,6 +188,7 @@ def read_row_by_row(
     fits: str = "",
     options: ReadingOptions | None = None,
     unknown: bool = True,
+    quoted: bool = True,
 ) -> pl.DataFrame:
     r"""Read a private table by the rule of :mod:`discreet.tables.keys`, for a mechanism that spends budget.
 
@@ -178,6 +196,8 @@ def read_row_by_row(
     ----------
     path, argument, mark, most, fits, options, unknown
         As for :func:`read_rows`. Only marks that `options` state stand for missing values.
+    quoted
+        Whether the file quotes cells; see :class:`~discreet.tables.parsing.UnquotedFile`.
 
     Raises
     ------
@@ -198,7 +218,9 @@ def read_row_by_row(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        whole = partial(read_row_by_row, argument=argument, options=options, most=most, fits=fits)
+        whole = partial(
+            read_row_by_row, argument=argument, options=options, most=most, fits=fits, quoted=quoted
+        )
         return _read_hive(Path(path), argument, whole)
     request = FileRequest(argument, path, options, most, fits, row_by_row=True)
     with plain_file(path, request) as plain, _named(path, plain.path):
@@ -208,9 +230,11 @@ def read_row_by_row(
             mark = look(place, argument, tuple(READABLE), whole=False, mark=mark or plain.mark)
             refuse_large(plain.path, mark, most, argument, fits)
             refuse_killers(place, mark, argument, unknown=unknown)
-            if mark:
+            if mark and quoted:
                 refuse_rows(place, mark, argument, row_by_row=True)
-            table = _scanned(place, mark, argument, pl.all(), row_by_row=True)
+            table = _scanned(
+                place if quoted else UnquotedFile(place), mark, argument, pl.all(), row_by_row=True
+            )
     refuse_long_text(table, most, argument, fits)
     table = table.rename(plain_names(table.columns))
     return read_cells(table, options, row_by_row=True)
@@ -255,7 +279,8 @@ def read_private(source: Any, argument: str, options: ReadingOptions, recoding: 
     if plain and not (isinstance(source, str) and source == STANDARD_INPUT):
         return source
     if isinstance(source, str | os.PathLike):
-        table = read_row_by_row(os.fspath(source), argument, options=options)
+        quoted = not isinstance(source, UnquotedFile)
+        table = read_row_by_row(os.fspath(source), argument, options=options, quoted=quoted)
     else:
         frame: Any = nw.from_native(source, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
@@ -292,7 +317,9 @@ def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.Dat
     return table
 
 
-def refuse_unreadable(path: str, mark: str, argument: str, *, row_by_row: bool = False) -> None:
+def refuse_unreadable(
+    path: str | os.PathLike[str], mark: str, argument: str, *, row_by_row: bool = False
+) -> None:
     """Refuse a file that cannot be read to its end, and keep nothing of it: before anything is charged for reading it.
 
     Parameters
@@ -314,14 +341,14 @@ def refuse_unreadable(path: str, mark: str, argument: str, *, row_by_row: bool =
     """
     import polars as pl
 
-    refuse_killers(path, mark, argument, whole=False)
-    if mark:
-        refuse_rows(path, mark, argument, row_by_row=row_by_row)
+    refuse_killers(str(path), mark, argument, whole=False)
+    if mark and not isinstance(path, UnquotedFile):
+        refuse_rows(str(path), mark, argument, row_by_row=row_by_row)
     _scanned(path, mark, argument, pl.all().null_count(), row_by_row=row_by_row)
 
 
 def _scanned(
-    path: str, mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
+    path: str | os.PathLike[str], mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
 ) -> pl.DataFrame:
     import polars as pl
 
@@ -331,4 +358,4 @@ def _scanned(
     except pl.exceptions.NoDataError:
         raise refused("rows-none", argument, f"{path} without any") from None
     except reader_errors(OSError):
-        raise why_unreadable(path, mark, argument, row_by_row=row_by_row) from None
+        raise why_unreadable(str(path), mark, argument, row_by_row=row_by_row) from None

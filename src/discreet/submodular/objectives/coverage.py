@@ -140,7 +140,7 @@ class Coverage(Objective):
             of_file, path = True, os.fspath(source)
             if is_plain(path):
                 mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
-                refuse_unreadable(path, mark, "source", row_by_row=True)
+                refuse_unreadable(source, mark, "source", row_by_row=True)
         schema = _schema(_frame(source, spec))
         for name in spec.edges:
             if name not in schema:
@@ -243,7 +243,7 @@ def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eag
         path = os.fspath(source)
         if is_plain(path):
             mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
-            source = scan(path, mark, row_by_row=True)
+            source = scan(source, mark, row_by_row=True)
         else:
             source = read_whole(path, "source")
     return frame_of(source, "source", spec.wanted)
