@@ -83,7 +83,8 @@ def told(
         "output": output,
     }
     stated = printed.bounds(found.lower, found.information_loss)
-    stated += ", proved optimal" if found.optimal else ""
+    optimal = printed.optimum(found.lower, found.information_loss)
+    stated += f", proved {optimal}" if optimal else ""
     rows: list[tuple[str, object]] = [
         ("guarantee", made.guarantee),
         ("information loss", f"{stated} ({loss})"),

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of, instance_of, items_of, mapping
-from discreet.core.printed import decimal
+from discreet.core.printed import decimal, one_line
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.held import HeldFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
@@ -72,6 +72,8 @@ class TableAnswers:
         ``(regions, columns)`` of :class:`~fractions.Fraction`: at least the variance of each answer's noise.
     interval
         That probability, over the noise.
+    question
+        What was counted, as a phrase.
     argument
         Why the intervals cover.
     """
@@ -86,6 +88,7 @@ class TableAnswers:
     high: NDArray[Any]
     variances: NDArray[Any]
     interval: Fraction
+    question: str
     argument: str = BOUND
 
     def __repr__(self) -> str:
@@ -200,12 +203,15 @@ def query(
     marginal, cells, categories = _questions(domain, names, where or {}, weights)
     held = holds_zeros(domain, zeros)
     told = names if weights is None else ()
+    question = _in_words(frame, where or {})
+    if weights is not None:
+        question = f"A weighted sum of the entries of {one_line(', '.join(names) or 'the total')}"
     fit = HeldFit(measured, marginal) if held else ExactFit(measured, marginal)
     if combine is not None:
         chosen = _combined(frame, combine, level, regions)
         answered = _answered(fit, cells, [chosen], chance)
         return TableAnswers(
-            frame, (_told(frame, chosen),), (0,), told, categories, *answered, chance
+            frame, (_told(frame, chosen),), (0,), told, categories, *answered, chance, question
         )
     nodes = frame.tree.select(level=level, paths=regions)
     answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
@@ -218,7 +224,18 @@ def query(
         categories,
         *answered,
         chance,
+        question,
     )
+
+
+def _in_words(frame: TableFrame, where: Mapping[str, Sequence[str]]) -> str:
+    """State what is counted: people, or their records, with which categories."""
+    counted = "people" if frame.max_rows == 1 else "records"
+    listed = [
+        f"{name} {' or '.join((kept,) if isinstance(kept, str) else kept)}"
+        for name, kept in where.items()
+    ]
+    return one_line(f"How many {counted} there are{' with ' * bool(listed)}{' and '.join(listed)}")
 
 
 def holds_zeros(domain: Domain, zeros: Zeros) -> bool:
