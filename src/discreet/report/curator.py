@@ -108,6 +108,7 @@ def chapter(
             f"All {printed.count(after.classes)} classes have {k} rows or more, counted on the published cells."
         ),
         proved=f"{f'Proved {optimal}' if optimal else 'Lower bound'}: {made.bound_in_words()}.",
+        optimal=optimal,
         alike=after.homogeneity_in_words(),
         rows=original.height,
         published=made.table.height,

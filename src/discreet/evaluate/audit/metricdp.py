@@ -324,7 +324,8 @@ def _certified(
         i, j = loss.pair
         weights = sorted(channel.row(secret)[loss.report] for secret in (i, j))
         label, event = pair_of(channel, space, i, j).label, f"report {loss.report}"
-        lower = float("inf")
+        # A report that neither secret has tells them not apart.
+        lower = float("inf") if weights[1] else 0.0
         if weights[0]:
             nats = Fraction(log_floor(Fraction(weights[1], weights[0]), _BITS), 1 << _BITS)
             lower = float_floor(nats / space.distance(i, j))
