@@ -45,7 +45,7 @@ NUMBER = re.compile(
 
 EXCEPTIONS = {
     r"\bPython 3\.\d+|\b[\w-]+ \d+\.\d+(?:\.\d+)+\b": "a version",
-    r"\b[0-9a-f]{16,}\b": "a digest",
+    r"(?<![\w.])(?=\d*[a-f])[0-9a-f]{16,}\b": "a digest",
     r"\b\d{4}-\d\d-\d\d[T ][\d:.+]*": "a time",
     r"\bhttps?://\S+": "an address",
 }

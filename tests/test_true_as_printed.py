@@ -447,7 +447,14 @@ def test_exceptions_are_few() -> None:
 
 @pytest.mark.parametrize(
     ("text", "typed"),
-    [("loss 0.123457", ""), ("74.5 %", ""), ("12 %", ""), ("1e-7", ""), ("1.5 of 2.5", "2.5")],
+    [
+        ("loss 0.123457", ""),
+        ("74.5 %", ""),
+        ("12 %", ""),
+        ("1e-7", ""),
+        ("1.5 of 2.5", "2.5"),
+        ("epsilon 0.9999999963730536", ""),
+    ],
 )
 def test_a_number_that_went_another_way_is_found(text: str, typed: str) -> None:
     with pytest.raises(UntrueError):

@@ -47,6 +47,20 @@ def anonymize(capsys: pytest.CaptureFixture[str], *more: str) -> Said:
     return say(capsys, "anonymize", *PEOPLE, *kept, *ZIP, *more)
 
 
+def test_proved_optimal_is_said_of_what_is_proved_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bound below the loss by a part of 1e12 proves no optimum."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b\n0,1\n0,4\n0,2\n5,7\n5,1\n5,3\n9,8\n", encoding="utf-8")
+    Path("same.csv").write_text("a,b\n" + "1,2\n" * 5, encoding="utf-8")
+    line = ["--quasi", "a,b", "-k", "2", "--numeric", "a,b", "-o"]
+    said = say(capsys, "anonymize", "t.csv", *line, "o.csv", "--weight", "a=1000000")
+    assert "proved optimal within 1e-7 % (" in said.out
+    said = say(capsys, "anonymize", "same.csv", *line, "p.csv")
+    assert "0, lower bound 0, gap 0 %, proved optimal (" in said.out
+
+
 def test_the_table_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
     said = say(
         capsys, "anonymize", "fars.csv", "-k", 3, "--quasi", QUASI, "-o", "out.csv", "--json"

@@ -395,7 +395,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
     ),
     "longitude as latitude": (
         ["PLACES", "--x", "lat", "--y", "lon", "--metric", "haversine", *EPSILON, "--unit", "km"],
-        "the latitude before the longitude, which a command reads from --y and --x",
+        "--x, --y: expected the latitude before the longitude, which a command reads from --y and --x",
     ),
     "degrees without a metric": (
         ["PLACES", *EPSILON, "--unit", "km"],

@@ -126,3 +126,38 @@ def test_answers_have_a_page(capsys: pytest.CaptureFixture[str]) -> None:
         assert f">{answer['value']:,.6g}</td>" in page
     assert "95 %" in page
     assert "1-differentially private" in page
+
+
+def test_a_page_of_answers_says_what_was_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Women are not all people, households of two are not all, and a household of nine counts as one of four."""
+    pl.DataFrame(
+        [{"unit": f"h{at // 2}", "state": "GA", "sex": "FM"[at % 2]} for at in range(40)]
+    ).write_csv("p.csv")
+    Path("r.csv").write_text("state\nGA\n", encoding="utf-8")
+    Path("d.json").write_text('{"sex": ["F", "M"]}', encoding="utf-8")
+    shared = ["counts", "p.csv", "--regions", "state", "--region-list", "r.csv", "--epsilon", "9"]
+    shared += ["--neighbors", "add-remove-person", "--measurements"]
+    sizes = ["units.parquet", "--unit", "unit", "--max-size", "4", "-o", "u.csv"]
+    attributes = ["--by", "sex", "--domain", "d.json", "-o"]
+    rows = ["rows.parquet", *attributes, "r2.csv", "--max-rows", "3", "--report", "rows.html"]
+    for more in (sizes, ["tables.parquet", *attributes, "t.csv"], rows):
+        said = say(capsys, *shared, *more)
+        assert said.status == 0, said.err
+    for name, options, phrase in (
+        ("units", ["--sizes", "1-4"], "How many units there are, from"),
+        ("units", ["--sizes", "2"], "How many units of size 2 there are, from"),
+        ("units", ["--sizes", "1,3-4"], "How many units of sizes 1, 3 or more there are, from"),
+        (
+            "units",
+            ["--people"],
+            "How many people there are (a unit of more than 4 counts as 4), from",
+        ),
+        ("tables", ["--by", "sex"], "How many people there are, from"),
+        ("tables", ["--where", "sex=F"], "How many people there are with sex F, from"),
+        ("rows", ["--where", "sex=F,M"], "How many records there are with sex F or M, from"),
+    ):
+        line = ["query", f"{name}.parquet", "--level", "1", "--report", "q.html", *options]
+        said = say(capsys, *line)
+        assert said.status == 0, said.err
+        assert phrase in page_of("q.html"), phrase
+    assert "How many records of each category" in page_of("rows.html")

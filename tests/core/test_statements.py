@@ -485,6 +485,25 @@ def _(rng: Random, *, false: bool) -> Found:
     return f"{laws}" if worst > float(rho) * times * (1 + ROUNDING) else None
 
 
+@searched("five people with delta", "... and delta 5-fold")
+def _(rng: Random, *, false: bool) -> Found:
+    epsilon = Fraction(rng.randint(1, 10), 10)
+    laws = rows(rng, 6)
+    if rng.random() < 0.5:
+        # The least private: each law has e^epsilon times the mass of the one before, and delta.
+        first, delta = Fraction(0), Fraction(rng.randint(1, 5), 10_000)
+        laws = [(first, 1 - first)]
+        for _step in range(5):
+            first = first * Fraction(math.exp(epsilon)) + delta
+            laws.append((first, 1 - first))
+    delta = max(spread([a, b], epsilon) for a, b in pairwise(laws))
+    text = promise_about_a_person(ApproxDP(epsilon, delta, "add-remove-person"))["group"]
+    limit = 5 * float(delta) if false else after(text, "and delta is")
+    worst = float(spread([laws[0], laws[5]], 5 * epsilon))
+    # Both were rounded up to millionths.
+    return f"{laws}, {text}: {worst}" if worst > limit * (1 + ROUNDING) + 1e-6 else None
+
+
 # Optima and bounds.
 
 

@@ -274,3 +274,18 @@ def test_what_cannot_be_tried_is_refused(function: Any, asked: AuditRequest, mes
 
 def test_the_patched_name_is_the_one_that_production_uses() -> None:
     assert vars(measuring)["sensitivity"] is sensitivity
+
+
+def test_a_report_that_no_secret_has_tells_no_secrets_apart() -> None:
+    """A guarantee of a billionth a kilometer is kept by reporting the middle always."""
+    space = MetricSpace.grid(1, 3, cell=1, unit="km")
+    claim = MetricDP("1e-9", unit="km")
+    for row, least in (([0, 2**62, 0], 0.0), ([1, 2**62 - 1, 0], 0.0)):
+        channel = Channel.from_weights([row] * 3)
+        certificate = verify_channel(channel, space, claim)
+        found = audit_channel(channel, space, claim, certificate, AuditRequest("table"))
+        assert (found.lower, found.rejected) == (least, False)
+    apart = Channel.from_weights([[2**62, 0, 0], [0, 2**62, 0], [0, 2**62, 0]])
+    certificate = verify_channel(apart, space, claim)
+    found = audit_channel(apart, space, claim, certificate, AuditRequest("table"))
+    assert (found.lower, found.rejected) == (math.inf, True)

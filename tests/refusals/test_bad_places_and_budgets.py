@@ -71,6 +71,7 @@ def test_a_pole_is_one_place_and_no_region(
     assert refused.status == 2
     words = "MetricSpace.from_points(points, metric='haversine', unit='km') takes places anywhere"
     assert words in refused.err
+    assert " 0 degrees" not in refused.err
     with pytest.raises(InvalidProblemError, match="takes places anywhere"):
         Region.from_grid(3, 3, cell="0.5", unit="km", origin=(89.99, 0.0))
 
@@ -120,6 +121,25 @@ def test_a_budget_that_protects_nobody_says_so(
     assert words in str(made)
     assert words in made._repr_html_()
     assert words in " ".join(promise_about_a_person(guarantee)["cautions"])
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        ("--epsilon 60", f"Epsilon 60 {NOBODY}"),
+        ("--rho 30", f"Rho 30 {NOBODY}"),
+        ("--epsilon 1 --delta 0.01", "with 100 people or more some may be published"),
+        ("--epsilon 2", ""),
+    ],
+)
+def test_a_ledger_for_a_budget_that_protects_nobody_says_so(
+    amount: str, words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"budget create l.db --dataset d --neighbors add-remove-person {amount}"
+    said = say(capsys, *line.split())
+    assert said.status == 0
+    assert words in said.err
+    assert bool(said.err) is bool(words)
 
 
 @pytest.mark.parametrize("make", [lambda: PureDP(1, "add-remove-one")])

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.guarantee import MetricDP, Scope
-from discreet.report.words import distance, example_distance, factor, guesses, strength
+from discreet.core.guarantee import ApproxDP, MetricDP, Scope
+from discreet.report.words import (
+    distance,
+    example_distance,
+    factor,
+    guesses,
+    promise_about_a_person,
+    sentence,
+    strength,
+)
 
 budgets = st.fractions(min_value=0, max_value=40, max_denominator=1000)
 
@@ -65,3 +73,15 @@ def test_the_example_is_one_that_the_guarantee_covers(
     assert radius is None or chosen <= radius
     if radius is None:
         assert chosen >= least
+
+
+def test_delta_grows_with_a_group() -> None:
+    """Five steps, each of e^epsilon times the one before: 1 + 2 + 4 + 8 + 16 deltas, not one."""
+    group = promise_about_a_person(ApproxDP("0.6931", "1e-6", "add-remove-one"))["group"]
+    assert "epsilon counts 5-fold, and delta is 3.1e-5" in group
+    weak = promise_about_a_person(ApproxDP(1, "0.2", "add-remove-one"))["group"]
+    assert "and delta is 1, which promises nothing." in weak
+
+
+def test_a_sentence_ends_with_one_full_stop() -> None:
+    assert sentence("it is so.") == sentence("it is so") == "It is so."

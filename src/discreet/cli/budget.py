@@ -10,7 +10,14 @@ import typer
 
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments
+from discreet.cli.output import (
+    Status,
+    emit,
+    facts,
+    put_out,
+    renamed_arguments,
+    warn_of_weakness,
+)
 from discreet.core import printed
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
@@ -74,6 +81,7 @@ def create(
     """
     limit = _limit(epsilon, delta, rho, neighbors, unit, radius)
     made = Ledger.create(ledger, dataset, limit)
+    warn_of_weakness(None if isinstance(limit, MetricDP) else limit, quiet=False)
     _emit(made, (dataset,), as_json=as_json, command="budget create")
 
 

@@ -137,7 +137,10 @@ def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     """Say what a design loses, with its lower bound, and by which method."""
     links = design.guarantee.links_in_words
     return [
-        ("expected loss", f"{printed.bounds(design.lower, design.upper)} ({design.status})"),
+        (
+            "expected loss",
+            f"{printed.bounds(design.lower, design.upper)} ({design.status_in_words})",
+        ),
         *([("where the bound is that", state("bound of channels", links=links))] if links else []),
         ("method", design.provenance.method),
     ]

@@ -291,7 +291,10 @@ def _space(places: PlaceOptions, unit: str, most: int) -> tuple[MetricSpace, pl.
     metric = places.metric or "euclidean"
     places = _coordinates(places, table, metric)
     names = places.columns or f"{places.y},{places.x}"
-    check_names(names.split(","), metric=metric, unit=unit, plane=places.plane)
+    try:
+        check_names(names.split(","), metric=metric, unit=unit, plane=places.plane)
+    except InvalidProblemError as error:
+        raise error.renamed({"points": "--x, --y", "metric": "--metric"}[error.field]) from None
     return MetricSpace.from_points(_points(places, table, metric), metric=metric, unit=unit), table
 
 

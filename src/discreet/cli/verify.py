@@ -23,6 +23,7 @@ from discreet.cli.microdata import Kinds, demanded
 from discreet.cli.options import Json, Verbose, demand
 from discreet.cli.output import Status, emit, facts, proved
 from discreet.cli.row_judges import RowOptions, judge_folder, judge_rows
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES
 from discreet.tables.sizes import refuse_killers
@@ -228,7 +229,7 @@ def _summary(certificate: Certificate, found: Mapping[str, Any], interrupted: st
     """Say below the checks what the file is, and what was not or cannot be checked."""
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in found:
-        lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
+        lines.insert(0, ("achieved epsilon", printed.at_most(found["achieved_epsilon"])))
     if found["kind"] in _ABOUT:
         lines.insert(0, ("what it is", _ABOUT[found["kind"]]))
     if interrupted:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from dataclasses import dataclass, field
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -18,14 +19,13 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import cautions
-from discreet.core.printed import at_least, at_most, bounds, decimal_down, facts
+from discreet.core.printed import at_least, at_most, bounds, decimal_down, facts, optimum
 from discreet.core.statements import state
 from discreet.core.verified import verdict_of, was_verified
 from discreet.core.views import folded, frame_head, most_central, row_on_map, rows_of, view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -205,6 +205,12 @@ class Design(Generic[ProblemT, WitnessT]):
     problem: ProblemT
     witness: WitnessT | None = None
     status: str = "gap reached"
+
+    @property
+    def status_in_words(self) -> str:
+        """`status`, with what is called optimal."""
+        proved = optimum(self.lower, self.upper, Fraction(1, 10**6))
+        return proved or self.status if self.status == "optimal" else self.status
 
     @property
     def gap(self) -> float | None:

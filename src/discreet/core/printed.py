@@ -42,6 +42,7 @@ __all__ = [
     "interval",
     "missed_gap",
     "one_line",
+    "optimum",
     "position",
     "positions",
     "seconds",
@@ -265,6 +266,23 @@ def bounds(lower: Number, upper: Number) -> str:
     """
     stated = f"{at_most(upper)}, lower bound {at_least(lower)}"
     return stated if lower is None or upper is None else f"{stated}, gap {gap(lower, upper)}"
+
+
+def optimum(lower: Number, upper: Number, tolerance: Fraction = Fraction(1, 10**9)) -> str:
+    """Format how near to the optimum a loss is proved to be; nothing, if the gap is above a tolerance.
+
+    Examples
+    --------
+    >>> optimum(2, 2), optimum(1.9999999999, 2), optimum(1.9, 2), optimum(1.999999, 2, Fraction(1, 10**6))
+    ('optimal', 'optimal within 1e-7 %', '', 'optimal within 0.0001 %')
+    """
+    if lower is None or upper is None or not math.isfinite(upper):
+        return ""
+    rest = Fraction(upper) - Fraction(lower)
+    if rest <= 0:
+        return "optimal"
+    near = rest <= tolerance * Fraction(upper)
+    return f"optimal within {share_at_most(tolerance, 7)}" if near else ""
 
 
 def missed_gap(target: float, lower: Number, upper: Number, scope: str = "") -> str:

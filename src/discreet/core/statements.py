@@ -128,6 +128,13 @@ STATEMENTS: Mapping[str, Statement] = {
         "Pure differential privacy 5-fold, zero-concentrated 25-fold.",
         "[DMNS06]_; [BS16]_, Proposition 1.9",
     ),
+    "five people with delta": Statement(
+        "A household of five changes the data as five people do: for all of them together epsilon counts 5-fold, and "
+        "delta is {delta}{nothing}.",
+        "(epsilon, delta)-differential privacy; the deltas of five steps, each of e^epsilon times the one before, add "
+        "up.",
+        "[DR14]_, Theorem 2.2",
+    ),
     "bound of channels": Statement(
         "no channel with these reports that keeps this guarantee{links} loses less",
         "Multipliers of the stated program, with the stored distances, rounded down.",
@@ -153,7 +160,7 @@ STATEMENTS: Mapping[str, Statement] = {
     "moved tables": Statement(
         "level {level}: the published tables lie {moved} standard errors of the noise from the unbiased estimates, "
         "root mean square over cells, because they are whole, not below zero and add up; no tables that are not below "
-        "zero{above} lie nearer than {least}. The true tables are expected to lie at 1.",
+        "zero{above} lie nearer than {least}. The true tables are expected to lie at 1 or nearer.",
         "Estimates are from the measurements of a region and of those below it; squared distances are weighted by the "
         "inverse of their covariance.",
         "docs/theory/hierarchy/whole-tables.md",

@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import float_ceil
+from discreet.core.printed import at_least
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,7 +128,8 @@ def half_width(terms: Mapping[Term, int], noise: Noise, coverage: Fraction) -> i
     covered = np.cumsum(inside) - beyond - drift - rounded * (2 * np.arange(half) + 1)
     enough = np.flatnonzero(covered >= float_ceil(coverage))
     if not enough.size:
-        raise InvalidProblemError("interval", "a probability farther from 1", str(float(coverage)))
+        expected = f"a probability of at most {at_least(float(covered.max()), 9)}"
+        raise InvalidProblemError("interval", expected, str(float(coverage)))
     return int(enough[0]) * step + (moved + 1) // 2
 
 

@@ -169,7 +169,7 @@ class Plan:
         law = (
             "Laplace noise of scale"
             if isinstance(self.guarantee, PureDP)
-            else "Gaussian noise of variance"
+            else "Gaussian noise of variance up to"
         )
         inner, leaf = scales_by_level(self.frame.tree, self.scales)
         found = []

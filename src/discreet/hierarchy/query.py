@@ -22,7 +22,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import instance_of, items_of, name_of
-from discreet.core.printed import decimal
+from discreet.core.printed import count, decimal
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.result import region_columns, tidy
@@ -63,6 +63,8 @@ class CountAnswers:
         The true value is in :math:`[v - k, v + k]` with at least the probability `interval`, for each region by itself.
     interval
         That probability, over the noise.
+    weights
+        Weight of each size that was asked for; default: 1 for all.
 
     Examples
     --------
@@ -80,6 +82,25 @@ class CountAnswers:
     values: NDArray[np.int64]
     half_widths: NDArray[np.int64]
     interval: Fraction
+    weights: Mapping[int, int] | None = None
+
+    @property
+    def question(self) -> str:
+        """What was counted, as a phrase: units of which sizes, people, or a weighted sum."""
+        frame, weights = self.frame, self.weights or dict.fromkeys(self.frame.sizes.tolist(), 1)
+        counted = {size: weight for size, weight in weights.items() if weight}
+        people = all(weight == size for size, weight in counted.items()) and max(counted) > 1
+        rest = set(frame.sizes.tolist()) - set(counted) - ({0} if people else set())
+        listed = _in_words(frame, counted)
+        if people:
+            asked = f"How many people there are{f' in units of {listed}' if rest else ''}"
+        elif set(counted.values()) == {1}:
+            asked = f"How many units{f' of {listed}' if rest else ''} there are"
+        else:
+            asked = f"The sum of the weights of units of {listed}"
+        larger = people and frame.max_size in counted
+        most = count(frame.max_size)
+        return asked + (f" (a unit of more than {most} counts as {most})" if larger else "")
 
     def __repr__(self) -> str:
         return f"CountAnswers(regions={len(self.nodes)}, interval={decimal(self.interval)})"
@@ -164,7 +185,8 @@ def query(
     chance = to_fraction(interval, "interval")
     if not 0 < chance < 1:
         raise InvalidProblemError("interval", "a probability between 0 and 1", str(chance))
-    factors, constant = _factors(measured, _weights(frame, sizes))
+    weights = _weights(frame, sizes)
+    factors, constant = _factors(measured, weights)
     nodes = frame.tree.select(level=level, paths=regions)
     sources = _sources(measured)
     own = _products(measured, factors, constant)
@@ -190,8 +212,38 @@ def query(
         values.append(value)
         halves.append(widths[key])
     return CountAnswers(
-        frame, nodes, np.array(values, dtype=np.int64), np.array(halves, dtype=np.int64), chance
+        frame,
+        nodes,
+        np.array(values, dtype=np.int64),
+        np.array(halves, dtype=np.int64),
+        chance,
+        weights,
     )
+
+
+def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
+    """List sizes, runs of them by their ends; the largest stands for all larger ones.
+
+    Examples
+    --------
+    >>> from discreet import Tree
+    >>> from discreet.hierarchy.problem import Frame
+    >>> _in_words(Frame(Tree.from_paths([("GA",)]), 5, "private"), [1, 2, 3, 5])
+    'sizes 1 to 3, 5 or more'
+    """
+    runs: list[list[int]] = []
+    for size in sorted(sizes):
+        if runs and runs[-1][-1] == size - 1:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    listed = [
+        str(run[0]) if len(run) == 1 else f"{count(run[0])} to {count(run[-1])}" for run in runs
+    ]
+    if runs and runs[-1][-1] == frame.max_size:
+        listed[-1] = f"{count(runs[-1][0])} or more"
+    several = len(listed) > 1 or not listed[0].isdigit()
+    return f"size{'s' * several} {', '.join(listed)}"
 
 
 def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> NDArray[Any]:

@@ -124,7 +124,8 @@ class AnonymizationDiagnostics:
             made.table, made.guarantee.quasi_identifiers, sensitive=sensitive
         )
         stated = printed.bounds(self.lower, self.information_loss)
-        stated += ", proved optimal" if self.optimal else ""
+        optimal = printed.optimum(self.lower, self.information_loss)
+        stated += f", proved {optimal}" if optimal else ""
         took = f"{printed.seconds(self.seconds)}; written and verified in {printed.seconds(self.seconds_after)}"
         distances = {name: printed.at_most(float(published.closeness[name])) for name in sensitive}
         return [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chapter"]
 
-_LEAD = "How many {counted} there are, from the noisy counts without bias; {interval}. They cost nothing."
+_LEAD = "{question}, from the noisy counts without bias; {interval}. They cost nothing."
 _ROWS = 40
 """Regions up to which the figure grows: beyond it names are left out of it."""
 
@@ -58,7 +58,10 @@ def chapter(
     )
     names = region_names(answers.frame.tree)
     interval = state("interval", probability=printed.share_or_more(answers.interval))
-    lead = _LEAD.format(counted="people" if people else "units", interval=interval)
+    question = answers.question
+    if answers.weights is None and people:
+        question = "How many people there are"
+    lead = _LEAD.format(question=question, interval=interval)
     rows = zip(
         answers.nodes.tolist(), answers.values.tolist(), answers.half_widths.tolist(), strict=True
     )

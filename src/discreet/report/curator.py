@@ -97,6 +97,7 @@ def chapter(
         )
         for name in roles.sensitive
     ]
+    optimal = printed.optimum(found.lower, found.information_loss)
     body = render_template(
         "curator.html",
         title=title,
@@ -106,7 +107,8 @@ def chapter(
         statement=(
             f"All {printed.count(after.classes)} classes have {k} rows or more, counted on the published cells."
         ),
-        proved=f"{'Proved optimal' if found.optimal else 'Lower bound'}: {made.bound_in_words()}.",
+        proved=f"{f'Proved {optimal}' if optimal else 'Lower bound'}: {made.bound_in_words()}.",
+        optimal=optimal,
         alike=after.homogeneity_in_words(),
         notices=found.notices,
         rows=original.height,

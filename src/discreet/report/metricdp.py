@@ -363,7 +363,7 @@ def _numbers(
         ("expected loss", printed.at_most(design.upper, 10, loss_unit)),
         ("gap", printed.gap(design.lower, design.upper)),
         ("method", design.provenance.method),
-        ("status", design.status),
+        ("status", design.status_in_words),
     ]
     rows += [
         (name, printed.decimal_up(to_fraction(parameters[name], name)))

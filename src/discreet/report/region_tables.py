@@ -34,16 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["answers_chapter", "chapter"]
 
 _LEAD = (
-    "How many people of each category every region has: whole numbers, none below zero, that add up over regions and "
+    "How many {} of each category every region has: whole numbers, none below zero, that add up over regions and "
     "categories. Cells that may not be negative are pushed up where there is nothing, and small ones are too low: ask "
     "discreet query for answers without bias."
 )
-_ANSWERS = (
-    "How many people there are, from the noisy marginals without bias; {}. They cost nothing."
-)
+_ANSWERS = "{}, from the noisy marginals without bias; {}. They cost nothing."
 _ERRORS = (
-    "Noise and error are standard deviations of one entry: as it was measured by itself, and as it is estimated from "
-    "all measurements together. Both are public facts."
+    "Noise and error are upper bounds of standard deviations of one entry: as it was measured by itself, and as it is "
+    "estimated from all measurements together. Both are public facts."
 )
 _MOST_TILES = 1500
 """Regions that are drawn, at most: the level below is then left out."""
@@ -75,6 +73,7 @@ def chapter(
     result, frame = release.result, release.result.frame
     guarantee: PureDP | ZeroConcentratedDP = release.guarantee  # type: ignore[assignment] # the verifier saw to it
     errors, promise = expected_errors(frame, guarantee), promise_about_a_person(guarantee)
+    lead = _LEAD.format("people" if frame.max_rows == 1 else "records")
     figure = drawn(
         lambda figure: draw_regions(result, figure.add_subplot()),
         5.6,
@@ -93,7 +92,7 @@ def chapter(
         "listed.html",
         title=title,
         anchor=anchor,
-        lead=_LEAD,
+        lead=lead,
         warning=_warning(release),
         figure=figure,
         head=["level and marginal", "noise of one entry", "error of its estimate"],
@@ -120,7 +119,7 @@ def chapter(
             ),
         ],
     )
-    return Chapter(title, anchor, body, _LEAD)
+    return Chapter(title, anchor, body, lead)
 
 
 def _warning(release: Release[RegionTables]) -> str:
@@ -271,7 +270,7 @@ def answers_chapter(
         plain(ax)
 
     interval = state("interval", probability=printed.share_or_more(answers.interval))
-    lead = _ANSWERS.format(interval)
+    lead = _ANSWERS.format(answers.question, interval)
     notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
     if shown < len(labels):
         notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")

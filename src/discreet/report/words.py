@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core import printed
 from discreet.core.exact import exp_ceil
-from discreet.core.guarantee import ZeroConcentratedDP, cautions
+from discreet.core.guarantee import ApproxDP, ZeroConcentratedDP, cautions
 from discreet.core.statements import state
 
 if TYPE_CHECKING:
@@ -118,13 +118,25 @@ _QUESTIONS = {
 
 def promise_about_a_person(guarantee: Any) -> dict[str, Any]:  # noqa: ANN401 - a DPGuarantee, of a release of any result
     """Lay out what a guarantee means for one person, for five, and what it is too weak for."""
-    name, times = ("rho", 25) if isinstance(guarantee, ZeroConcentratedDP) else ("epsilon", 5)
     return {
         "guess": guess_about_a_person(guarantee),
         "cautions": cautions(guarantee),
         "guarantee": sentence(guarantee),
-        "group": state("five people", name=name, times=times),
+        "group": _promise_about_five(guarantee),
     }
+
+
+def _promise_about_five(guarantee: DPGuarantee) -> str:
+    """State what is left of a guarantee for five people together."""
+    if isinstance(guarantee, ZeroConcentratedDP):
+        return state("five people", name="rho", times=25)
+    if not isinstance(guarantee, ApproxDP):
+        return state("five people", name="epsilon", times=5)
+    steps = (min(step * guarantee.epsilon, _LARGEST) for step in range(5))
+    delta = guarantee.delta * sum(Fraction(exp_ceil(nats, _BITS), 1 << _BITS) for nats in steps)
+    shown = printed.at_most(min(delta, Fraction(1)), 3)
+    nothing = ", which promises nothing" if delta >= 1 else ""
+    return state("five people with delta", delta=shown, nothing=nothing)
 
 
 def sentence(claim: object) -> str:
@@ -136,7 +148,7 @@ def sentence(claim: object) -> str:
     'No one.'
     """
     text = str(claim)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:

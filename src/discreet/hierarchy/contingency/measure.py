@@ -147,7 +147,9 @@ def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...
     """State the noise of each level and marginal, the root first."""
     domain = frame.domain
     law = (
-        "Laplace noise of scale" if isinstance(guarantee, PureDP) else "Gaussian noise of variance"
+        "Laplace noise of scale"
+        if isinstance(guarantee, PureDP)
+        else "Gaussian noise of variance up to"
     )
     scales = marginal_scales(frame, guarantee)
     strata, found = frame.strata, []

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import array_of, instance_of, items_of, mapping
-from discreet.core.printed import decimal
+from discreet.core.printed import decimal, one_line
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.widths import Widths
@@ -71,6 +71,8 @@ class TableAnswers:
         ``(regions, columns)`` of :class:`~fractions.Fraction`: at least the variance of each answer's noise.
     interval
         That probability, over the noise.
+    question
+        What was counted, as a phrase.
     argument
         Why the intervals cover.
     """
@@ -85,6 +87,7 @@ class TableAnswers:
     high: NDArray[Any]
     variances: NDArray[Any]
     interval: Fraction
+    question: str
     argument: str = BOUND
 
     def __repr__(self) -> str:
@@ -193,12 +196,15 @@ def query(
     names = (by,) if isinstance(by, str) else items_of(by, "by", "a list of attributes")
     marginal, cells, categories = _questions(domain, names, where or {}, weights)
     told = names if weights is None else ()
+    question = _in_words(frame, where or {})
+    if weights is not None:
+        question = f"A weighted sum of the entries of {one_line(', '.join(names) or 'the total')}"
     fit = ExactFit(measured, marginal, zeros=holds_zeros(domain, zeros))
     if combine is not None:
         chosen = _combined(frame, combine, level, regions)
         answered = _answered(fit, cells, [chosen], chance)
         return TableAnswers(
-            frame, (_told(frame, chosen),), (0,), told, categories, *answered, chance
+            frame, (_told(frame, chosen),), (0,), told, categories, *answered, chance, question
         )
     nodes = frame.tree.select(level=level, paths=regions)
     answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
@@ -211,7 +217,18 @@ def query(
         categories,
         *answered,
         chance,
+        question,
     )
+
+
+def _in_words(frame: TableFrame, where: Mapping[str, Sequence[str]]) -> str:
+    """State what is counted: people, or their records, with which categories."""
+    counted = "people" if frame.max_rows == 1 else "records"
+    listed = [
+        f"{name} {' or '.join((kept,) if isinstance(kept, str) else kept)}"
+        for name, kept in where.items()
+    ]
+    return one_line(f"How many {counted} there are{' with ' * bool(listed)}{' and '.join(listed)}")
 
 
 def holds_zeros(domain: Domain, zeros: Zeros) -> bool:

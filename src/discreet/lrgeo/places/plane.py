@@ -80,8 +80,9 @@ def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -
             f"latitudes from -{high} to {high} and longitudes within {estimate(_WIDEST_DEGREES)} "
             "degrees; MetricSpace.from_points(points, metric='haversine', unit='km') takes places anywhere"
         )
-        got = f"latitudes up to {at_most(highest)}, {at_most(width)} degrees wide"
-        raise InvalidProblemError("places", expected, got)
+        got = [f"latitudes up to {at_most(highest)}"] * (highest > _HIGHEST_DEGREES)
+        got += [f"{at_most(width)} degrees of longitude"] * (width > _WIDEST_DEGREES)
+        raise InvalidProblemError("places", expected, " and ".join(got))
     top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
     # The factor makes up for what floats err in a cosine.
     return math.cos(math.atan(top)) * (1 - 2.0**-30)
