@@ -94,7 +94,7 @@ MUTANTS = (
     Mutant(
         "joining costs as much as replacing",
         "submodular/verify.py",
-        find='joins = whole if statement.neighbors == "add-remove-one" else whole / 2',
+        find='joins = epsilon if statement.neighbors == "add-remove-one" else epsilon / 2',
         replace="joins = whole",
         breaks="sensitivity halved for the secret subsample",
         tests=(
@@ -287,7 +287,7 @@ MUTANTS = (
     Mutant(
         "a subsample for half the change",
         "submodular/methods/subsampled.py",
-        find='joins = whole if statement.neighbors == "add-remove-one" else whole / 2',
+        find='joins = epsilon if statement.neighbors == "add-remove-one" else epsilon / 2',
         replace="joins = whole",
         breaks="sensitivity halved: replacing is leaving and joining",
         tests=(

@@ -108,8 +108,8 @@ def choose_method(
     direct = greedy.plan(statement, matroid, guarantee).coefficient or Fraction(0)
     sampled = Subsampled()
     draws = sampled.plan(statement, matroid, guarantee)
-    kept = to_fraction(draws.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
-    signal = -math.expm1(-float(kept)) * float(draws.coefficient or 0)
+    epsilon = to_fraction(draws.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
+    signal = -math.expm1(-float(epsilon)) * float(draws.coefficient or 0)
     facts = f"{estimate(signal, 3)} a record on a secret subsample, {estimate(direct, 3)} on all records"
     if signal > float(direct):
         return sampled, f"Signal of a draw: {facts}; the subsample's does not shrink with the rank."

@@ -16,6 +16,6 @@ the limit was kept. An attack that finds nothing proves nothing.
 ============================  ==========================================================================================
 """
 
-from discreet.evaluate.attack.finding import FAILURE, Attacked, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Attacked, Finding
 
-__all__ = ["FAILURE", "Attacked", "Finding"]
+__all__ = ["DEFAULT_FAILURE", "Attacked", "Finding"]

@@ -26,14 +26,14 @@ __all__ = ["People", "SeenRows", "look_up", "people_of", "secrets_of"]
 @final
 @dataclass(frozen=True, eq=False)
 class People:
-    """What an attacker knows of some people, and what it wants to know.
+    """Quasi-identifiers of known people, and their sensitive values, by which an attacker is judged.
 
     Parameters
     ----------
     known
         Their quasi-identifiers.
     secret
-        The true sensitive value of each, as text; ``None`` where none is sought.
+        The true sensitive value of each, as text; ``None`` if it is not sought.
     """
 
     known: Problem
@@ -41,7 +41,7 @@ class People:
 
     @property
     def n(self) -> int:
-        """How many."""
+        """Number of people."""
         return self.known.n
 
 
@@ -180,8 +180,8 @@ def look_up(
     values = tuple(sorted(set(texts)))
     place = {value: at for at, value in enumerate(values)}
     counts = np.zeros((shape[1], len(values)), dtype=np.int64)
-    held = np.array([place[text] for text in texts], dtype=np.int64)
-    np.add.at(counts, (classes.labels, held), 1)
+    numbers = np.array([place[text] for text in texts], dtype=np.int64)
+    np.add.at(counts, (classes.labels, numbers), 1)
     return SeenRows(classes, fits, values, counts)
 
 

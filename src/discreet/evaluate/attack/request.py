@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import check_fields
-from discreet.evaluate.attack.finding import FAILURE
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +70,7 @@ class AttackRequest:
     steps: int | None = None
     stride: float | None = None
     trials: int | None = None
-    failure: float = FAILURE
+    failure: float = DEFAULT_FAILURE
     bits: UniformSource | None = None
     mode: str | None = None
 
@@ -90,7 +90,7 @@ class AttackRequest:
         }
 
     def refuse(self, *names: str) -> None:
-        """Refuse what the target does not understand.
+        """Refuse options that have no meaning for the target.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class AttackRequest:
                 raise InvalidProblemError(name, f"nothing with {self.target}", "a value")
 
     def only(self, allowed: Iterable[str]) -> None:
-        """Refuse every option but those that are allowed."""
+        """Refuse every option but the allowed ones."""
         options = (
             "method",
             "epsilon",
@@ -117,11 +117,11 @@ class AttackRequest:
             "stride",
             "mode",
         )
-        kept = set(allowed)
-        self.refuse(*(name for name in options if name not in kept))
+        names = set(allowed)
+        self.refuse(*(name for name in options if name not in names))
 
     def need(self, name: str) -> str:
-        """Give what must not be missing."""
+        """Return an option that must be given."""
         value = getattr(self, name)
         if value is None:
             raise InvalidProblemError(name, f"a value with {self.target}", "none")

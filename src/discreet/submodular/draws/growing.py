@@ -5,8 +5,8 @@ Gains of a submodular function only fall while a set grows, so that a gain known
 depends on the records. Instead propose an element with probability proportional to :math:`e^{c u_e}`, evaluate it, and
 accept it with probability :math:`e^{-c (u_e - q_e)}`; otherwise set :math:`u_e = q_e` and propose again.
 
-The law of what is accepted is that of the exponential mechanism, whatever the bounds were. By induction over the number
-of stale bounds, with :math:`Z_u = \sum_e e^{c u_e}` and :math:`Z = \sum_e e^{c q_e}`: e comes out at once with
+The law of the accepted element is that of the exponential mechanism, whatever the bounds were. By induction over the
+number of stale bounds, with :math:`Z_u = \sum_e e^{c u_e}` and :math:`Z = \sum_e e^{c q_e}`: e is accepted first with
 probability :math:`e^{c q_e} / Z_u`, and later with :math:`(1 - Z / Z_u)\, e^{c q_e} / Z`, together
 :math:`e^{c q_e} / Z`. The induction does not ask which bounds are refreshed after a rejection, as long as the one that
 was rejected is.

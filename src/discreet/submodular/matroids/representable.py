@@ -208,10 +208,10 @@ class _Matched(IndependentSet):
     def _trace(self) -> None:
         free = np.flatnonzero(self._holder < 0).tolist()
         self._next = dict.fromkeys(free, -1)
-        held = np.flatnonzero(self._holder >= 0)
+        busy = np.flatnonzero(self._holder >= 0)
         queue = list(free)
         for slot in queue:
-            movable = held[self._suits[self._holder[held], slot]] if len(held) else held
+            movable = busy[self._suits[self._holder[busy], slot]] if len(busy) else busy
             for other in movable.tolist():
                 if other not in self._next:
                     self._next[other] = slot

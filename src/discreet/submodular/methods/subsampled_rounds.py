@@ -70,14 +70,14 @@ class SubsampledRounds:
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Divide the coefficient of the subsample by the number of rounds."""
         need_set_function(self.name, statement)
-        whole = Subsampled().plan(statement, matroid, guarantee)
-        coefficient = Fraction(whole.coefficient or 0) / self.rounds
+        greedy = Subsampled().plan(statement, matroid, guarantee)
+        coefficient = Fraction(greedy.coefficient or 0) / self.rounds
         parameters = {
             "rounds": self.rounds,
-            "epsilon_of_subsample": whole.parameters["epsilon_of_subsample"],
+            "epsilon_of_subsample": greedy.parameters["epsilon_of_subsample"],
         }
         count = self.rounds * matroid.rank
-        return DrawPlan(coefficient, whole.accounting, count, self.rounds, "subsample", parameters)
+        return DrawPlan(coefficient, greedy.accounting, count, self.rounds, "subsample", parameters)
 
     def choose(
         self,
@@ -89,10 +89,10 @@ class SubsampledRounds:
     ) -> Chosen:
         """Keep records in secret, draw M bases, then round."""
         joins = to_fraction(plan.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
-        kept = keep_records(objective.n_records, joins, bits)
+        mask = keep_records(objective.n_records, joins, bits)
 
         def scores_of(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Fraction]:
-            exact = objective.multilinear_marginals(counts / self.rounds, kept)
+            exact = objective.multilinear_marginals(counts / self.rounds, mask)
             if exact is None:
                 raise InvalidProblemError(
                     "objective",

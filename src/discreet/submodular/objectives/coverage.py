@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Coverage", "WeightedCoverage"]
 
-_MARGIN = 2.0**-8
-"""Taken off before rounding down, far above the error of a product of probabilities: no part ends up too large."""
+_ROUNDING_MARGIN = 2.0**-8
+"""Subtracted before rounding down, in units of a marginal: no record's part ends up too large."""
 
 
 @final
@@ -129,7 +129,7 @@ class Coverage(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Look at the shape, or for columns of their names and no nested type."""
+        """Check the shape, or the names and types of columns."""
         if spec.edges is None:
             super().check_source(spec, source, n_elements)
             return
@@ -207,9 +207,9 @@ class Coverage(Objective):
         return ones[:, : self.n_records]
 
     def _left(self, records: ArrayLike | None) -> NDArray[np.uint64]:
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
-        ones = np.ones(self.n_records, dtype=np.bool_) if kept is None else kept
+        ones = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
         packed = np.packbits(ones, bitorder="little")
         left[: len(packed)] = packed
         return left.view(np.uint64)
@@ -221,13 +221,13 @@ class Coverage(Objective):
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
         p = probabilities(x, self.n_elements)
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         support = np.flatnonzero(p)
         keep = np.ones(64 * self._bits.shape[1])
         cover_keep(self._bits, support, p[support], keep)
         parts = rounded_parts(keep)
-        if kept is not None:
-            parts[: self.n_records][~kept] = 0
+        if mask is not None:
+            parts[: self.n_records][~mask] = 0
         out = np.zeros(self.n_elements, dtype=np.int64)
         cover_marginals(self._bits, parts, out)
         return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
@@ -286,8 +286,8 @@ def _matched(
         raise InvalidProblemError("source", expected, type(error).__name__) from None
     nameless = int((read["record"] == "").sum())
     if lost := len(read) - len(known):
-        told = f"{nameless:,} without a {record}; {lost - nameless:,} of no known {candidate}"
-        write_private_note(f"rows that were left out: {told}")
+        note = f"{nameless:,} without a {record}; {lost - nameless:,} of no known {candidate}"
+        write_private_note(f"rows that were left out: {note}")
     # Not as an array of text, in which each cell takes as much as the longest one.
     numbered = np.unique(records.astype(object), return_inverse=True)[1]
     return numbered.astype(np.int64).reshape(-1), covering
@@ -387,10 +387,10 @@ class WeightedCoverage(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing covered."""
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         left = self._weights.copy()
-        if kept is not None:
-            left[~kept] = 0
+        if mask is not None:
+            left[~mask] = 0
         return _Weighed(self, left)
 
     def multilinear_marginals(
@@ -402,9 +402,9 @@ class WeightedCoverage(Objective):
         for e in np.flatnonzero(p):
             keep[self.covered_by(int(e))] *= 1 - p[e]
         parts = rounded_parts(keep)
-        kept = kept_records(records, self.n_records)
-        if kept is not None:
-            parts[~kept] = 0
+        mask = kept_records(records, self.n_records)
+        if mask is not None:
+            parts[~mask] = 0
         total = np.concatenate([[0], np.cumsum(parts[self._records])])
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
 
@@ -445,7 +445,7 @@ class _Weighed(GrowingChoice):
 
 def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
     """Round each record's part of a marginal down to an integer multiple of ``2^-MARGINAL_BITS``."""
-    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - _MARGIN)
+    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - _ROUNDING_MARGIN)
     return np.asarray(np.maximum(parts, 0.0).astype(np.int64))
 
 

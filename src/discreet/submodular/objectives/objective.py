@@ -68,16 +68,16 @@ class GrowingChoice(ABC):
 
     @property
     def value(self) -> int:
-        """F of what was chosen, in units of ``2^-scale_bits``. Private."""
+        """Value of the chosen set, in units of ``2^-scale_bits``. Private."""
         return self._value
 
     @property
     def members(self) -> tuple[tuple[int, int], ...]:
-        """What was chosen, in order: pairs of an element and its kind."""
+        """The choice, in order: pairs of an element and its kind."""
         return tuple(self._members)
 
     def gains(self, elements: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Give the marginal gain of each element with each kind.
+        """Return the marginal gain of each element with each kind.
 
         Parameters
         ----------
@@ -90,13 +90,13 @@ class GrowingChoice(ABC):
             ``(n, n_kinds)`` of ``int64``, in units of ``2^-scale_bits``. Elements that are already in gain 0.
         """
         n = self._objective.n_elements
-        asked = np.arange(n) if elements is None else positions(elements, n)
-        gains = self._gains(asked)
-        gains[self._taken[asked]] = 0
+        candidates = np.arange(n) if elements is None else positions(elements, n)
+        gains = self._gains(candidates)
+        gains[self._taken[candidates]] = 0
         return gains
 
     def gain(self, element: int, kind: int = 0) -> int:
-        """Give the marginal gain of one element with one kind."""
+        """Return the marginal gain of one element with one kind."""
         self._objective.check_pair(element, kind)
         if self._taken[element]:
             return 0
@@ -139,7 +139,7 @@ class GrowingChoice(ABC):
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
-    """Read integers entry by entry; -1 for an entry that is none, whatever type the others give to the array.
+    """Read integers entry by entry; -1 for an entry that is not an integer, whatever the type of the array.
 
     Examples
     --------
@@ -158,8 +158,8 @@ def integers_of(values: ArrayLike) -> NDArray[np.int64]:
 
 def _integer(entry: object) -> int:
     number = isinstance(entry, int | float | np.number | np.bool_)
-    whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type] # it is a number
-    return int(entry) if whole else -1  # type: ignore[call-overload] # as above
+    is_whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type] # it is a number
+    return int(entry) if is_whole else -1  # type: ignore[call-overload] # as above
 
 
 @final
@@ -185,7 +185,7 @@ class ObjectiveSpec:
     n_elements
         The number of elements where the spec knows it; otherwise that of the plan.
     takes_size
-        Whether the class is told the number of elements, which is the plan's.
+        Whether the class takes the number of elements as an argument, which is the plan's.
     edges
         Columns of a frame of edges, for objectives that are read from one: that of the record and of the candidate.
 
@@ -229,7 +229,7 @@ class ObjectiveSpec:
         )
 
     def check(self, source: object, n_elements: int) -> None:
-        """Look at the names and the shape of a source, never at a value.
+        """Check the names and the shape of a source, never a value.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class ObjectiveSpec:
         Raises
         ------
         InvalidProblemError
-            For values that make no sense, and a source that breaks off. No value is told.
+            For values that make no sense, and a source that breaks off. No message shows a value.
         """
         if isinstance(source, Objective):
             return source
@@ -291,18 +291,20 @@ class ObjectiveSpec:
         return f"{own}, or a mapping with {names}" if names else own
 
     def arguments(self, source: object) -> dict[str, Any]:
-        """Give the private arguments by name, and refuse names that are missing or unknown."""
+        """Return the private arguments by name, and refuse names that are missing or unknown."""
         names = [argument.name for argument in self.private]
         if not isinstance(source, Mapping):
             if len(names) != 1 or isinstance(source, bytes):
                 raise InvalidProblemError("source", self.wanted, type(source).__name__)
             return {names[0]: source}
-        given = [str(name) for name in source]
-        strange = [name for name in given if name not in {*names, *self.optional}]
-        missing = [name for name in names if name not in given]
+        names_given = [str(name) for name in source]
+        strange = [name for name in names_given if name not in {*names, *self.optional}]
+        missing = [name for name in names if name not in names_given]
         if strange or missing:
             raise InvalidProblemError(
-                "source", f"{self.wanted} ({', '.join(names)})", f"{', '.join(given) or 'no name'}"
+                "source",
+                f"{self.wanted} ({', '.join(names)})",
+                f"{', '.join(names_given) or 'no name'}",
             )
         return dict(source)
 
@@ -429,7 +431,7 @@ class Objective(ABC):
         return None
 
     def served(self) -> NDArray[Any] | None:
-        """Give the table behind a function that serves each record by its best chosen element. Private.
+        """Return the table of a function in which each record has the value of its best chosen element. Private.
 
         Returns
         -------
@@ -452,7 +454,7 @@ class Objective(ABC):
         takes_size: bool = False,
         edges: tuple[str, str] | None = None,
     ) -> ObjectiveSpec:
-        """Make the spec of a class from what it states of itself; its ``spec`` calls this."""
+        """Return the spec of a class from the facts that its ``spec`` states."""
         return ObjectiveSpec(
             cls,
             cls.n_kinds if n_kinds is None else n_kinds,
@@ -471,7 +473,7 @@ class Objective(ABC):
     def edge_facts(
         cls, names: Sequence[str], public: Mapping[str, Any] | None = None, *, n_kinds: int = 1
     ) -> ObjectiveSpec:
-        """Make the spec of a class whose records come as columns of edges, by their names."""
+        """Return the spec of a class whose records come as columns of edges."""
         return cls.facts(
             [RecordArgument(name, ("edge",)) for name in names],
             public,
@@ -483,7 +485,7 @@ class Objective(ABC):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Look at the names and shapes of the records that a spec asks for; see :meth:`ObjectiveSpec.check`."""
+        """Check the names and shapes of the records of a spec; see :meth:`ObjectiveSpec.check`."""
         sizes = {"element": n_elements, "kind": spec.n_kinds}
         arguments = spec.arguments(source)
         lengths: dict[str, tuple[str, int]] = {}
@@ -567,11 +569,11 @@ def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_]
     """Read which records count; ``None`` for all."""
     if records is None:
         return None
-    kept = np.asarray(records)
-    if kept.dtype != np.bool_ or kept.shape != (n_records,):
+    mask = np.asarray(records)
+    if mask.dtype != np.bool_ or mask.shape != (n_records,):
         # Neither length may be shown: the number of records is private.
         raise InvalidProblemError("records", "one boolean for each record", "something else")
-    return kept
+    return mask
 
 
 def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
