@@ -31,7 +31,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
-from discreet.submodular.objectives.combine import CountedObjective
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,11 +185,11 @@ def select(
     guarantee, spec = _guarantee(budget), _spec(similarity, scale)
     warn_of_weakness(guarantee, quiet=quiet)
     source = similarity or coverage
-    watched: list[CountedObjective] = []
+    watched: list[Objective] = []
 
     def watch(objective: Objective) -> Objective:
-        watched.append(CountedObjective(objective))
-        return watched[0] if diagnostics else objective
+        watched.append(objective)
+        return objective
 
     outcome: Outcome
     started = time.perf_counter()
@@ -334,11 +333,11 @@ def _guarantee(budget: _Budget) -> DPGuarantee | None:
     return promised
 
 
-def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> None:
+def _diagnose(objective: Objective, outcome: Outcome, seconds: float) -> None:
     from discreet.submodular import diagnose
 
-    evaluations = counted.evaluations
-    value = float(diagnose(counted, outcome.result).value)
+    evaluations = objective.evaluations
+    value = float(diagnose(objective, outcome.result).value)
     sys.stderr.write(
         f"discreet: PRIVATE diagnostics, not for publication: value {printed.estimate(value)}, {evaluations} "
         f"evaluations, {printed.estimate(seconds, 3)} s\n"

@@ -125,7 +125,7 @@ class ChoiceFacts:
 
     @property
     def width(self) -> Fraction:
-        """By how much the changes of two scores can differ between neighbors, in units of 1.
+        """Largest difference of the changes of two scores between neighbors, in units of 1.
 
         Gains of a decomposable function all rise when a record joins, by at most the sensitivity each. Those of any
         function change by a common constant and at most the sensitivity up or down. Replacing is leaving and joining.

@@ -126,7 +126,7 @@ def plan(
 @final
 @dataclass(frozen=True)
 class Plan:
-    """A private choice that is decided but for the records; :func:`plan` makes it.
+    """A private choice without its records; :func:`plan` makes it.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ class Plan:
         on_progress
             Called after each draw with its number and the number of draws, both public, and without a time.
         watch
-            **Private**, for the curator: replaces the objective, once its records are read, by an equal one, such as a
-            :class:`~discreet.submodular.objectives.combine.CountedObjective`.
+            **Private**, for the curator: called with the objective once its records are read, such as to read its
+            `evaluations` afterwards; the objective that it returns is used.
         outputs
             Files that receive the choice, as for :meth:`discreet.hierarchy.Plan.release`.
 
@@ -346,7 +346,7 @@ class Plan:
 
 
 def _short(guarantee: DPGuarantee) -> str:
-    """The claim without what it means."""
+    """Return the claim without its explanation."""
     return str(guarantee).partition("):")[0] + ")"
 
 
@@ -491,7 +491,7 @@ def reproduce(
 @final
 @dataclass(frozen=True)
 class ChoiceDiagnostics:
-    """What the curator may look at and must not publish: true values.
+    """True values, for the curator; they must not be published.
 
     Parameters
     ----------

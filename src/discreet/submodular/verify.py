@@ -1,4 +1,4 @@
-"""The checker: whether what was chosen may be chosen, and whether the accountant's lines follow from the statement.
+"""Check a choice: its independence, and the accountant's lines, which must follow from the statement.
 
 Nothing here is shared with what drew or planned. The width of a score, the loss of a draw, and what each rule of
 composition proves are found out anew, in fractions rounded to the safe side. What a record could do to a score is

@@ -37,7 +37,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, eq=False)
 class Vulnerability:
-    r"""What the secrets are worth to an attacker before a report and after it.
+    r"""Expected gain of the best attacker on the secrets, before a report and after it.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Vulnerability:
 @final
 @dataclass(frozen=True, eq=False)
 class Inference:
-    r"""All that one report tells, on average over secrets and reports.
+    r"""Measures of leakage of one report, on average over secrets and reports.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Inference:
 def infer(
     channel: Reporting, prior: ArrayLike | None = None, loss: ArrayLike | None = None
 ) -> Inference:
-    """Compute what a report of a channel tells the best attacker.
+    """Compute the leakage of one report of a channel to the best attacker.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def infer(
 
 
 def bayes_vulnerability(channel: Reporting, prior: ArrayLike | None = None) -> Vulnerability:
-    """Compute how often the best guess of the secret is right, without a report and after one."""
+    """Compute the success of the best guess of the secret, without a report and after one."""
     known = read_prior(prior, channel.n_secrets)
     joint = known[:, None] * channel.probabilities
     return Vulnerability(
@@ -291,7 +291,7 @@ def distances_of(space: MetricSpace) -> NDArray[np.float64]:
 
 
 def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Read probabilities of n secrets; uniform where none are given.
+    """Read probabilities of n secrets; uniform by default.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Border attacks: what reports tell of two *points* that are close to each other.
+r"""Border attacks: guesses between two *points* that are close to each other.
 
 A promise about places says nothing of points that are snapped to two of them. An attacker who may choose where borders
 lie needs no luck: a server publishes one region after another, and each tells on which side of its border a user is.

@@ -1,4 +1,4 @@
-"""Attack a mechanism by its name, or what a file publishes."""
+"""Attacks on a mechanism by its name, or on a published file."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def attack(
     trials: int | None = None,
     failure: float = DEFAULT_FAILURE,
 ) -> Attacked:
-    """Attack what a mechanism or a file publishes, by the best attacks known.
+    """Attack a mechanism or a published file by the best attacks known.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def _attack_channel(kind: str, request: AttackRequest) -> Attacked:
 
 
 def _attack_table(request: AttackRequest) -> Attacked:
-    """Attack a published table, with the original to know people from."""
+    """Attack a published table by people known from the original."""
     request.only((*_FILES, "sensitive"))
     published = load_anonymous(request.target)
     names = published.guarantee.quasi_identifiers

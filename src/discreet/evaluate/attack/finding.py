@@ -149,7 +149,7 @@ class Attacked:
 
     @property
     def kept(self) -> bool | None:
-        """Whether every limit was kept; ``None`` where no claim was put to the test."""
+        """Whether every limit was kept; ``None`` if no finding has a limit."""
         verdicts = [finding.kept for finding in self.findings if finding.kept is not None]
         return all(verdicts) if verdicts else None
 

@@ -126,7 +126,7 @@ class Inferred:
 
 
 def share_right(answers: NDArray[np.int64], truth: NDArray[np.int64], failure: float) -> Estimate:
-    """Estimate how often answers are right."""
+    """Estimate the share of right answers."""
     return clopper_pearson(int((answers == truth).sum()), len(truth), failure=failure)
 
 

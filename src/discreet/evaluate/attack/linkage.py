@@ -97,29 +97,15 @@ def attack_linkage(
         raise InvalidProblemError("population", "every person of the table", "fewer of a class")
     size = everybody.fits.shape[0]
     among = computed(1 / size)
+    parts = (
+        ("prosecutor, worst case", "person found", float(chances.max()), blind),
+        ("prosecutor", "person found", float(chances.mean()), blind),
+        ("journalist, worst case", "row named", 1 / int(inside.min()), among),
+        ("marketer", "rows named", float((sizes / inside).sum() / n), among),
+    )
     findings = [
-        Finding(
-            "prosecutor, worst case",
-            "person found",
-            computed(float(chances.max())),
-            blind,
-            limit=limit,
-        ),
-        Finding("prosecutor", "person found", computed(float(chances.mean())), blind, limit=limit),
-        Finding(
-            "journalist, worst case",
-            "row named",
-            computed(1 / int(inside.min())),
-            among,
-            limit=limit,
-        ),
-        Finding(
-            "marketer",
-            "rows named",
-            computed(float((sizes / inside).sum() / n)),
-            among,
-            limit=limit,
-        ),
+        Finding(name, measure, computed(share), naive, limit=limit)
+        for name, measure, share, naive in parts
     ]
     if others is not None:
         strange = look_up(table, others).rows > 0

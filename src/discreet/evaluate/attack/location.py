@@ -1,4 +1,4 @@
-r"""Attacks on a location service by its traffic: recorded sessions, how guesses count, and guesses from bytes.
+r"""Attacks on a location service by its traffic: recorded sessions, counted guesses, and guesses from bytes.
 
 The attacker is the server, or a reader of its traffic. It knows what is public: the region, the parameters, the prior.
 It does not know where a client is. A session holds everything that one client sent, as recorded at the server, with
@@ -113,7 +113,7 @@ def count_guesses(
     failure: float = DEFAULT_FAILURE,
     note: str = "",
 ) -> Finding:
-    """Count how often the place of a session is guessed, and how often that of another session.
+    """Count right guesses of the places of sessions, and of the places of other sessions as a control.
 
     Parameters
     ----------

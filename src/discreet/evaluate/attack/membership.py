@@ -158,7 +158,7 @@ class _Rule:
     runs: tuple[int, int]
 
     def score(self, seen: Iterable[Hashable]) -> float:
-        """Logarithm of how much likelier it is to come from the first input."""
+        """Return the log-likelihood ratio of an outcome, first input to second."""
         shift = math.log((self.runs[1] + 2) / (self.runs[0] + 2))
         return sum(
             math.log((self.inside[part] + 1) / (self.outside[part] + 1)) + shift for part in seen

@@ -83,7 +83,7 @@ def people_of(
 
 
 def _values(column: list[Any], attribute: Attribute) -> list[Any]:
-    """Take text for the numbers that it stands for, where numbers are meant, and empty text for a missing value."""
+    """Read the text of numbers as numbers, and empty text as a missing value."""
     values = [None if isinstance(value, str) and not value.strip() else value for value in column]
     if not isinstance(attribute, Numeric):
         return values
@@ -96,7 +96,7 @@ def _values(column: list[Any], attribute: Attribute) -> list[Any]:
 @final
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """A published table as an attacker reads it who knows people.
+    """A published table as read by an attacker who knows people.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class SeenRows:
 
     @property
     def possible(self) -> NDArray[np.int64]:
-        """How often each sensitive value occurs in the rows that fit a person: ``(n_people, n_values)``."""
+        """Count of each sensitive value in the rows that fit a person: ``(n_people, n_values)``."""
         return np.asarray(self.fits @ self.counts, dtype=np.int64)
 
 

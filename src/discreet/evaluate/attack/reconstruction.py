@@ -128,7 +128,7 @@ def attack_levels(
     failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Finding]:
-    """Use that counts of regions add up, level by level.
+    """Improve counts by the fact that those of regions add up, level by level.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ _LIKELIHOODS_AT_ONCE = 1 << 22
 @final
 @dataclass(frozen=True)
 class Guessing:
-    """How often a secret is guessed right after a number of reports of it.
+    """Success of the best guess of a secret after a number of reports of it.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def attack_reports(
 def repeated_success(
     channel: Reporting, prior: ArrayLike | None = None, *, reports: int
 ) -> float | None:
-    r"""Compute how often the best guess is right after independent reports of one secret.
+    r"""Compute the success of the best guess after independent reports of one secret.
 
     Reports in another order say the same, so that it suffices to sum over multisets:
     :math:`\sum_m \frac{n!}{\prod_k m_k!} \max_i p_i \prod_k z_{ik}^{m_k}`.
@@ -220,7 +220,7 @@ def watch_repeated(
     failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Guessing]:
-    """Follow how the best guess improves with independent reports of one secret.
+    """Measure the success of the best guess by the number of independent reports of one secret.
 
     Each report costs its epsilon again: what is bounded for one report is not for ten. A mechanism that reports once
     and repeats itself stays at the first line.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
@@ -52,7 +52,7 @@ class AttackRequest:
 
     Examples
     --------
-    >>> AttackRequest("metricdp", epsilon="1").refuse("epsilon")
+    >>> AttackRequest("metricdp", epsilon="1").only(("k",))
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: epsilon: expected nothing with metricdp, got a value
     """
@@ -89,36 +89,18 @@ class AttackRequest:
             "bits": self.bits,
         }
 
-    def refuse(self, *names: str) -> None:
-        """Refuse options that have no meaning for the target.
+    def only(self, allowed: Iterable[str]) -> None:
+        """Refuse every option but the allowed ones, and those of how an attack is run.
 
         Raises
         ------
         InvalidProblemError
-            For the first that has a value.
+            For the first other option that has a value.
         """
-        for name in names:
-            if getattr(self, name) is not None:
-                raise InvalidProblemError(name, f"nothing with {self.target}", "a value")
-
-    def only(self, allowed: Iterable[str]) -> None:
-        """Refuse every option but the allowed ones."""
-        options = (
-            "method",
-            "epsilon",
-            "k",
-            "against",
-            "others",
-            "population",
-            "again",
-            "sensitive",
-            "reports",
-            "steps",
-            "stride",
-            "mode",
-        )
-        names = set(allowed)
-        self.refuse(*(name for name in options if name not in names))
+        accepted = {"target", "trials", "failure", "bits", *allowed}
+        for option in fields(self):
+            if option.name not in accepted and getattr(self, option.name) is not None:
+                raise InvalidProblemError(option.name, f"nothing with {self.target}", "a value")
 
     def need(self, name: str) -> str:
         """Return an option that must be given."""

@@ -1,4 +1,4 @@
-"""Implicit channels as tables, for an attacker or an audit: the rows as they are shown."""
+"""Implicit channels as tables of shown reports, for an attacker or an audit."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ShownRows:
 
     @property
     def n_reports(self) -> int:
-        """Number of reports that can be told apart."""
+        """Number of different names of reports."""
         return len(self.names)
 
     @cached_property
@@ -119,6 +119,6 @@ class ShownRows:
     def report_many(
         self, secrets: NDArray[np.int64], bits: RandomBits | None = None, /
     ) -> NDArray[np.int64]:
-        """Draw one report for each secret with the production sampler, and number what is shown."""
+        """Draw one report for each secret with the production sampler, and number its name."""
         shown = self.channel.report_many(secrets.tolist(), bits)
         return np.searchsorted(self.names, shown).astype(np.int64)

@@ -109,10 +109,7 @@ def forward_backward(
     >>> forward_backward(coin, np.eye(2), [0, 0]).round(2).tolist()
     [[0.9, 0.1], [0.9, 0.1]]
     """
-    moves, known = (
-        _read_transition(transition, channel.n_secrets),
-        read_prior(prior, channel.n_secrets),
-    )
+    moves, known = _read_model(channel, transition, prior)
     seen = _read_reports(reports, channel)
     likely = channel.probabilities.T[seen]
     steps = seen.shape[-1]
@@ -165,10 +162,7 @@ def viterbi(
     >>> viterbi(coin, [[0.9, 0.1], [0.1, 0.9]], [0, 1, 0]).tolist()
     [0, 0, 0]
     """
-    moves, known = (
-        _read_transition(transition, channel.n_secrets),
-        read_prior(prior, channel.n_secrets),
-    )
+    moves, known = _read_model(channel, transition, prior)
     seen = _read_reports(reports, channel)
     with np.errstate(divide="ignore"):
         likely = np.log(channel.probabilities.T)[seen]
@@ -205,7 +199,7 @@ def attack_trajectories(
     failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Finding]:
-    """Draw ways and their reports, and follow them.
+    """Draw ways and their reports, and estimate the ways from the reports.
 
     Three attackers: one who knows how people move but sees no report; one who looks at each report by itself; and one
     who looks at all of them, who is the best there is. The control group sees the reports of another way.
@@ -241,10 +235,7 @@ def attack_trajectories(
     >>> [one.attacker.value for one in found]
     [1.0, 1.0, 1.0, 1.0]
     """
-    moves, known = (
-        _read_transition(transition, channel.n_secrets),
-        read_prior(prior, channel.n_secrets),
-    )
+    moves, known = _read_model(channel, transition, prior)
     if steps < 1 or trials < 2:
         raise InvalidProblemError("steps", "1 or more, and 2 trials or more", steps)
     source = as_bits(bits)
@@ -313,7 +304,7 @@ def attack_trajectories(
 def _blind_way(
     transition: NDArray[np.float64], prior: NDArray[np.float64], steps: int
 ) -> NDArray[np.int64]:
-    """Find the likeliest way of people whose reports nobody saw."""
+    """Find the likeliest way without any report."""
     from discreet.core.channels.channel import LIMB_BITS, Channel
 
     silent = Channel(np.full((1, len(prior), 1), 1 << LIMB_BITS, dtype=np.uint64))
@@ -341,13 +332,16 @@ def _draw_ways(
     return ways
 
 
-def _read_transition(transition: ArrayLike, n: int) -> NDArray[np.float64]:
-    moves = np.asarray(transition, dtype=np.float64)
+def _read_model(
+    channel: Reporting, transition: ArrayLike, prior: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read the transition matrix and the prior of the secrets of a channel."""
+    n, moves = channel.n_secrets, np.asarray(transition, dtype=np.float64)
     if moves.shape != (n, n) or not np.isfinite(moves).all() or moves.min() < 0:
         raise InvalidProblemError("transition", f"a table of shape {(n, n)}", moves.shape)
     if np.abs(moves.sum(axis=1) - 1).max() > 1e-9:
         raise InvalidProblemError("transition", "rows that sum to 1", "another sum")
-    return moves
+    return moves, read_prior(prior, n)
 
 
 def _read_reports(reports: ArrayLike, channel: Reporting) -> NDArray[np.int64]:

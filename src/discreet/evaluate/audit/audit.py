@@ -341,7 +341,7 @@ def _exact(
 
 
 def audit_laws(laws: Sequence[tuple[Law, Law]], pairs: Sequence[Pair], claim: Auditable) -> Audit:
-    """Judge laws that are known already, such as products of those of independent parts.
+    """Audit known laws, such as products of the laws of independent parts.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def certified(
     event: str = "",
     pairs: int = 0,
 ) -> Audit:
-    """State what a verifier found as an audit.
+    """Return the certificate of a verifier as an audit.
 
     Parameters
     ----------

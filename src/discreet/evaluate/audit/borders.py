@@ -38,7 +38,7 @@ def audit_laws_of_points(
     *,
     on_stage: Callable[[int, float], None] | None = None,
 ) -> Audit:
-    """Audit laws of points: half of the pairs are random, half lie across edges, at corners. on the outline.
+    """Audit laws of points: half of the pairs are random, half lie across edges, at corners or on the outline.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CountedObjective", "FromFunction", "FromRecords", "Sum"]
+__all__ = ["FromFunction", "FromRecords", "Sum"]
 
 _WEIGHT_BITS = 8
 """Fractional bits of a weight."""
@@ -364,73 +364,3 @@ def sets_of(chosen: tuple[tuple[int, int], ...], n_kinds: int) -> Any:  # noqa: 
     """Return the chosen elements as one frozenset, or for several kinds as a tuple of them."""
     sets = tuple(frozenset(e for e, i in chosen if i == kind) for kind in range(n_kinds))
     return sets[0] if n_kinds == 1 else sets
-
-
-@final
-class CountedObjective(Objective):
-    """The same function, with a count of the marginal gains that were evaluated.
-
-    A gain of an element with each of k kinds counts k times. The count depends on the records wherever an algorithm
-    looks at old gains, so it is private.
-
-    Parameters
-    ----------
-    objective
-        The function.
-
-    Attributes
-    ----------
-    evaluations
-        Gains evaluated so far, over all states.
-
-    Examples
-    --------
-    >>> from discreet.submodular import Coverage, UniformMatroid
-    >>> from discreet.submodular.methods.baselines import Greedy
-    >>> counted = CountedObjective(Coverage([[True, False, True], [True, True, False]]))
-    >>> Greedy().choose(counted, UniformMatroid(3, 2))
-    ((0, 0), (1, 0))
-    >>> counted.evaluations
-    5
-    """
-
-    def __init__(self, objective: Objective) -> None:
-        self._inner = objective
-        self.take_facts(objective)
-        self.evaluations = 0
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """That of the function."""
-        return self._inner.sensitivity
-
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
-        return _Counting(self, self._inner.start(records))
-
-    def multilinear_marginals(
-        self, x: ArrayLike, records: ArrayLike | None = None
-    ) -> NDArray[np.float64] | None:
-        """Those of the function; a closed form is no evaluation."""
-        return self._inner.multilinear_marginals(x, records)
-
-    def served(self) -> NDArray[Any] | None:
-        """That of the function."""
-        return self._inner.served()
-
-
-class _Counting(GrowingChoice):
-    def __init__(self, objective: CountedObjective, inner: GrowingChoice) -> None:
-        super().__init__(objective)
-        self._counter = objective
-        self._inner = inner
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        gains = self._inner.gains(elements)
-        self._counter.evaluations += gains.size
-        return gains
-
-    def _add(self, element: int, kind: int) -> int:
-        before = self._inner.value
-        self._inner.add(element, kind)
-        return self._inner.value - before

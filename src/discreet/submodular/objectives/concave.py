@@ -1,4 +1,4 @@
-r"""Concave over modular: each record counts the weight of the chosen elements, with diminishing returns.
+r"""Concave over modular: a concave function of the weight of the chosen elements, for each record.
 
 .. math:: F(S) = \sum_x h\Big(\sum_{e \in S} m_{xe}\Big), \qquad h(0) = 0,\quad 0 \le h \le 1,
 

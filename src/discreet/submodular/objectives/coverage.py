@@ -1,4 +1,4 @@
-r"""Coverage: how many records, or how much weight of records, some chosen element reaches.
+r"""Coverage: number or weight of the records that some chosen element covers.
 
 .. math:: F(S) = \sum_x w_x \, [\text{some } e \in S \text{ covers } x], \qquad 0 \le w_x \le 1.
 
@@ -217,7 +217,7 @@ class Coverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; every record is uncovered with a product of chances."""
+        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
         p = probabilities(x, self.n_elements)
@@ -396,7 +396,7 @@ class WeightedCoverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; every record is uncovered with a product of chances."""
+        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
         p = probabilities(x, self.n_elements)
         keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)
         for e in np.flatnonzero(p):

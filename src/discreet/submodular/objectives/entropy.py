@@ -133,7 +133,7 @@ class _Cells(GrowingChoice):
 
 @final
 class MutualInformation(_OfCells):
-    """The information that chosen features have about a label, in counts of records.
+    """The mutual information of chosen features and a label, in counts of records.
 
     Parameters
     ----------

@@ -241,7 +241,7 @@ class TopicInfluence(Tagged):
 
 @final
 class ResourceLocation(Objective):
-    """How well each record is served with k resources, on average, where each chosen place offers one of them.
+    """Mean similarity of each record to its best place of each of k resources; a chosen place offers one resource.
 
     Parameters
     ----------

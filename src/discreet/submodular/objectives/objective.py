@@ -1,4 +1,4 @@
-r"""What is maximized: a monotone (k-)submodular function that private records add up to.
+r"""Objectives: monotone (k-)submodular functions that are sums over private records.
 
 **Units.** Values are integers in units of :math:`2^{-b}`, b being `scale_bits`. Each record's contribution is rounded
 to such a multiple *before* contributions are added, so that the sum is as monotone and as (k-)submodular as the exact
@@ -91,7 +91,7 @@ class GrowingChoice(ABC):
         """
         n = self._objective.n_elements
         candidates = np.arange(n) if elements is None else positions(elements, n)
-        gains = self._gains(candidates)
+        gains = self._evaluated(candidates)
         gains[self._taken[candidates]] = 0
         return gains
 
@@ -100,7 +100,12 @@ class GrowingChoice(ABC):
         self._objective.check_pair(element, kind)
         if self._taken[element]:
             return 0
-        return int(self._gains(np.array([element]))[0, kind])
+        return int(self._evaluated(np.array([element]))[0, kind])
+
+    def _evaluated(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        gains = self._gains(elements)
+        self._objective.evaluations += gains.size
+        return gains
 
     def add(self, element: int, kind: int = 0) -> None:
         """Choose an element.
@@ -281,7 +286,7 @@ class ObjectiveSpec:
 
     @property
     def wanted(self) -> str:
-        """What a source is, in words."""
+        """Description of the source, for messages."""
         own = f"a {self.objective.__name__}"
         if self.edges is not None:
             return f"{own}, or a file or frame with the columns {' and '.join(self.edges)}"
@@ -355,6 +360,8 @@ class Objective(ABC):
         Value of a record that counts as 1, where values are clipped to [0, scale]; public.
     clipped
         Number of values of records outside of their public range: each counts as its nearer end, NaN as 0. **Private**.
+    evaluations
+        Number of marginal gains evaluated so far. **Private**.
     submodular
         Whether F is known to be monotone and (k-)submodular: without that no bound on a gain outlives a choice.
     """
@@ -367,11 +374,12 @@ class Objective(ABC):
     monotone: bool = True
     scale: Fraction = Fraction(1)
     clipped: int = 0
+    evaluations: int = 0
     submodular: bool = True
 
     @property
     def sensitivity(self) -> Fraction:
-        """How much adding or removing one record can change F(S), in units of 1."""
+        """Largest change of F(S) when one record is added or removed, in units of 1."""
         return Fraction(1)
 
     def take_facts(self, other: Objective) -> None:
@@ -524,7 +532,7 @@ class Objective(ABC):
     def pairs(
         self, chosen: Iterable[int] | Iterable[tuple[int, int]]
     ) -> tuple[tuple[int, int], ...]:
-        """Read what is chosen as pairs of an element and its kind, none twice.
+        """Read chosen elements as pairs of an element and its kind, without repetition.
 
         Raises
         ------
@@ -566,7 +574,7 @@ def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_] | None:
-    """Read which records count; ``None`` for all."""
+    """Read the mask of the records that count; ``None`` for all."""
     if records is None:
         return None
     mask = np.asarray(records)
