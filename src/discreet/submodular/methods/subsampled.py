@@ -132,7 +132,8 @@ def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray
 
 def _pure_epsilon(guarantee: DPGuarantee) -> Fraction:
     """Return an epsilon whose pure guarantee implies another, short enough for coins of one machine word."""
-    concentrated = isinstance(guarantee, ZeroConcentratedDP)
-    epsilon = root_down(2 * guarantee.rho) if concentrated else guarantee.epsilon
-    long = concentrated or epsilon.denominator.bit_length() > _MAX_DENOMINATOR_BITS
+    if isinstance(guarantee, ZeroConcentratedDP):
+        return short_down(root_down(2 * guarantee.rho))
+    epsilon = guarantee.epsilon
+    long = epsilon.denominator.bit_length() > _MAX_DENOMINATOR_BITS
     return short_down(epsilon) if long else epsilon
