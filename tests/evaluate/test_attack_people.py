@@ -48,7 +48,7 @@ def published(patients: tuple[Table, Table]) -> Table:
     import polars as pl
 
     frame = pl.DataFrame(patients[0])
-    made = anonymize(frame, KAnonymity(5, QUASI), attributes=ATTRIBUTES, time_limit=1)
+    made = anonymize(frame, KAnonymity(5, QUASI), attributes=ATTRIBUTES, method="mondrian")
     return made.table.to_dict(as_series=False)  # type: ignore[no-any-return]
 
 

@@ -94,8 +94,8 @@ MUTANTS = (
     Mutant(
         "joining costs as much as replacing",
         "submodular/verify.py",
-        find='joins = whole if statement.neighbors == "add-remove-one" else whole / 2',
-        replace="joins = whole",
+        find='joins = epsilon if statement.neighbors == "add-remove-one" else epsilon / 2',
+        replace="joins = epsilon",
         breaks="sensitivity halved for the secret subsample",
         tests=(
             "tests/submodular/test_verify_selection.py::test_the_subsample_s_coefficient_is_recomputed",
@@ -287,8 +287,8 @@ MUTANTS = (
     Mutant(
         "a subsample for half the change",
         "submodular/methods/subsampled.py",
-        find='joins = whole if statement.neighbors == "add-remove-one" else whole / 2',
-        replace="joins = whole",
+        find='joins = epsilon if statement.neighbors == "add-remove-one" else epsilon / 2',
+        replace="joins = epsilon",
         breaks="sensitivity halved: replacing is leaving and joining",
         tests=(
             "tests/submodular/test_choice_accounting.py::test_the_subsample_halves_epsilon_for_replacement",

@@ -40,7 +40,6 @@ from discreet.core.outcome import Release, public_facts
 from discreet.core.printed import facts
 from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
-from discreet.submodular.objectives.combine import CountedObjective
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import as_quoted, read_private
 from discreet.tables.recoding import Recoding
@@ -211,11 +210,11 @@ def select(
         ),
         "candidates": candidates,
     }
-    watched: list[CountedObjective] = []
+    watched: list[Objective] = []
 
     def watch(objective: Objective) -> Objective:
-        watched.append(CountedObjective(objective))
-        return watched[0] if diagnostics else objective
+        watched.append(objective)
+        return objective
 
     outcome: Outcome
     started = time.perf_counter()
@@ -342,11 +341,11 @@ def _guarantee(budget: _Budget) -> DPGuarantee | None:
     return promised
 
 
-def _diagnose(counted: CountedObjective, outcome: Outcome, seconds: float) -> None:
+def _diagnose(objective: Objective, outcome: Outcome, seconds: float) -> None:
     from discreet.submodular import diagnose
 
-    evaluations = counted.evaluations
-    value = float(diagnose(counted, outcome.result).value)
+    evaluations = objective.evaluations
+    value = float(diagnose(objective, outcome.result).value)
     sys.stderr.write(
         f"discreet: PRIVATE diagnostics, not for publication: value {printed.estimate(value)}, {evaluations} "
         f"evaluations, {printed.estimate(seconds, 3)} s\n"

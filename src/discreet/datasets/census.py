@@ -24,7 +24,7 @@ __all__ = ["MadeCounts", "made_census"]
 _SHARES = (0.267, 0.328, 0.161, 0.134, 0.065, 0.026, 0.019)
 """Shares of households of 1 to 6 persons, and of 7 or more."""
 
-_FEWEST = 30
+_MIN_GROUPS_PER_COUNTY = 30
 """Households of the smallest county, where the groups suffice."""
 
 
@@ -78,7 +78,7 @@ class MadeCounts:
         return int(self.counts.sum(axis=0) @ np.arange(1, self.counts.shape[1] + 1))
 
     def with_size_zero(self) -> NDArray[np.int64]:
-        """Give ``(n_leaves, max_size + 1)``: the same with a column of zeros in front, for units that are public."""
+        """Return the counts with a column of zeros for size 0, ``(n_leaves, max_size + 1)``, for public units."""
         return np.pad(self.counts, ((0, 0), (1, 0)))
 
 
@@ -92,7 +92,7 @@ def made_census(
     outliers: int = 50,
     seed: int = 2010,
 ) -> MadeCounts:
-    """Make households by size in counties and states; by default as many as the paper counts in the United States.
+    """Generate households by size in counties and states; by default as many as the paper counts in the United States.
 
     Counties are dealt to states in gamma shares; the households of a county are lognormal, times a factor of its state.
     Shares of sizes are those of 2010, with a jitter for each county. Then some groups are replaced by ones of a size
@@ -147,13 +147,13 @@ def made_census(
     if seed < 0:
         raise InvalidProblemError("seed", "a non-negative integer", seed)
     generator = np.random.default_rng(seed)
-    within = _dealt(generator.gamma(1.6, 1.0, states), counties)
+    within = _divide(generator.gamma(1.6, 1.0, states), counties)
     state_of = np.repeat(np.arange(states), within)
     factor = generator.lognormal(0.0, 0.6, states)[state_of]
-    households = _dealt(
+    households = _divide(
         generator.lognormal(9.3, 1.45, counties) * factor,
         groups,
-        least=min(_FEWEST, groups // counties),
+        least=min(_MIN_GROUPS_PER_COUNTY, groups // counties),
     )
     shares = _shares(max_size, variant)
     counts = np.zeros((counties, max_size), dtype=np.int64)
@@ -174,13 +174,13 @@ def made_census(
     return MadeCounts(tree, counts, f"made census, variant {variant}", seed)
 
 
-def _dealt(shares: NDArray[np.float64], total: int, *, least: int = 1) -> NDArray[np.int64]:
-    """Deal things out in proportion, each its whole part and the largest remainders one more."""
+def _divide(shares: NDArray[np.float64], total: int, *, least: int = 1) -> NDArray[np.int64]:
+    """Divide a total in proportion to shares, by largest remainders, each part at least `least`."""
     exact = least + shares / shares.sum() * (total - least * len(shares))
-    whole: NDArray[np.int64] = np.floor(exact).astype(np.int64)
-    missing = total - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:missing]] += 1
-    return whole
+    parts: NDArray[np.int64] = np.floor(exact).astype(np.int64)
+    missing = total - int(parts.sum())
+    parts[np.argsort(parts - exact, kind="stable")[:missing]] += 1
+    return parts
 
 
 def _shares(max_size: int, variant: str) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ __all__ = ["City", "freeze_arrays", "made_city"]
 _RADIUS_PER_ROOT = 0.36
 """Radius of the city in km for each root of the number of junctions: about 2.5 junctions in a square kilometer."""
 
-_FEWEST = 30
+_MIN_JUNCTIONS = 30
 
 
 def freeze_arrays(record: Any) -> None:  # noqa: ANN401 - a frozen dataclass of any fields
@@ -94,7 +94,7 @@ class City:
         return len(self.points)
 
     def travel(self, *, directed: bool = False) -> NDArray[np.float64]:
-        """Give the kilometers driven between all pairs of junctions, along the shortest way.
+        """Return the driving distances between all pairs of junctions, in kilometers.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class City:
         return distance
 
     def tables(self) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-        """Give junctions and roads as columns, as a reader of road networks takes them.
+        """Return junctions and roads as columns of a road network.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class City:
         return nodes, {"u": u, "v": v, "length": lengths, "oneway": one_way}
 
     def manifest(self) -> dict[str, float | int | str]:
-        """Say what was made, in numbers: for a report, a test and the record of an experiment.
+        """Return the numbers of the city, for a report or the record of an experiment.
 
         Returns
         -------
@@ -177,7 +177,7 @@ class City:
 
 
 def made_city(n: int = 150, *, seed: int = 7) -> City:
-    """Make a city.
+    """Generate a city.
 
     Junctions are thrown at random, two in five around the center (normal), the others over the whole disc (uniform),
     and kept when they are not too close to others or to the river. Of their Delaunay triangulation the Gabriel edges
@@ -211,8 +211,8 @@ def made_city(n: int = 150, *, seed: int = 7) -> City:
     >>> city.points.shape, round(float(city.prior.sum()), 12), city.river.shape[1]
     ((80, 2), 1.0, 2)
     """
-    if n < _FEWEST:
-        raise InvalidProblemError("n", f"{_FEWEST} junctions or more", n)
+    if n < _MIN_JUNCTIONS:
+        raise InvalidProblemError("n", f"{_MIN_JUNCTIONS} junctions or more", n)
     if seed < 0:
         raise InvalidProblemError("seed", "a non-negative integer", seed)
     generator = np.random.default_rng(seed)
@@ -248,9 +248,9 @@ def _throw(
     generator: Generator, n: int, radius: float, river: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Throw junctions, keeping each only where it is not too close to the others and not in the water."""
-    kept: list[NDArray[np.float64]] = []
+    joined: list[NDArray[np.float64]] = []
     crowded = 0
-    while len(kept) < n:
+    while len(joined) < n:
         if generator.random() < 0.4:
             place = generator.normal(0, 0.28 * radius, 2)
         else:
@@ -259,12 +259,12 @@ def _throw(
         # A crowd of refusals shrinks the spacing, so that every n is reached.
         spacing = (0.25 + 0.42 * from_center**1.2) * 0.99 ** (crowded / 20)
         dry = np.hypot(*(river - place).T).min() > 0.05 * radius
-        apart = not kept or np.hypot(*(np.array(kept) - place).T).min() > spacing
+        apart = not joined or np.hypot(*(np.array(joined) - place).T).min() > spacing
         if from_center <= 1 and dry and apart:
-            kept.append(place)
+            joined.append(place)
         else:
             crowded += 1
-    return np.array(kept)
+    return np.array(joined)
 
 
 def _direction(generator: Generator) -> NDArray[np.float64]:
@@ -275,7 +275,7 @@ def _direction(generator: Generator) -> NDArray[np.float64]:
 def _roads(
     generator: Generator, points: NDArray[np.float64], river: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Give the roads, sorted, and which of them are bridges."""
+    """Return the sorted roads, and a mask of the bridges."""
     edges = _gabriel(points)
     middle = points[edges].mean(axis=1)
     length = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
@@ -288,8 +288,8 @@ def _roads(
         bridge[np.argmin(away)] |= bool(wet.any())
     # Water costs the tree so much that it crosses only by a bridge, or where a bank would be cut off.
     needed = _in_tree(edges, length + np.where(wet & ~bridge, 1e3 * radius, 0.0))
-    kept = needed | bridge | (~wet & (generator.random(len(edges)) > 0.28))
-    return np.asarray(edges[kept]), np.asarray(wet[kept])
+    bridges = needed | bridge | (~wet & (generator.random(len(edges)) > 0.28))
+    return np.asarray(edges[bridges]), np.asarray(wet[bridges])
 
 
 def _gabriel(points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -307,7 +307,7 @@ def _gabriel(points: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _in_tree(edges: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which edges are in the minimum spanning tree."""
+    """Return a mask of the edges of the minimum spanning tree."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -322,7 +322,7 @@ def _cross(
     c: NDArray[np.float64],
     d: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Tell for each segment ``a b`` and each segment ``c d`` whether they cross."""
+    """Return for each segment ``a b`` and each segment ``c d`` whether they cross."""
 
     def side(
         p: NDArray[np.float64], q: NDArray[np.float64], r: NDArray[np.float64]
@@ -346,7 +346,7 @@ def _one_way(
     lengths: NDArray[np.float64],
     wet: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Make some downtown roads one-way, none of a spanning tree, so that everything stays within reach."""
+    """Choose one-way roads downtown, outside a spanning tree, so that all junctions stay connected."""
     spare = ~_in_tree(edges, lengths)
     downtown = np.hypot(*points[edges].mean(axis=1).T) < np.median(np.hypot(*points.T))
     drawn: NDArray[np.bool_] = generator.random(len(edges)) < np.where(downtown, 0.5, 0.1)

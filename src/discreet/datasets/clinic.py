@@ -17,7 +17,7 @@ _FIRST_DAY = np.datetime64("1935-01-01")
 
 
 def sample_csv(rows: int = 500, seed: int = 7) -> str:
-    """Make the sample as the text of a CSV file.
+    """Return the sample as the text of a CSV file.
 
     Parameters
     ----------

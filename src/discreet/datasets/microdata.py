@@ -1,4 +1,4 @@
-"""Made tables with a row for each person: patients of a region, and people of a census."""
+"""Synthetic tables with a row for each person: patients of a region, and people of a census."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _AGES = (25, 60, 35, 55, 70, 40)
 
 
 def made_patients(n: int = 2_000, *, seed: int = 0) -> dict[str, list[object]]:
-    """Make patients: ``age``, ``sex``, ``zip`` and ``disease``.
+    """Generate patients: ``age``, ``sex``, ``zip`` and ``disease``.
 
     Parameters
     ----------
     n
-        How many, at least 1.
+        Number of rows, at least 1.
     seed
-        What they are made from.
+        Seed of the generator.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def made_patients(n: int = 2_000, *, seed: int = 0) -> dict[str, list[object]]:
 
 
 def zip_paths() -> list[tuple[str, str, str]]:
-    """Give the postal codes of the synthetic patients with what they begin with: paths for a taxonomy.
+    """Return the postal codes of the synthetic patients and their prefixes, as paths of a taxonomy.
 
     Examples
     --------
@@ -71,14 +71,14 @@ def zip_paths() -> list[tuple[str, str, str]]:
 
 
 def made_people(n: int = 10_000, *, seed: int = 0) -> dict[str, NDArray[np.int64]]:
-    """Make people of a census, with the columns and ranges that censuses of persons have.
+    """Generate people of a census, with the columns and ranges that censuses of persons have.
 
     Parameters
     ----------
     n
-        How many, at least 1.
+        Number of rows, at least 1.
     seed
-        What they are made from.
+        Seed of the generator.
 
     Returns
     -------

@@ -25,7 +25,7 @@ _LENGTH, _WIDTH = 16.0, 4.0
 _TURN = np.deg2rad(29.0)
 """The strip lies askew to the compass, as a long island may."""
 
-_STREWN = 0.08
+_STREWN_SHARE = 0.08
 """Share of the pick-ups that lie anywhere on the strip."""
 
 
@@ -71,7 +71,7 @@ class Pickups:
 
 
 def made_pickups(n: int = 5_000, *, seed: int = 0) -> Pickups:
-    """Make pick-ups.
+    """Generate pick-ups.
 
     Parameters
     ----------
@@ -95,10 +95,10 @@ def made_pickups(n: int = 5_000, *, seed: int = 0) -> Pickups:
     along = rng.uniform(-0.45, 0.45, n_spots) * _LENGTH
     across = rng.normal(0, 0.18, n_spots) * _WIDTH
     busy = 1.0 / np.arange(1, n_spots + 1)
-    spot = rng.choice(n_spots, n, p=busy / busy.sum())
+    point = rng.choice(n_spots, n, p=busy / busy.sum())
     spread = rng.normal(size=(n, 2)) * (0.55, 0.3)
-    strip = np.stack([along[spot], across[spot]], axis=1) + spread
-    strewn = rng.random(n) < _STREWN
+    strip = np.stack([along[point], across[point]], axis=1) + spread
+    strewn = rng.random(n) < _STREWN_SHARE
     strip[strewn] = rng.uniform(-0.5, 0.5, (int(strewn.sum()), 2)) * (_LENGTH, _WIDTH)
     strip = np.clip(strip, (-_LENGTH / 2, -_WIDTH / 2), (_LENGTH / 2, _WIDTH / 2))
     columns, rows = 20, 6
@@ -106,13 +106,13 @@ def made_pickups(n: int = 5_000, *, seed: int = 0) -> Pickups:
     t = (np.arange(rows) + 0.5) / rows - 0.5
     grid = np.stack(np.meshgrid(s * _LENGTH, t * _WIDTH, indexing="ij"), axis=-1).reshape(-1, 2)
     districts = np.repeat(np.arange(columns) // 2, rows)
-    corners = _turned(np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) * (_LENGTH / 2, _WIDTH / 2))
+    corners = _rotate(np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) * (_LENGTH / 2, _WIDTH / 2))
     farthest = float(np.abs(corners[:, None] - corners).sum(axis=2).max())
-    return Pickups(_turned(strip), _turned(grid), districts, farthest, seed)
+    return Pickups(_rotate(strip), _rotate(grid), districts, farthest, seed)
 
 
-def _turned(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn the strip, whose length runs north at first, clockwise."""
+def _rotate(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotate the strip clockwise; its length points north at first."""
     along, across = points[:, 0], points[:, 1]
     east = along * np.sin(_TURN) + across * np.cos(_TURN)
     north = along * np.cos(_TURN) - across * np.sin(_TURN)

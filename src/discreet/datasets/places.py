@@ -40,7 +40,7 @@ PRIORS = ("uniform", "skewed", "zeros")
 LOSSES = ("distance", "unrelated")
 """The distance to the report; and uniform numbers that have nothing to do with it."""
 
-_NEIGHBORS = 12
+_MIN_CONSTRAINED_NEIGHBORS = 12
 """Constrained neighbors that half of the secrets have at least: as many as cells of a grid within two steps."""
 
 _DUPLICATES, _TINY = 0.1, 1e-6
@@ -49,7 +49,7 @@ _DUPLICATES, _TINY = 0.1, 1e-6
 _DIMENSIONS, _TOPICS, _LENGTH = 8, 12, 50
 """Dimensions in which words differ, groups of them, and the length of their vectors."""
 
-_FEWEST = 30
+_MIN_PLACES = 30
 
 
 @final
@@ -127,15 +127,15 @@ def made_places(
     >>> places.space.n, places.loss.shape, round(float(places.prior.sum()), 6)
     (40, (40, 10), 1.0)
     """
-    for name, given, known in (
+    for name, counts, known in (
         ("family", family, FAMILIES),
         ("prior", prior, PRIORS),
         ("loss", loss, LOSSES),
     ):
-        if given not in known:
-            raise unknown_name(name, given, known)
-    if n < _FEWEST:
-        raise InvalidProblemError("n", f"at least {_FEWEST} secrets", n)
+        if counts not in known:
+            raise unknown_name(name, counts, known)
+    if n < _MIN_PLACES:
+        raise InvalidProblemError("n", f"at least {_MIN_PLACES} secrets", n)
     rng = np.random.default_rng(seed)
     space, points = _space(family, n, rng)
     lengths: NDArray[np.float64] = np.asarray(space.distances * 2.0**-space.scale_bits)
@@ -149,7 +149,9 @@ def made_places(
         table = rng.random(table.shape)
     ranked = np.sort(np.where(lengths > 1e-3 * np.median(lengths), lengths, np.inf), axis=1)
     spacing = float(np.median(ranked[:, 0]))
-    radius = float(np.median(ranked[:, min(_NEIGHBORS, space.n - 1) - 1])) * (1 + 1e-6)
+    radius = float(np.median(ranked[:, min(_MIN_CONSTRAINED_NEIGHBORS, space.n - 1) - 1])) * (
+        1 + 1e-6
+    )
     return MadePlaces(family, space, _prior(prior, points, rng), table, reports, radius, spacing)
 
 

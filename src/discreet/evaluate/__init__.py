@@ -1,1 +1,1 @@
-"""Judges: what mechanisms lose, keep, and cost to make."""
+"""Audits, attacks, utility and comparisons of mechanisms."""

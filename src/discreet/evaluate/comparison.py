@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "PeakMemory", "best_lower", "compare_methods", "published_losses"]
 
-_WORTH_SAYING = 0.999
-"""Share of its loss below which renaming the reports of a mechanism gets a line of its own."""
+_MAX_REMAPPED_SHARE = 0.999
+"""Share of its loss below which the remapped reports of a mechanism get a line of their own."""
 
 
 _STATUS = Path("/proc/self/status")
@@ -96,7 +96,7 @@ _TINY = (0.4, 0.3, 0.2, 0.1)
 @final
 @dataclass(frozen=True)
 class Entry:
-    """What one method made of the problem at one epsilon.
+    """Outcome of one method at one epsilon.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Entry:
     loss
         Certified expected loss, rounded up; ``None`` where the method found no channel, and `note` says why.
     lower
-        What no private channel can beat, as far as this method proved; ``None`` where it proved nothing.
+        Lower bound on the loss of any private channel; ``None`` if the method proves none.
     within, everywhere
         The least epsilon that the channel keeps for the pairs within the radius, and for all pairs, rounded up;
         infinite where some report rules a secret out, ``None`` where there is no channel.
@@ -133,7 +133,7 @@ class Entry:
     note: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; what is infinite has none."""
+        """Return plain values for JSON; an infinite epsilon is ``None``."""
         finite = {
             name: value if value is not None and math.isfinite(value) else None
             for name, value in (("within", self.within), ("everywhere", self.everywhere))
@@ -252,7 +252,7 @@ def compare_methods(
 
 
 def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
-    """Give the best bound at an epsilon that any method proved; a bound for a weaker promise holds for a stronger one.
+    """Return the best lower bound of all methods at an epsilon; a bound at a larger epsilon holds, too.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
 
 
 def published_losses(problem: Problem, guarantee: MetricDP) -> list[tuple[str, float]]:
-    """Give what published mechanisms lose under one guarantee, each repaired, rounded and verified like a design.
+    """Return the losses of published mechanisms under one guarantee, each repaired, rounded and verified like a design.
 
     Parameters
     ----------
@@ -313,15 +313,15 @@ def published_losses(problem: Problem, guarantee: MetricDP) -> list[tuple[str, f
     )
     if in_plane and problem.reports is not None:
         methods.append(("planar Laplace", PlanarLaplace()))
-    found = []
+    losses = []
     for name, method in methods:
         made = design(problem, target, method=method, allow_unprotected=apart, throw=False)
-        found.append((name, made.upper))
+        losses.append((name, made.upper))
         renamed = bayes_remap(made.channel, problem.cost).expected_loss(problem.cost)
-        if renamed < _WORTH_SAYING * made.upper:
-            found.append((f"{name}, remapped", renamed))
+        if renamed < _MAX_REMAPPED_SHARE * made.upper:
+            losses.append((f"{name}, remapped", renamed))
     constant = design(problem, target, method=BestConstant(), allow_unprotected=apart, throw=False)
-    return [*found, ("always the same report", constant.upper)]
+    return [*losses, ("always the same report", constant.upper)]
 
 
 def _warm_up(methods: Mapping[str, Method | None]) -> None:
@@ -333,5 +333,5 @@ def _warm_up(methods: Mapping[str, Method | None]) -> None:
 
 
 def _achieved(channel: Channel, space: MetricSpace, radius: Fraction | None) -> float:
-    found = channel.privacy_loss(space, radius=radius).epsilon
-    return math.inf if found is None else float_ceil(found)
+    epsilon = channel.privacy_loss(space, radius=radius).epsilon
+    return math.inf if epsilon is None else float_ceil(epsilon)

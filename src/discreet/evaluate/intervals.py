@@ -158,13 +158,13 @@ def bounded_mean(values: ArrayLike, least: float, most: float, *, failure: float
     0.5 [0.4429, 0.5571]
     """
     _check_failure(failure)
-    given = np.asarray(values, dtype=np.float64)
-    if given.ndim != 1 or given.size < 2:
-        raise InvalidProblemError("values", "two numbers or more", f"shape {given.shape}")
-    if not (least <= float(given.min()) and float(given.max()) <= most):
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or sample.size < 2:
+        raise InvalidProblemError("values", "two numbers or more", f"shape {sample.shape}")
+    if not (least <= float(sample.min()) and float(sample.max()) <= most):
         raise InvalidProblemError("values", f"numbers from {least} to {most}", "others")
-    n, mean, tail = given.size, float(given.mean()), math.log(4 / failure)
-    reach = math.sqrt(2 * float(given.var(ddof=1)) * tail / n)
+    n, mean, tail = sample.size, float(sample.mean()), math.log(4 / failure)
+    reach = math.sqrt(2 * float(sample.var(ddof=1)) * tail / n)
     reach += 7 * (most - least) * tail / (3 * (n - 1))
     return Estimate(mean, max(least, mean - reach), min(most, mean + reach), n, failure)
 
@@ -197,11 +197,11 @@ def student_mean(values: ArrayLike, *, failure: float) -> Estimate:
     from scipy.special import stdtrit
 
     _check_failure(failure)
-    given = np.asarray(values, dtype=np.float64)
-    if given.ndim != 1 or given.size < 2 or not np.isfinite(given).all():
-        raise InvalidProblemError("values", "two finite numbers or more", f"shape {given.shape}")
-    n, mean = given.size, float(given.mean())
-    reach = -float(stdtrit(n - 1, failure / 2)) * float(given.std(ddof=1)) / math.sqrt(n)
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or sample.size < 2 or not np.isfinite(sample).all():
+        raise InvalidProblemError("values", "two finite numbers or more", f"shape {sample.shape}")
+    n, mean = sample.size, float(sample.mean())
+    reach = -float(stdtrit(n - 1, failure / 2)) * float(sample.std(ddof=1)) / math.sqrt(n)
     return Estimate(mean, mean - reach, mean + reach, n, failure)
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TableRisks", "risk"]
 
-_MAX_ROWS_LOOKED_AT = 20_000
+_MAX_SAMPLED_ROWS = 20_000
 """Rows of a folder by which free text is recognized."""
 
 _PRIVATE = "sizes of classes of a table that is not published are private"
@@ -336,7 +336,7 @@ class _Source:
             )
             raise InvalidProblemError(self.argument, expected, "such an option")
         lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
-        head = lazy.head(_MAX_ROWS_LOOKED_AT).collect()
+        head = lazy.head(_MAX_SAMPLED_ROWS).collect()
         refuse_nested(head, self.argument, show_columns=show)
         return lazy, head
 

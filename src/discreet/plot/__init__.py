@@ -1,6 +1,6 @@
 """Plots: axes in, axes out. Nothing is shown, no style is set, and no figure lives anywhere but with the caller.
 
-Colors are told apart by people who see few of them and in grey: each line has a dash or a marker of its own and its
+Colors are distinct for people who see few of them and in grey: each line has a dash or a marker of its own and its
 name at its end. Where no axes are given, new ones are made on a figure without a window; ``ax.figure`` is it.
 """
 

@@ -20,7 +20,7 @@ __all__ = ["chances", "plot_channel_row"]
 
 
 def chances(channel: Channel | AnchoredChannel, secret: int) -> NDArray[np.float64]:
-    """Give the probabilities of all reports of one secret, as floats: for looking at, not for drawing from."""
+    """Return the probabilities of all reports of one secret, as floats, for plots and not for draws."""
     if isinstance(channel, Channel):
         return np.asarray(channel.probabilities[secret], dtype=np.float64)
     weights = channel.row(secret).astype(np.float64)

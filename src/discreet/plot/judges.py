@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_audits", "plot_findings"]
 
-_ROOM = 1.15
+_AXIS_FACTOR = 1.15
 """Beyond the largest finite number, so that an arrow to infinity has somewhere to go."""
 
 
@@ -58,32 +58,32 @@ def plot_audits(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()], [f"{bar.get_width():.2f}" for bar in ax.patches]
     (['1.1', '1: refused'], ['1.10', '1.10'])
     """
-    parameters = {found.parameter for found in audits.values()}
+    parameters = {rows.parameter for rows in audits.values()}
     if len(parameters) != 1 or "k" in parameters:
         raise InvalidProblemError(
             "audits", "one or more, all for epsilon or all for rho", ", ".join(sorted(parameters))
         )
-    claimed = np.array([float(found.claimed) for found in audits.values()])
-    shown = np.array([found.lower for found in audits.values()])
+    claimed = np.array([float(rows.claimed) for rows in audits.values()])
+    shown = np.array([rows.lower for rows in audits.values()])
     finite = [*claimed.tolist(), *(value for value in shown.tolist() if math.isfinite(value))]
-    reach = _ROOM * max(finite)
+    reach = _AXIS_FACTOR * max(finite)
     drawn = axes_or_new(ax)
     heights = np.arange(len(audits))[::-1]
-    for height, claim, least, found in zip(
+    for height, claim, least, rows in zip(
         heights.tolist(), claimed.tolist(), shown.tolist(), audits.values(), strict=True
     ):
         drawn.barh(
             height,
             min(least, reach),
             height=0.5,
-            color="white" if found.rejected else BLUE,
-            edgecolor=VERMILION if found.rejected else BLUE,
-            hatch="////" if found.rejected else None,
+            color="white" if rows.rejected else BLUE,
+            edgecolor=VERMILION if rows.rejected else BLUE,
+            hatch="////" if rows.rejected else None,
         )
         drawn.plot([claim] * 2, [height - 0.36, height + 0.36], color=INK, linewidth=2)
         if math.isinf(least):
             drawn.plot(reach, height, marker=">", color=VERMILION, markersize=9, clip_on=False)
-    names = [name + (": refused" if found.rejected else "") for name, found in audits.items()]
+    names = [name + (": refused" if rows.rejected else "") for name, rows in audits.items()]
     drawn.set_yticks(heights, names)
     drawn.set_ylim(-0.6, len(audits) - 0.4)
     drawn.set_xlim(0, reach)

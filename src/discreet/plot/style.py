@@ -1,4 +1,4 @@
-"""What all plots share: colors that are told apart in grey, axes without ornaments, names at the ends of lines."""
+"""What all plots share: colors that differ in grey, axes without ornaments, names at the ends of lines."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
 INK, GREY, FAINT = "#1f2933", "#6b7580", "#c9ced4"
 BLUE, VERMILION, GREEN, PURPLE = "#0b5cad", "#c44e00", "#00785a", "#8a4a7d"
 
-_APART = 0.062
+_LABEL_SPACING = 0.062
 """Least distance of two labels, as a share of the height of the axes."""
 
 
-_DECADES = 1e-30
+_MIN_RATIO_OF_LOG_AXIS = 1e-30
 """What is smaller than the largest value by this is zero in a plot; Matplotlib's ticks overflow far below."""
 
 
@@ -58,11 +58,11 @@ def plain(ax: Axes) -> None:
 
 
 def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str:
-    """Make an axis logarithmic as far as the values on it allow, so that each of them keeps its place.
+    """Scale an axis logarithmically if its values allow it: linear near zero, and linear without positive values.
 
     A logarithmic axis has no place for zero, and Matplotlib refuses to draw one on which nothing is positive. Where
     some values are positive and others are not, the axis is linear up to the least positive one and logarithmic
-    beyond ("symlog"); where none is positive, it is linear.
+    beyond ("symlog"); without positive values it is linear.
 
     Parameters
     ----------
@@ -88,7 +88,10 @@ def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str
     if positive.size == known.size:
         set_scale("log")
         return "log"
-    set_scale("symlog", linthresh=max(float(positive.min()), _DECADES * float(positive.max())))
+    set_scale(
+        "symlog",
+        linthresh=max(float(positive.min()), _MIN_RATIO_OF_LOG_AXIS * float(positive.max())),
+    )
     return "symlog"
 
 
@@ -117,8 +120,8 @@ def spread(heights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Move ascending heights apart, as little as pushing upwards needs, then down again below the top."""
     moved = heights.copy()
     for i in range(1, len(moved)):
-        moved[i] = max(moved[i], moved[i - 1] + _APART)
+        moved[i] = max(moved[i], moved[i - 1] + _LABEL_SPACING)
     for i in range(len(moved) - 1, -1, -1):
-        ceiling = 1.0 if i == len(moved) - 1 else moved[i + 1] - _APART
+        ceiling = 1.0 if i == len(moved) - 1 else moved[i + 1] - _LABEL_SPACING
         moved[i] = min(moved[i], ceiling)
     return moved

@@ -148,7 +148,7 @@ def plot_rows(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Lay out a few rows and what was published for them, side by side.
+    """Draw a few rows beside the published rows.
 
     Parameters
     ----------

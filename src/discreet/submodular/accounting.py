@@ -1,9 +1,9 @@
-r"""How much a choice of many draws tells: every valid rule, and the strongest coefficient that a budget allows.
+r"""Accounting for a choice of many draws: every valid rule, and the largest coefficient that a budget allows.
 
 A draw has probability proportional to :math:`e^{c q}`. Between neighbors the changes of two scores differ by at most
 the *width* w of the statement (times the rank where whole bases are drawn), so that the log-ratio of a draw has a range
 of at most :math:`\epsilon_0 = c w`: the draw is :math:`\epsilon_0`-DP and, having bounded range, also
-:math:`\epsilon_0^2/8`-zCDP [CR20]_. What k draws tell together is the least of what the rules below prove.
+:math:`\epsilon_0^2/8`-zCDP [CR20]_. The loss of k draws is the least of the bounds that the rules below prove.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Draws", "advanced", "basic", "concentrated", "one_pass", "strongest"]
 
-_BITS = 60
-_DIGITS = 30
-"""Significant bits that a coefficient keeps; the rest is rounded away, downwards."""
+_LOG_BITS = 60
+"""Fractional bits of logarithms, exponentials and roots."""
+_COEFFICIENT_BITS = 30
+"""Significant bits of a coefficient; the rest is rounded away, downwards."""
 
 
 @final
@@ -97,13 +98,13 @@ def advanced(draws: int, loss: Fraction, delta: Fraction, neighbors: str) -> App
     >>> round(float(advanced(100, Fraction(1, 10), Fraction(1, 10**5), "replace-one").epsilon), 2)
     5.3
     """
-    log = Fraction(log_ceil(1 / delta, _BITS), 1 << _BITS)
+    log = Fraction(log_ceil(1 / delta, _LOG_BITS), 1 << _LOG_BITS)
     epsilon = draws * loss**2 / 2 + root_up(2 * draws * log) * loss
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
 
 MAX_LOSS_OF_ONE_PASS = 600
-"""Beyond it e^c leaves the range of a guarantee, and the sum over all draws proves far less."""
+"""Loss beyond which e^c leaves the range of a guarantee, and the sum over all draws proves far less."""
 
 
 def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
@@ -138,9 +139,9 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
     """
     replaced = neighbors == "replace-one"
     c = loss / 2 if replaced else loss
-    growth = Fraction(exp_ceil(c, _BITS), 1 << _BITS) - 1
+    growth = Fraction(exp_ceil(c, _LOG_BITS), 1 << _LOG_BITS) - 1
     # ln(e/delta') = 1 + ln(1/delta), and + c where delta' = delta e^-c.
-    log = 1 + Fraction(log_ceil(1 / delta, _BITS), 1 << _BITS) + (c if replaced else 0)
+    log = 1 + Fraction(log_ceil(1 / delta, _LOG_BITS), 1 << _LOG_BITS) + (c if replaced else 0)
     epsilon = growth * log + (c if replaced else 0)
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
@@ -148,16 +149,16 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
 def lines(
     draws: Draws, loss: Fraction, statement: ChoiceFacts, delta: Fraction | None
 ) -> list[AccountLine]:
-    """What each valid rule proves for some draws, each of a known loss."""
+    """Return the guarantee that each valid rule proves for some draws of a known loss."""
     k, relation = draws.count, statement.neighbors
-    found: list[tuple[str, DPGuarantee]] = [("basic composition", basic(k, loss, relation))]
+    proved: list[tuple[str, DPGuarantee]] = [("basic composition", basic(k, loss, relation))]
     if draws.bounded_range:
         zero = concentrated(k, loss, relation)
-        found.append(("zCDP of bounded range", zero))
+        proved.append(("zCDP of bounded range", zero))
         if delta is not None:
-            found.append(("zCDP, converted", to_approx_dp(zero, delta=delta)))
+            proved.append(("zCDP, converted", to_approx_dp(zero, delta=delta)))
     if delta is not None:
-        found.append(("advanced composition", advanced(k, loss, delta, relation)))
+        proved.append(("advanced composition", advanced(k, loss, delta, relation)))
         # The theorem is about the exponential mechanism's law: permute-and-flip is not covered.
         if (
             statement.decomposable
@@ -165,8 +166,8 @@ def lines(
             and draws.bounded_range
             and loss <= MAX_LOSS_OF_ONE_PASS
         ):
-            found.append(("decomposable, one pass", one_pass(loss, delta, relation)))
-    return [AccountLine(rule, guarantee, k, loss) for rule, guarantee in found]
+            proved.append(("decomposable, one pass", one_pass(loss, delta, relation)))
+    return [AccountLine(rule, guarantee, k, loss) for rule, guarantee in proved]
 
 
 def strongest(
@@ -267,12 +268,14 @@ def _largest(
 
 def root_down(x: Fraction) -> Fraction:
     """Largest multiple of ``2^-60`` that is at most the square root of x."""
-    return Fraction(math.isqrt((x.numerator << 2 * _BITS) // x.denominator), 1 << _BITS)
+    return Fraction(math.isqrt((x.numerator << 2 * _LOG_BITS) // x.denominator), 1 << _LOG_BITS)
 
 
 def root_up(x: Fraction) -> Fraction:
     """Round the square root of x up, to a multiple of ``2^-60``."""
-    return Fraction(math.isqrt(-((-x.numerator << 2 * _BITS) // x.denominator)) + 1, 1 << _BITS)
+    return Fraction(
+        math.isqrt(-((-x.numerator << 2 * _LOG_BITS) // x.denominator)) + 1, 1 << _LOG_BITS
+    )
 
 
 def short_down(x: Fraction) -> Fraction:
@@ -287,5 +290,5 @@ def short_up(x: Fraction) -> Fraction:
 
 def _short(x: Fraction, *, up: bool) -> Fraction:
     magnitude = x.numerator.bit_length() - x.denominator.bit_length()
-    unit = Fraction(2) ** (magnitude - _DIGITS)
+    unit = Fraction(2) ** (magnitude - _COEFFICIENT_BITS)
     return (math.ceil(x / unit) if up else math.floor(x / unit)) * unit

@@ -1,4 +1,4 @@
-"""What a method of private choice is: a plan from public facts, then draws."""
+"""Methods of private choice: a plan from public facts, then draws."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Chosen = tuple[tuple[int, int], ...]
 @final
 @dataclass(frozen=True)
 class DrawPlan:
-    """What a method is going to do; made from public facts alone.
+    """The draws of a method, planned from public facts alone.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class Method(Protocol):
 
 
 def need_set_function(name: str, statement: ChoiceFacts) -> None:
-    """Refuse several kinds."""
+    """Raise if there are several kinds."""
     if statement.n_kinds != 1:
         raise InvalidProblemError("objective", f"one kind for {name}", f"{statement.n_kinds} kinds")
 
 
 def need_approximate(name: str, guarantee: DPGuarantee) -> None:
-    """Refuse a guarantee without a delta, where the method needs one."""
+    """Raise if a guarantee has no delta."""
     from discreet.core.guarantee import ApproxDP
 
     if not isinstance(guarantee, ApproxDP):

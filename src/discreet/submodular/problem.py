@@ -1,4 +1,4 @@
-"""What is stated about a private choice, and what comes out: public facts, the chosen set, the accountant's lines.
+"""Private choice: its public facts, the chosen set, and the lines of the accountant.
 
 Nothing here has seen a record. The statement is what a guarantee is computed from, so that a verifier can compute it
 anew without the function that was maximized.
@@ -60,13 +60,13 @@ MECHANISMS: dict[str, str] = {
 
 
 class Independence(Protocol):
-    """What a verifier needs to know of a matroid."""
+    """A matroid as a verifier uses it."""
 
     n_elements: int
     rank: int
 
     def is_independent(self, chosen: Iterable[int], /) -> bool:
-        """Tell whether a set is independent."""
+        """Return whether a set is independent."""
         ...
 
 
@@ -126,7 +126,7 @@ class ChoiceFacts:
 
     @property
     def width(self) -> Fraction:
-        """By how much the changes of two scores can differ between neighbors, in units of 1.
+        """Largest difference of the changes of two scores between neighbors, in units of 1.
 
         Gains of a decomposable function all rise when a record joins, by at most the sensitivity each. Those of any
         function change by a common constant and at most the sensitivity up or down. Replacing is leaving and joining.
@@ -249,8 +249,8 @@ class Selection:
 def pair_of(item: Any) -> tuple[int, int]:  # noqa: ANN401 - as it came
     """Read an element, or an element with its kind."""
     pair = item if isinstance(item, tuple) else (item, 0)
-    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair]
-    if whole != [True, True]:
+    are_integers = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair]
+    if are_integers != [True, True]:
         expected = "elements, or pairs of an element and its kind"
         raise InvalidProblemError("chosen", expected, type(item).__name__)
     return int(pair[0]), int(pair[1])

@@ -77,7 +77,7 @@ def plan(
     guarantee
         What must hold: ``PureDP``, ``ApproxDP`` or ``ZeroConcentratedDP``, for ``add-remove-one`` or ``replace-one``.
     objective
-        The public facts of what a set is worth, such as ``FacilityLocation.spec()``.
+        The public facts of the objective, such as ``FacilityLocation.spec()``.
     method
         A method, such as ``Subsampled()``, or its name, such as ``"algorithm-3"``. ``None`` chooses.
 
@@ -126,7 +126,7 @@ def plan(
 @final
 @dataclass(frozen=True)
 class Plan:
-    """A private choice that is decided but for the records; :func:`plan` makes it.
+    """A private choice without its records; :func:`plan` makes it.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Plan:
 
     @property
     def assumed_public(self) -> tuple[PublicInput, ...]:
-        """What is taken to be public: the ground set, its names, and the matroid."""
+        """Public inputs: the ground set, its names, and the matroid."""
         ground = self.objective.assumed_public(self.statement.n_elements)
         matroid = PublicInput("matroid", self.matroid.digest, repr(self.matroid))
         if self.candidates is None:
@@ -172,7 +172,7 @@ class Plan:
         )
 
     def check(self, source: object) -> None:
-        """Look at the names and the shape of a source; no value is read, and nothing is charged.
+        """Check the names and the shape of a source; no value is read, and nothing is charged.
 
         Parameters
         ----------
@@ -186,8 +186,8 @@ class Plan:
             have the names of candidates in another order.
         """
         self.objective.check(source, self.statement.n_elements)
-        given = source.values() if isinstance(source, Mapping) else (source,)
-        for table in given:
+        tables = source.values() if isinstance(source, Mapping) else (source,)
+        for table in tables:
             _refuse_other_order(table, self.candidates)
 
     def release(
@@ -215,10 +215,10 @@ class Plan:
         bits
             Source of chance; the operating system's by default. With another one the release says that it was seeded.
         on_progress
-            Called after each draw with its number and the number of draws, both public; no time is told.
+            Called after each draw with its number and the number of draws, both public, and without a time.
         watch
-            **Private**, for the curator: replaces the objective, once its records are read, by an equal one, such as a
-            :class:`~discreet.submodular.objectives.combine.CountedObjective`.
+            **Private**, for the curator: called with the objective once its records are read, such as to read its
+            `evaluations` afterwards; the objective that it returns is used.
         outputs
             Files that receive the choice, as for :meth:`discreet.hierarchy.Plan.release`.
 
@@ -330,8 +330,8 @@ class Plan:
                 for line in self.draws.accounting
             ),
             *(
-                f"assumed public  {given.name}: {given.description}"
-                for given in self.assumed_public
+                f"assumed public  {public.name}: {public.description}"
+                for public in self.assumed_public
             ),
             "each release is charged by itself",
         ]
@@ -346,7 +346,7 @@ class Plan:
 
 
 def _short(guarantee: DPGuarantee) -> str:
-    """The claim without what it means."""
+    """Return the claim without its explanation."""
     return str(guarantee).partition("):")[0] + ")"
 
 
@@ -491,7 +491,7 @@ def reproduce(
 @final
 @dataclass(frozen=True)
 class ChoiceDiagnostics:
-    """What the curator may look at and must not publish: true values.
+    """True values, for the curator; they must not be published.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Read what a plan is given, the candidates and the public facts, and choose the method."""
+"""Read the public inputs of a plan, the candidates and the facts, and choose the method."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_candidates(candidates: object) -> tuple[Any, ...] | None:
 def state_choice(
     objective: Objective, matroid: Matroid, guarantee: DPGuarantee | None
 ) -> ChoiceFacts:
-    """State what is public, and refuse what does not fit together."""
+    """State the public facts of a choice, and refuse inputs that do not fit together."""
     stated: Any = objective
     if not isinstance(stated, Objective):
         raise InvalidProblemError("objective", "an Objective", type(stated).__name__)
@@ -63,7 +63,7 @@ def state_choice(
 def facts_of(
     spec: ObjectiveSpec, n_elements: int, matroid: Matroid, guarantee: DPGuarantee | None
 ) -> ChoiceFacts:
-    """State the same for an objective that is not at hand."""
+    """State the public facts of a choice whose records come later."""
     allowed: Any = matroid
     if not isinstance(allowed, Matroid):
         raise InvalidProblemError("matroid", "a Matroid", _typed(allowed))
@@ -108,8 +108,8 @@ def choose_method(
     direct = greedy.plan(statement, matroid, guarantee).coefficient or Fraction(0)
     sampled = Subsampled()
     draws = sampled.plan(statement, matroid, guarantee)
-    kept = to_fraction(draws.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
-    signal = -math.expm1(-float(kept)) * float(draws.coefficient or 0)
+    epsilon = to_fraction(draws.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
+    signal = -math.expm1(-float(epsilon)) * float(draws.coefficient or 0)
     facts = f"{estimate(signal, 3)} a record on a secret subsample, {estimate(direct, 3)} on all records"
     if signal > float(direct):
         return sampled, f"Signal of a draw: {facts}; the subsample's does not shrink with the rank."

@@ -1,4 +1,4 @@
-"""The checker: whether what was chosen may be chosen, and whether the accountant's lines follow from the statement.
+"""Check a choice: its independence, and the accountant's lines, which must follow from the statement.
 
 Nothing here is shared with what drew or planned. The width of a score, the loss of a draw, and what each rule of
 composition proves are found out anew, in fractions rounded to the safe side. What a record could do to a score is
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["verify", "verify_selection"]
 
-_BITS = 128
+_LOG_BITS = 128
+"""Fractional bits of logarithms and exponentials."""
 
-_FAR = 1000
-"""Losses beyond it are refused where they are exponents: their powers may take more memory than there is, and no line
-that is made has such a loss."""
+_MAX_EXPONENT = 1000
+"""Largest loss as an exponent: a larger power may exceed memory, and no plan has one."""
 
 _COMMON = frozenset({"basic composition", "advanced composition"})
 _BOUNDED = _COMMON | {"zCDP of bounded range", "zCDP, converted"}
@@ -169,7 +169,7 @@ def verify_selection(
 
 
 def _width(statement: ChoiceFacts) -> Fraction:
-    """How much the changes of two scores can differ between neighbors, found anew."""
+    """Return the largest difference of the changes of two scores between neighbors."""
     factor = 1
     if not statement.decomposable:
         factor *= 2
@@ -202,7 +202,7 @@ def _holds(line: AccountLine, selection: Selection) -> bool:
 
 
 def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
-    """What a rule proves for the draws and the loss of a line, rounded up."""
+    """Return the guarantee that a rule proves for the draws and the loss of a line, rounded up."""
     k, loss, relation, claim = line.draws, line.loss, statement.neighbors, line.guarantee
     zero = ZeroConcentratedDP(k * loss**2 / 8, relation)  # type: ignore[arg-type] # it refuses strange ones
     match line.rule, claim:
@@ -215,15 +215,15 @@ def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
         case "advanced composition", ApproxDP():
             # epsilon >= k e^2/2 + sqrt(2 k ln(1/delta)) e, without a root.
             rest = claim.epsilon - k * loss**2 / 2
-            log = Fraction(log_ceil(1 / claim.delta, _BITS), 1 << _BITS)
+            log = Fraction(log_ceil(1 / claim.delta, _LOG_BITS), 1 << _LOG_BITS)
             return claim if rest > 0 and rest**2 >= 2 * k * log * loss**2 else None
         case "decomposable, one pass", ApproxDP() if statement.decomposable:
             replaced = relation == "replace-one"
             c = loss / 2 if replaced else loss
-            if c > _FAR:
+            if c > _MAX_EXPONENT:
                 return None
-            log = 1 + Fraction(log_ceil(1 / claim.delta, _BITS), 1 << _BITS)
-            growth = Fraction(exp_ceil(c, _BITS), 1 << _BITS) - 1
+            log = 1 + Fraction(log_ceil(1 / claim.delta, _LOG_BITS), 1 << _LOG_BITS)
+            growth = Fraction(exp_ceil(c, _LOG_BITS), 1 << _LOG_BITS) - 1
             need = c + growth * (log + c) if replaced else growth * log
             return claim if claim.epsilon >= need else None
         case "exchange walk", ApproxDP():
@@ -234,9 +234,9 @@ def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
 
 def _walk_holds(line: AccountLine, claim: ApproxDP) -> bool:
     """Whether epsilon and delta cover draws whose law is off by at most 2^-60 in total variation."""
-    if line.loss > _FAR:
+    if line.loss > _MAX_EXPONENT:
         return False
-    one = Fraction(exp_ceil(line.loss, _BITS), 1 << _BITS)
+    one = Fraction(exp_ceil(line.loss, _LOG_BITS), 1 << _LOG_BITS)
     off = line.draws * (1 + one) / (1 << 60)
     return claim.epsilon >= line.draws * line.loss and claim.delta >= off
 
@@ -248,11 +248,11 @@ def _subsample_holds(c: Fraction, line: AccountLine, statement: ChoiceFacts) -> 
     """
     if not isinstance(line.guarantee, PureDP) or not statement.decomposable:
         return False
-    whole = line.guarantee.epsilon
-    joins = whole if statement.neighbors == "add-remove-one" else whole / 2
+    epsilon = line.guarantee.epsilon
+    joins = epsilon if statement.neighbors == "add-remove-one" else epsilon / 2
     if c * statement.sensitivity <= joins:
         return True
-    if c * statement.sensitivity > _FAR:
+    if c * statement.sensitivity > _MAX_EXPONENT:
         return False
-    most = exp_ceil(c * statement.sensitivity, _BITS)
-    return most <= (1 << _BITS) + exp_floor(joins, _BITS)
+    most = exp_ceil(c * statement.sensitivity, _LOG_BITS)
+    return most <= (1 << _LOG_BITS) + exp_floor(joins, _LOG_BITS)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_matroid"]
 
-_MOST = 12
+_MAX_ELEMENTS = 12
 
 
 def assert_matroid(
@@ -48,8 +48,8 @@ def assert_matroid(
     Traceback (most recent call last):
     AssertionError: [2] takes nothing in from [0, 1]
     """
-    if not 0 <= n_elements <= _MOST:
-        raise InvalidProblemError("n_elements", f"0 to {_MOST}", n_elements)
+    if not 0 <= n_elements <= _MAX_ELEMENTS:
+        raise InvalidProblemError("n_elements", f"0 to {_MAX_ELEMENTS}", n_elements)
     subsets = itertools.chain.from_iterable(
         itertools.combinations(range(n_elements), size) for size in range(n_elements + 1)
     )

@@ -24,7 +24,7 @@ PersonT = TypeVar("PersonT", bound=Hashable)
 RELATIONS = ("add-remove-one", "replace-one", "add-remove-person", "replace-person")
 """Relations between neighbors. A person is what one element of the domain stands for: all that she contributes."""
 
-_MOST = 2_000_000
+_MAX_RECORDS = 2_000_000
 
 
 def small_data_sets(
@@ -76,8 +76,8 @@ def neighboring_pairs(
     """
     if relation not in RELATIONS:
         raise InvalidProblemError("relation", f"one of {', '.join(RELATIONS)}", repr(relation))
-    if len(domain) ** (most + 1) > _MOST:
-        expected = f"at most {_MOST} pairs"
+    if len(domain) ** (most + 1) > _MAX_RECORDS:
+        expected = f"at most {_MAX_RECORDS} pairs"
         raise InvalidProblemError("domain, most", expected, len(domain) ** (most + 1))
     place = {one: at for at, one in enumerate(domain)}
     if relation.startswith("add-remove"):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.attack.location import count_guesses
 from discreet.evaluate.intervals import Estimate, bounded_mean, clopper_pearson
 from discreet_reproduction.lrgeo.as_published.coefficients import prepare
@@ -129,7 +129,7 @@ _ROUNDED = 0.1
 
 
 def attack_uploads(
-    sessions: Sequence[PublishedSession], world: World, *, failure: float = FAILURE
+    sessions: Sequence[PublishedSession], world: World, *, failure: float = DEFAULT_FAILURE
 ) -> list[Finding]:
     """Guess places from uploads, as sent, blurred and sorted, and by their shapes.
 
@@ -195,7 +195,7 @@ def _shape(sent: Any) -> Hashable:  # noqa: ANN401 - coefficients, or a message 
 
 
 def attack_center(
-    sessions: Sequence[PublishedSession], world: World, *, failure: float = FAILURE
+    sessions: Sequence[PublishedSession], world: World, *, failure: float = DEFAULT_FAILURE
 ) -> list[Finding]:
     """Guess which of the uploaded rows is the one that the user samples from.
 
@@ -248,7 +248,7 @@ def attack_discs(
     world: World,
     *,
     requests: Sequence[int] = (1, 3, 10),
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     label: str = "",
 ) -> list[Finding]:
     r"""Guess places from the first n discs, by :math:`p_i \prod_t [c_t \in \mathcal{N}_i] / |\mathcal{N}_i|`.

@@ -1,4 +1,4 @@
-"""Attacks: what can be inferred from what a mechanism gives out, beside what could be guessed without it.
+"""Attacks: inference from the output of a mechanism, beside guesses without it.
 
 Each attack is a file. Each finds :class:`~discreet.evaluate.attack.finding.Finding` records: how well the attacker
 does, with an interval; how well a naive one does, who does not look; and how well the same attacker does against a
@@ -16,6 +16,6 @@ the limit was kept. An attack that finds nothing proves nothing.
 ============================  ==========================================================================================
 """
 
-from discreet.evaluate.attack.finding import FAILURE, Attacked, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Attacked, Finding
 
-__all__ = ["FAILURE", "Attacked", "Finding"]
+__all__ = ["DEFAULT_FAILURE", "Attacked", "Finding"]

@@ -1,7 +1,7 @@
-r"""The Bayesian attacker on a channel: what the best guess after one report is worth, whatever the attacker wants.
+r"""The Bayesian attacker on a channel: the value of the best guess after one report, for any gain.
 
 The attacker knows the channel :math:`z` and the prior :math:`p`, sees one report and answers. Everything here is
-computed from :math:`J_{ik} = p_i z_{ik}`, and no attacker does better: a report is answered by what is best for it.
+computed from :math:`J_{ik} = p_i z_{ik}`, and no attacker does better: each report has its best answer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, eq=False)
 class Vulnerability:
-    r"""What the secrets are worth to an attacker before a report and after it.
+    r"""Expected gain of the best attacker on the secrets, before a report and after it.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Vulnerability:
 @final
 @dataclass(frozen=True, eq=False)
 class Inference:
-    r"""All that one report tells, on average over secrets and reports.
+    r"""Measures of leakage of one report, on average over secrets and reports.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Inference:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "prior_success": self.guess.prior,
             "posterior_success": self.guess.posterior,
             "min_entropy_leakage_bits": self.guess.bits,
@@ -113,14 +113,14 @@ class Inference:
             "mutual_information_bits": self.mutual_information,
         }
         if self.error is not None:
-            told |= {"prior_error": self.error.prior, "expected_error": self.error.posterior}
-        return told
+            values |= {"prior_error": self.error.prior, "expected_error": self.error.posterior}
+        return values
 
 
 def infer(
     channel: Reporting, prior: ArrayLike | None = None, loss: ArrayLike | None = None
 ) -> Inference:
-    """Compute what a report of a channel tells the best attacker.
+    """Compute the leakage of one report of a channel to the best attacker.
 
     Parameters
     ----------
@@ -163,18 +163,18 @@ def infer(
     joint = known[:, None] * channel.probabilities
     entropy = _entropy(known)
     # H(X) - H(X | Y) = H(X) + H(Y) - H(X, Y).
-    told = entropy + _entropy(joint.sum(axis=0)) - _entropy(joint)
+    nats = entropy + _entropy(joint.sum(axis=0)) - _entropy(joint)
     return Inference(
         bayes_vulnerability(channel, known),
         None if loss is None else expected_error(channel, known, loss),
         entropy,
-        max(0.0, told),
+        max(0.0, nats),
         math.log2(float(channel.probabilities.max(axis=0).sum())),
     )
 
 
 def bayes_vulnerability(channel: Reporting, prior: ArrayLike | None = None) -> Vulnerability:
-    """Compute how often the best guess of the secret is right, without a report and after one."""
+    """Compute the success of the best guess of the secret, without a report and after one."""
     known = read_prior(prior, channel.n_secrets)
     joint = known[:, None] * channel.probabilities
     return Vulnerability(
@@ -230,8 +230,8 @@ def expected_error(channel: Reporting, prior: ArrayLike | None, loss: ArrayLike)
     table = _table(loss, "loss")
     if table.shape[0] != channel.n_secrets:
         raise InvalidProblemError("loss", f"{channel.n_secrets} rows", table.shape[0])
-    turned = g_vulnerability(channel, -table.T, prior)
-    return Vulnerability(-turned.prior, -turned.posterior, turned.answers, turned.blind)
+    gains = g_vulnerability(channel, -table.T, prior)
+    return Vulnerability(-gains.prior, -gains.posterior, gains.answers, gains.blind)
 
 
 def success_limit(
@@ -276,22 +276,22 @@ def success_limit(
     """
     known = read_prior(prior, space.n)
     lengths = distances_of(space)
-    kept = np.exp(-reports * float(guarantee.epsilon) * lengths)
+    factors = np.exp(-reports * float(guarantee.epsilon) * lengths)
     if guarantee.radius is not None:
         # Beyond the radius no more is claimed here than what a factor of 0 says: nothing.
-        kept[lengths > float(guarantee.radius) * (1 + 1e-12)] = 0.0
-    below = kept @ known
-    held = known > 0
-    return float(np.min([1.0, (known[held] / below[held]).max()]))
+        factors[lengths > float(guarantee.radius) * (1 + 1e-12)] = 0.0
+    below = factors @ known
+    possible = known > 0
+    return float(np.min([1.0, (known[possible] / below[possible]).max()]))
 
 
 def distances_of(space: MetricSpace) -> NDArray[np.float64]:
-    """Give all distances of a space in its unit, ``(n, n)``."""
+    """Return all distances of a space in its unit, ``(n, n)``."""
     return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
 
 
 def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Read probabilities of n secrets; uniform where none are given.
+    """Read probabilities of n secrets; uniform by default.
 
     Raises
     ------
@@ -316,5 +316,5 @@ def _table(values: ArrayLike, field: str) -> NDArray[np.float64]:
 
 
 def _entropy(shares: NDArray[np.float64]) -> float:
-    held = shares[shares > 0]
-    return float(-(held * np.log2(held)).sum())
+    positive = shares[shares > 0]
+    return float(-(positive * np.log2(positive)).sum())

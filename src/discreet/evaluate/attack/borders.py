@@ -1,4 +1,4 @@
-r"""Border attacks: what reports tell of two *points* that are close to each other.
+r"""Border attacks: guesses between two *points* that are close to each other.
 
 A promise about places says nothing of points that are snapped to two of them. An attacker who may choose where borders
 lie needs no luck: a server publishes one region after another, and each tells on which side of its border a user is.
@@ -10,7 +10,8 @@ Three attacks, all against laws that are known exactly:
 here.
 
 *Republished regions.* Regions of two places that are far apart, each with its border between the same two points; the
-attacker sees one report from each. And bisecting: each next region has its border in the middle of what is left.
+attacker sees one report from each. And bisecting: each next region has its border in the middle of the remaining
+interval.
 
 A mechanism that keeps :math:`z_k(x) \le e^{\epsilon d} z_k(y)` for points x and y at distance d limits every one of
 them: with n reports nobody is right more often than :math:`e^{n \epsilon d} / (1 + e^{n \epsilon d})` about two points
@@ -43,10 +44,10 @@ __all__ = [
     "told_apart",
 ]
 
-_RARE = 1e-6
-"""An answer that comes less often than this is not followed: it changes a mean by as small a part."""
+_MIN_ANSWER_PROBABILITY = 1e-6
+"""Probability below which an answer is not followed: it changes a mean by less than that part."""
 
-_TOLD = "which of two points"
+_MEASURE = "which of two points"
 _HALF = Estimate.computed(0.5)
 
 
@@ -81,7 +82,7 @@ def exact_decimal(value: Fraction) -> str:
 
 
 def told_apart(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
-    """Give how often the better of two hypotheses is guessed from one report: half of 1 and the total variation.
+    """Return the success of the best guess between two points by one report: half of 1 plus the total variation.
 
     Examples
     --------
@@ -95,7 +96,7 @@ def told_apart(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
 def attack_straddling(
     law: Law, straddles: Sequence[Straddle], epsilon: Fraction, *, attack: str
 ) -> Finding:
-    """Tell two points apart by one report, at the worst of some borders.
+    """Attack pairs of points across borders by one report; the finding is that of the worst pair.
 
     Parameters
     ----------
@@ -113,11 +114,11 @@ def attack_straddling(
     Finding
         Of the pair that comes farthest beyond its limit. The limit is that of the promise between points.
     """
-    found = [(told_apart(law(one.first), law(one.second)), one) for one in straddles]
-    right, worst = max(found, key=lambda one: one[0] - _allowed(epsilon, one[1].distance, 1))
+    successes = [(told_apart(law(one.first), law(one.second)), one) for one in straddles]
+    right, worst = max(successes, key=lambda one: one[0] - _allowed(epsilon, one[1].distance, 1))
     return Finding(
         attack,
-        _TOLD,
+        _MEASURE,
         Estimate.computed(float(right)),
         _HALF,
         limit=_allowed(epsilon, worst.distance, 1),
@@ -126,7 +127,7 @@ def attack_straddling(
 
 
 def attack_republished(laws: Sequence[Law], straddle: Straddle, epsilon: Fraction) -> Finding:
-    """Tell two points apart by one report from each of several regions, published one after the other.
+    """Attack a pair of points by one report from each of several regions, published one after the other.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def attack_republished(laws: Sequence[Law], straddle: Straddle, epsilon: Fractio
     )
     return Finding(
         f"{len(laws)} republished regions",
-        _TOLD,
+        _MEASURE,
         Estimate.computed(right / 2),
         _HALF,
         limit=_allowed(epsilon, straddle.distance, len(laws)),
@@ -169,7 +170,7 @@ def attack_republished(laws: Sequence[Law], straddle: Straddle, epsilon: Fractio
 def attack_bisecting(
     publish: Callable[[Fraction], Law], length: Fraction, users: Sequence[Fraction], rounds: int
 ) -> Finding:
-    """Follow users on a line by regions of two places, each with its border in the middle of what is left.
+    """Follow users on a line by regions of two places, each with its border in the middle of the remaining interval.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def attack_bisecting(
     Returns
     -------
     Finding
-        The expected distance between a user and the middle of what is left, over all reports that may come. It has no
+        The expected distance between a user and the middle of the remaining interval, over all reports. It has no
         limit: what a promise says of it depends on the prior.
     """
     errors = [_left(publish, user, length * 0, length, rounds) for user in users]
@@ -201,19 +202,19 @@ def attack_bisecting(
 def _left(
     publish: Callable[[Fraction], Law], user: Fraction, low: Fraction, high: Fraction, rounds: int
 ) -> float:
-    """Give the expected distance from the middle of what is left, along both answers while both may come."""
+    """Return the expected distance from the middle of the remaining interval, over both answers."""
     middle = (low + high) / 2
     if not rounds:
         return abs(float(user - middle))
     before = publish(middle)((exact_decimal(user), "0"))[0]
     error = 0.0
-    if before > _RARE:
+    if before > _MIN_ANSWER_PROBABILITY:
         error += float(before) * _left(publish, user, low, middle, rounds - 1)
-    if 1 - before > _RARE:
+    if 1 - before > _MIN_ANSWER_PROBABILITY:
         error += float(1 - before) * _left(publish, user, middle, high, rounds - 1)
     return error
 
 
 def _allowed(epsilon: Fraction, distance: Fraction, reports: int) -> float:
-    """Give how often two points may be told apart by so many reports: e^(n epsilon d) / (1 + e^(n epsilon d))."""
+    """Return the success against two points that epsilon allows: e^(n eps d) / (1 + e^(n eps d)) by n reports."""
     return 1 / (1 + math.exp(-float(reports * epsilon * distance)))

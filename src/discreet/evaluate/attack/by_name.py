@@ -1,4 +1,4 @@
-"""Attack a mechanism by its name, or what a file publishes."""
+"""Attacks on a mechanism by its name, or on a published file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.core.lazy import registered
 from discreet.core.options import items_of, path_of, whole_number
 from discreet.core.printed import count
 from discreet.evaluate.attack.design import attack_channel
-from discreet.evaluate.attack.finding import FAILURE
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE
 from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.attack.tables import attack_tables
@@ -79,9 +79,9 @@ def attack(
     again: str | os.PathLike[str] | None = None,
     sensitive: str | None = None,
     trials: int | None = None,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
 ) -> Attacked:
-    """Attack what a mechanism or a file publishes, by the best attacks known.
+    """Attack a mechanism or a published file by the best attacks known.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ def attack(
             whole_number(number, "reports", expected)
         if not 0 < max(counts, default=0) <= _MAX_REPORTS:
             raise InvalidProblemError("reports", expected, list(counts))
-    given = {"against": against, "others": others, "population": population, "again": again}
+    tables = {"against": against, "others": others, "population": population, "again": again}
     files: dict[str, Any] = {
-        name: None if one is None else path_of(one, name) for name, one in given.items()
+        name: None if one is None else path_of(one, name) for name, one in tables.items()
     }
     request = AttackRequest(
         path,
@@ -191,7 +191,7 @@ def _attack_channel(kind: str, request: AttackRequest) -> Attacked:
 
 
 def _attack_table(request: AttackRequest) -> Attacked:
-    """Attack a published table, with the original to know people from."""
+    """Attack a published table by people known from the original."""
     request.only((*_FILES, "sensitive"))
     published = load_anonymous(request.target)
     names = published.guarantee.quasi_identifiers

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.attack.bayes import distances_of, infer, read_prior, success_limit
-from discreet.evaluate.attack.finding import FAILURE, Attacked, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Attacked, Finding
 from discreet.evaluate.attack.reports import attack_reports, watch_repeated
 from discreet.evaluate.attack.trajectory import attack_trajectories, random_walk
 from discreet.evaluate.intervals import Estimate
@@ -32,7 +32,7 @@ def attack_channel(
     steps: int = 0,
     stride: float | None = None,
     trials: int | None = None,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> Attacked:
     """Attack a channel by one report, by several reports of one secret, and by the reports of a person who moves.
@@ -89,9 +89,9 @@ def attack_channel(
         bits=bits,
     )
     blind = Estimate.computed(float(known.max()))
-    asked = [n for n in reports if n > 1]
+    repeated = [n for n in reports if n > 1]
     several = watch_repeated(
-        channel, known, reports=asked, trials=max(2, number // 5), failure=failure, bits=bits
+        channel, known, reports=repeated, trials=max(2, number // 5), failure=failure, bits=bits
     )
     findings += [
         Finding(

@@ -1,4 +1,4 @@
-"""What an attack found: how well the attacker does, a naive one, and both against people who are not concerned."""
+"""Findings of an attack: success of the attacker, of a naive attacker, and of both on a control group."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["FAILURE", "Attacked", "Finding"]
+__all__ = ["DEFAULT_FAILURE", "Attacked", "Finding"]
 
-FAILURE = 1e-6
+DEFAULT_FAILURE = 1e-6
 """The probability with which an interval may miss by default: a verdict should not depend on luck."""
 
-_ROUNDING = 1e-9
-"""Sums of up to a million products of floats lose less than this, as a part of the result."""
+_RELATIVE_ROUNDING = 1e-9
+"""Relative error of a sum of a million products of floats, with a margin."""
 
 
 @final
@@ -70,17 +70,17 @@ class Finding:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the limit was kept, as far as the interval tells; ``None`` where there is no limit."""
+        """Whether the interval is consistent with the limit; ``None`` if there is no limit."""
         if self.limit is None:
             return None
-        slack = _ROUNDING * abs(self.limit)
+        slack = _RELATIVE_ROUNDING * abs(self.limit)
         if self.error:
             return self.attacker.high >= self.limit - slack
         return self.attacker.low <= self.limit + slack
 
     @property
     def advantage(self) -> float | None:
-        r"""What the release adds, as a share of what there was left to find.
+        r"""Gain of the attacker over the best attacker without the release, as a share of the possible gain.
 
         :math:`(a - c) / (1 - c)` for a share :math:`a` of the attacker and :math:`c` of the control group, or of the
         naive attacker where there is no such group or where that does better; for an error the part of it that the
@@ -119,7 +119,7 @@ class Finding:
 @final
 @dataclass(frozen=True)
 class Attacked:
-    """All that was found against one target.
+    """All findings against one target.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ class Attacked:
 
     @property
     def kept(self) -> bool | None:
-        """Whether every limit was kept; ``None`` where no claim was put to the test."""
-        told = [finding.kept for finding in self.findings if finding.kept is not None]
-        return all(told) if told else None
+        """Whether every limit was kept; ``None`` if no finding has a limit."""
+        verdicts = [finding.kept for finding in self.findings if finding.kept is not None]
+        return all(verdicts) if verdicts else None
 
     def __str__(self) -> str:
         head = ("attack", "measure", "attacker", "naive", "control", "best", "limit", "")

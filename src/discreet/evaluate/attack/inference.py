@@ -1,4 +1,4 @@
-r"""Whose sensitive value is learned from a published table: by the commonest value that fits, or for certain.
+r"""Sensitive values that a published table discloses: by the commonest value that fits, or for certain.
 
 The rows of a class may share a sensitive value ([MKGV07]_'s homogeneity). Whether a table *betrays* a person is
 seen beside a control group: people who are not in the table, on whom the same attacker may do as well, because age and
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.attack.people import look_up, secrets_of
 from discreet.evaluate.intervals import Estimate, clopper_pearson
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Inferred", "attack_inference", "compare", "share_right"]
 
-_NOTHING = -2
-"""The answer of an attacker who is not certain; -1 stands for a true value that no published row has."""
+_NO_ANSWER = -2
+"""Answer of an attacker who is not certain; -1 is a true value that no published row has."""
 
 _NOTE = "Shares are over the known people; the intervals are for people drawn like them."
 
@@ -35,7 +35,7 @@ def attack_inference(
     people: People,
     *,
     others: People | None = None,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
 ) -> list[Finding]:
     """Guess the sensitive values of known people from the rows that fit them.
 
@@ -98,7 +98,7 @@ def attack_inference(
 @final
 @dataclass(frozen=True, eq=False)
 class Inferred:
-    """What an attacker says of people, and what is true; values are numbered, -1 and -2 are none.
+    """Answers of an attacker about people, and the true values; values are numbered, -1 and -2 stand for no value.
 
     Parameters
     ----------
@@ -121,12 +121,12 @@ class Inferred:
         best = possible.argmax(axis=1)
         only = (possible > 0).sum(axis=1) == 1
         return cls(
-            np.where(possible.any(axis=1), best, common), np.where(only, best, _NOTHING), truth
+            np.where(possible.any(axis=1), best, common), np.where(only, best, _NO_ANSWER), truth
         )
 
 
 def share_right(answers: NDArray[np.int64], truth: NDArray[np.int64], failure: float) -> Estimate:
-    """Estimate how often answers are right."""
+    """Estimate the share of right answers."""
     return clopper_pearson(int((answers == truth).sum()), len(truth), failure=failure)
 
 
@@ -138,7 +138,7 @@ def compare(
     *,
     failure: float,
 ) -> list[Finding]:
-    """Lay a guess and a certainty beside what a naive attacker and a control group give."""
+    """Return findings of a guess and of certain answers, with a naive attacker and a control group."""
     measures = ("values guessed", "values certain and right")
     findings = []
     for at, (name, measure) in enumerate(zip(names, measures, strict=True)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.attack.inference import Inferred, compare, share_right
 from discreet.evaluate.attack.people import look_up, secrets_of
 
@@ -25,7 +25,7 @@ def attack_intersection(
     people: tuple[People, People],
     *,
     others: tuple[People, People] | None = None,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
 ) -> list[Finding]:
     """Combine two published tables of the same people.
 
@@ -98,7 +98,7 @@ def _both(
     fits = first.possible, _in_order(second, first.values)
     # Where no row of a table fits, it says nothing, and the other stands alone.
     silent = [part.sum(axis=1, keepdims=True) == 0 for part in fits]
-    one, other = (np.where(none, 1, part) for none, part in zip(silent, fits, strict=True))
+    one, other = (np.where(unknown, 1, part) for unknown, part in zip(silent, fits, strict=True))
     together = np.where(silent[0] & silent[1], 0, one * other)
     return (
         Inferred.of(together, first, truth),
@@ -110,6 +110,6 @@ def _in_order(seen: SeenRows, values: tuple[str, ...]) -> NDArray[np.int64]:
     """Count the values that fit in the order of another table's values; a value unknown there fits nobody."""
     place = {value: at for at, value in enumerate(seen.values)}
     possible = seen.possible
-    none = np.zeros(len(possible), dtype=np.int64)
-    columns = [possible[:, place[value]] if value in place else none for value in values]
+    zeros = np.zeros(len(possible), dtype=np.int64)
+    columns = [possible[:, place[value]] if value in place else zeros for value in values]
     return np.stack(columns, axis=1)

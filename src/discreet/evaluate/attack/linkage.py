@@ -1,4 +1,4 @@
-r"""Who is found in a published table: prosecutor, journalist and marketer, carried out on known people.
+r"""Re-identification in a published table: prosecutor, journalist and marketer, carried out on known people.
 
 The attacker knows the quasi-identifiers of people and looks for the rows whose cells cover them. Unlike the risks that
 follow from class sizes alone (:mod:`discreet.kanonymity.risk`), cells that overlap count for every class that covers a
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.attack.people import look_up
 from discreet.evaluate.intervals import Estimate, clopper_pearson
 
@@ -32,9 +32,9 @@ def attack_linkage(
     *,
     others: People | None = None,
     population: People | None = None,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
 ) -> list[Finding]:
-    r"""Look for known people in a published table.
+    r"""Find known people in a published table.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def attack_linkage(
         * prosecutor: :math:`1/m` for the person with the fewest fitting rows m, and on average; m is at least k;
         * journalist: :math:`1/F` for the class that covers the fewest people F of the population;
         * marketer: expected share of published rows whose person is guessed;
-        * with a control group, how often it is told right whether a person is in the table, by whether any row fits.
+        * with a control group, the success of guessing whether a person is in the table, by whether any row fits.
 
     Raises
     ------
@@ -83,13 +83,13 @@ def attack_linkage(
     rows = seen.rows
     n = len(seen.classes.labels)
     # Suppressed people fit no row; the others fit one at least.
-    found = rows > 0
-    if not found.any():
+    linked = rows > 0
+    if not linked.any():
         raise InvalidProblemError("people", "people who are in the table", "none whom a row fits")
     limit = 1 / guarantee.k
     computed = Estimate.computed
     blind = computed(1 / n)
-    chances = np.where(found, 1 / np.maximum(rows, 1), 0.0)
+    chances = np.where(linked, 1 / np.maximum(rows, 1), 0.0)
     everybody = seen if population is None else look_up(table, population)
     inside = np.asarray(everybody.fits.sum(axis=0)).ravel()
     sizes = seen.classes.sizes
@@ -97,33 +97,19 @@ def attack_linkage(
         raise InvalidProblemError("population", "every person of the table", "fewer of a class")
     size = everybody.fits.shape[0]
     among = computed(1 / size)
+    parts = (
+        ("prosecutor, worst case", "person found", float(chances.max()), blind),
+        ("prosecutor", "person found", float(chances.mean()), blind),
+        ("journalist, worst case", "row named", 1 / int(inside.min()), among),
+        ("marketer", "rows named", float((sizes / inside).sum() / n), among),
+    )
     findings = [
-        Finding(
-            "prosecutor, worst case",
-            "person found",
-            computed(float(chances.max())),
-            blind,
-            limit=limit,
-        ),
-        Finding("prosecutor", "person found", computed(float(chances.mean())), blind, limit=limit),
-        Finding(
-            "journalist, worst case",
-            "row named",
-            computed(1 / int(inside.min())),
-            among,
-            limit=limit,
-        ),
-        Finding(
-            "marketer",
-            "rows named",
-            computed(float((sizes / inside).sum() / n)),
-            among,
-            limit=limit,
-        ),
+        Finding(name, measure, computed(share), naive, limit=limit)
+        for name, measure, share, naive in parts
     ]
     if others is not None:
         strange = look_up(table, others).rows > 0
-        findings.append(_presence(found, strange, failure))
+        findings.append(_presence(linked, strange, failure))
     return findings
 
 
@@ -132,7 +118,7 @@ def _presence(
     strange: np.ndarray[Any, np.dtype[np.bool_]],
     failure: float,
 ) -> Finding:
-    """Tell people who are in the table from others, by whether a row fits; both kinds are equally likely."""
+    """Guess who is in the table by whether a row fits, members and others being equally likely."""
     # Half of the failure for each group, and the mean of two intervals holds the mean of two shares.
     own = clopper_pearson(int(found.sum()), len(found), failure=failure / 2)
     other = clopper_pearson(int((~strange).sum()), len(strange), failure=failure / 2)

@@ -1,13 +1,13 @@
-r"""Attacks on a location service by its traffic: recorded sessions, how guesses count, and guesses from bytes.
+r"""Attacks on a location service by its traffic: recorded sessions, counted guesses, and guesses from bytes.
 
 The attacker is the server, or a reader of its traffic. It knows what is public: the region, the parameters, the prior.
 It does not know where a client is. A session holds everything that one client sent, as recorded at the server, with
 the place of the client, which only the judge of the guess reads.
 
 A service is *sound* if traffic is independent of the place: no guess is right more often than the best one without
-looking, :math:`\max_i p_i`, by more than the interval of the count. Reports are judged apart, by what the guarantee
-allows for them. The attack by bytes needs no idea of the protocol: the attacker runs the same client at every place,
-keeps what it sends, and looks for the place whose sessions look most like the one that it sees.
+looking, :math:`\max_i p_i`, by more than the interval of the count. Reports are judged by themselves, against the
+limit of the guarantee. The attack by bytes needs no idea of the protocol: the attacker runs the same client at every
+place, keeps what it sends, and looks for the place whose sessions look most like the one that it sees.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.bayes import success_limit
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, clopper_pearson
 
 if TYPE_CHECKING:
@@ -110,10 +110,10 @@ def count_guesses(
     prior: NDArray[np.float64],
     *,
     limit: float | None = None,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     note: str = "",
 ) -> Finding:
-    """Count how often the place of a session is guessed, and how often that of another session.
+    """Count right guesses of the places of sessions, and of the places of other sessions as a control.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def attack_traffic(
     own: Sequence[HasRequests],
     prior: NDArray[np.float64],
     *,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
 ) -> Finding:
     """Guess places from bytes.
 
@@ -225,7 +225,7 @@ def attack_repeats(
     *,
     allowed: int,
     label: str,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
 ) -> Finding:
     """Guess places from all reports of a session, the one thing that the guarantee covers.
 

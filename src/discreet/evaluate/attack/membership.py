@@ -1,4 +1,4 @@
-r"""Was this record in the data? What an output tells, and how far differential privacy lets it.
+r"""Membership: whether a record was in the data, guessed from outputs, and the limit of differential privacy.
 
 The game: a fair coin decides between two neighboring inputs, the mechanism runs, the attacker says which it was. Under
 :math:`(\varepsilon, \delta)`-differential privacy nobody is right more often than
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, clopper_pearson
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ __all__ = ["attack_membership", "membership_limit"]
 
 
 def membership_limit(guarantee: DPGuarantee, *, releases: int = 1) -> float:
-    r"""Bound how often anybody tells two neighboring inputs apart.
+    r"""Bound the success of any guess between two neighboring inputs.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ def attack_membership(
     read: Read | None = None,
     releases: int = 1,
     trials: int = 2_000,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> Finding:
-    r"""Learn what outputs look like with a record and without it, then tell which is which.
+    r"""Learn the outputs with a record and without it, then guess which output is which.
 
     Half of the runs are to learn from. From a part of them come two rules: the ratio of how often each whole output
     occurred, and the sum of such ratios over what `read` sees in an output (naive Bayes), both with one occurrence
@@ -151,14 +151,14 @@ def attack_membership(
 @final
 @dataclass(frozen=True)
 class _Rule:
-    """Counts of what was seen in runs with the record and without it."""
+    """Counts of outcomes in runs with the record and without it."""
 
     inside: Counter[Hashable]
     outside: Counter[Hashable]
     runs: tuple[int, int]
 
     def score(self, seen: Iterable[Hashable]) -> float:
-        """Logarithm of how much likelier it is to come from the first input."""
+        """Return the log-likelihood ratio of an outcome, first input to second."""
         shift = math.log((self.runs[1] + 2) / (self.runs[0] + 2))
         return sum(
             math.log((self.inside[part] + 1) / (self.outside[part] + 1)) + shift for part in seen
@@ -172,7 +172,10 @@ def _play(
 ) -> Estimate:
     n = len(inside)
     learn, choose = n // 3, n // 2
-    rules = [(kind, _learned(inside[:learn], outside[:learn], kind)) for kind in (_whole, _spread)]
+    rules = [
+        (kind, _learned(inside[:learn], outside[:learn], kind))
+        for kind in (_as_outcomes, _as_parts)
+    ]
 
     def wins(rule: tuple[Callable[..., list[Hashable]], _Rule], part: slice) -> int:
         kind, counts = rule
@@ -195,13 +198,13 @@ def _learned(
     return _Rule(counted[0], counted[1], (len(inside), len(outside)))
 
 
-def _whole(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
-    """Take each output as one thing."""
+def _as_outcomes(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
+    """Return the outputs."""
     return list(seen)
 
 
-def _spread(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
-    """Take an output apart."""
+def _as_parts(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
+    """Return the parts of all outputs."""
     return [part for one in seen for part in one]
 
 

@@ -26,14 +26,14 @@ __all__ = ["People", "SeenRows", "look_up", "people_of", "secrets_of"]
 @final
 @dataclass(frozen=True, eq=False)
 class People:
-    """What an attacker knows of some people, and what it wants to know.
+    """Quasi-identifiers of known people, and their sensitive values, by which an attacker is judged.
 
     Parameters
     ----------
     known
         Their quasi-identifiers.
     secret
-        The true sensitive value of each, as text; ``None`` where none is sought.
+        The true sensitive value of each, as text; ``None`` if it is not sought.
     """
 
     known: Problem
@@ -41,7 +41,7 @@ class People:
 
     @property
     def n(self) -> int:
-        """How many."""
+        """Number of people."""
         return self.known.n
 
 
@@ -83,7 +83,7 @@ def people_of(
 
 
 def _values(column: list[Any], attribute: Attribute) -> list[Any]:
-    """Take text for the numbers that it stands for, where numbers are meant, and empty text for a missing value."""
+    """Read the text of numbers as numbers, and empty text as a missing value."""
     values = [None if isinstance(value, str) and not value.strip() else value for value in column]
     if not isinstance(attribute, Numeric):
         return values
@@ -96,7 +96,7 @@ def _values(column: list[Any], attribute: Attribute) -> list[Any]:
 @final
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """A published table as an attacker reads it who knows people.
+    """A published table as read by an attacker who knows people.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class SeenRows:
 
     @property
     def possible(self) -> NDArray[np.int64]:
-        """How often each sensitive value occurs in the rows that fit a person: ``(n_people, n_values)``."""
+        """Count of each sensitive value in the rows that fit a person: ``(n_people, n_values)``."""
         return np.asarray(self.fits @ self.counts, dtype=np.int64)
 
 
@@ -180,8 +180,8 @@ def look_up(
     values = tuple(sorted(set(texts)))
     place = {value: at for at, value in enumerate(values)}
     counts = np.zeros((shape[1], len(values)), dtype=np.int64)
-    held = np.array([place[text] for text in texts], dtype=np.int64)
-    np.add.at(counts, (classes.labels, held), 1)
+    numbers = np.array([place[text] for text in texts], dtype=np.int64)
+    np.add.at(counts, (classes.labels, numbers), 1)
     return SeenRows(classes, fits, values, counts)
 
 

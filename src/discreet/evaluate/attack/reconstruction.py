@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, student_mean
 from discreet.hierarchy.treefit import TreeFit
 
@@ -37,7 +37,7 @@ def attack_repeated_counts(
     releases: Sequence[int] = (1, 4, 16),
     others: ArrayLike | None = None,
     trials: int = 8,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Finding]:
     """Average repeated releases of the same counts, and round.
@@ -87,20 +87,20 @@ def attack_repeated_counts(
     """
     true = np.asarray(truth)
     strange = None if others is None else np.asarray(others)
-    asked = sorted(set(releases))
+    counts = sorted(set(releases))
     if strange is not None and strange.shape != true.shape:
         raise InvalidProblemError("others", f"shape {true.shape}", f"shape {strange.shape}")
-    if trials < 2 or not asked or asked[0] < 1:
+    if trials < 2 or not counts or counts[0] < 1:
         raise InvalidProblemError("releases", "1 or more, and 2 trials or more", list(releases))
-    own = {n: np.zeros(trials) for n in asked}
-    other = {n: np.zeros(trials) for n in asked}
+    own = {n: np.zeros(trials) for n in counts}
+    other = {n: np.zeros(trials) for n in counts}
     for trial in range(trials):
         total = np.zeros(true.shape)
-        for n in range(1, asked[-1] + 1):
-            given = np.asarray(run(bits), dtype=np.float64)
-            if given.shape != true.shape:
-                raise InvalidProblemError("truth", f"shape {given.shape}", f"shape {true.shape}")
-            total += given
+        for n in range(1, counts[-1] + 1):
+            released = np.asarray(run(bits), dtype=np.float64)
+            if released.shape != true.shape:
+                raise InvalidProblemError("truth", f"shape {released.shape}", f"shape {true.shape}")
+            total += released
             if n in own:
                 guess = np.rint(total / n)
                 own[n][trial] = (guess == true).mean()
@@ -115,7 +115,7 @@ def attack_repeated_counts(
             None if strange is None else student_mean(other[n], failure=failure),
             note=_NOTE,
         )
-        for n in asked
+        for n in counts
     ]
 
 
@@ -125,10 +125,10 @@ def attack_levels(
     *,
     others: ArrayLike | None = None,
     trials: int = 8,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Finding]:
-    """Use that counts of regions add up, level by level.
+    """Improve counts by the fact that those of regions add up, level by level.
 
     Parameters
     ----------
@@ -171,24 +171,24 @@ def attack_levels(
     rows: list[tuple[NDArray[np.float64], ...]] = []
     levels: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
     for _ in range(trials):
-        given = run(bits)
-        levels = given.frame.tree.levels
+        measured = run(bits)
+        levels = measured.frame.tree.levels
         for part in (true, true if strange is None else strange):
-            if part.shape != given.values.shape:
-                expected = f"shape {given.values.shape}"
+            if part.shape != measured.values.shape:
+                expected = f"shape {measured.values.shape}"
                 raise InvalidProblemError("truth", expected, f"shape {part.shape}")
-        fitted = fit_levels(given)
+        fitted = fit_levels(measured)
         group = true if strange is None else strange
         rows.append(
             tuple(
                 np.abs(guess - at).mean(axis=1)
-                for guess, at in ((fitted, true), (given.values, true), (fitted, group))
+                for guess, at in ((fitted, true), (measured.values, true), (fitted, group))
             )
         )
 
     def mean(kind: int, level: int) -> Estimate:
-        here = levels == level
-        return student_mean([float(row[kind][here].mean()) for row in rows], failure=failure)
+        at_level = levels == level
+        return student_mean([float(row[kind][at_level].mean()) for row in rows], failure=failure)
 
     return [
         Finding(
@@ -205,7 +205,7 @@ def attack_levels(
 
 
 def fit_levels(measured: Measured) -> NDArray[np.float64]:
-    """Find the nearest values that add up, weighted by what each measurement is worth.
+    """Find the nearest values that add up, weighted by the precision of each measurement.
 
     Parameters
     ----------

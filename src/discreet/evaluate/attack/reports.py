@@ -20,7 +20,7 @@ from discreet.evaluate.attack.bayes import (
     expected_error,
     read_prior,
 )
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, bounded_mean, clopper_pearson
 
 if TYPE_CHECKING:
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Guessing", "attack_reports", "draw_secrets", "repeated_success", "watch_repeated"]
 
-_MOST_KINDS = 200_000
-"""Most multisets of reports that are looked at one by one."""
+_MAX_MULTISETS = 200_000
+"""Multisets of reports that are summed exactly; beyond, reports are drawn."""
 
-_MOST_REPORTS = 170
-"""Beyond it a factorial is no float."""
+_MAX_EXACT_REPORTS = 170
+"""Reports of one secret: the factorial of 171 is no float."""
 
-_SLICE = 1 << 22
-"""Log-likelihoods held at once."""
+_LIKELIHOODS_AT_ONCE = 1 << 22
+"""Log-likelihoods in memory: 32 MiB."""
 
 
 @final
 @dataclass(frozen=True)
 class Guessing:
-    """How often a secret is guessed right after a number of reports of it.
+    """Success of the best guess of a secret after a number of reports of it.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def attack_reports(
     unit: str = "",
     limit: float | None = None,
     trials: int = 20_000,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Finding]:
     """Draw secrets and reports, answer as the Bayesian attacker would, and count.
 
-    The control group is told a report of another person: the attacker then does no better than chance.
+    The control group sees a report of another person: the attacker then does no better than chance.
 
     Parameters
     ----------
@@ -110,29 +110,29 @@ def attack_reports(
     seen = channel.report_many(secrets, as_bits(bits))
     # A report of an independent secret: it says nothing of this one.
     strange = channel.report_many(draw_secrets(known, trials, bits), as_bits(bits))
-    found = bayes_vulnerability(channel, known)
+    best_guess = bayes_vulnerability(channel, known)
 
     def share(answers: NDArray[np.int64]) -> Estimate:
         return clopper_pearson(int((answers == secrets).sum()), trials, failure=failure)
 
     computed = Estimate.computed
-    naive = computed(found.prior)
+    naive = computed(best_guess.prior)
     findings = [
         Finding(
             "best guess, computed",
             "secrets guessed",
-            computed(found.posterior),
+            computed(best_guess.posterior),
             naive,
-            bound=found.posterior,
+            bound=best_guess.posterior,
             limit=limit,
         ),
         Finding(
             "best guess, drawn",
             "secrets guessed",
-            share(found.answers[seen]),
+            share(best_guess.answers[seen]),
             naive,
-            share(found.answers[strange]),
-            found.posterior,
+            share(best_guess.answers[strange]),
+            best_guess.posterior,
             limit,
         ),
     ]
@@ -165,7 +165,7 @@ def attack_reports(
 def repeated_success(
     channel: Reporting, prior: ArrayLike | None = None, *, reports: int
 ) -> float | None:
-    r"""Compute how often the best guess is right after independent reports of one secret.
+    r"""Compute the success of the best guess after independent reports of one secret.
 
     Reports in another order say the same, so that it suffices to sum over multisets:
     :math:`\sum_m \frac{n!}{\prod_k m_k!} \max_i p_i \prod_k z_{ik}^{m_k}`.
@@ -195,7 +195,7 @@ def repeated_success(
     known = read_prior(prior, channel.n_secrets)
     n, k = _count(reports), channel.n_reports
     kinds = math.comb(k + n - 1, n)
-    if kinds > _MOST_KINDS or n > _MOST_REPORTS:
+    if kinds > _MAX_MULTISETS or n > _MAX_EXACT_REPORTS:
         return None
     flat = np.array(list(combinations_with_replacement(range(k), n)), dtype=np.int64)
     chosen = np.zeros((len(flat), k), dtype=np.int64)
@@ -203,7 +203,7 @@ def repeated_success(
     orders = np.array([float(math.factorial(m)) for m in range(n + 1)])
     ways = orders[n] / orders[chosen].prod(axis=1)
     total = 0.0
-    rows = max(1, _SLICE // (channel.n_secrets * n))
+    rows = max(1, _LIKELIHOODS_AT_ONCE // (channel.n_secrets * n))
     for start in range(0, len(flat), rows):
         part = flat[start : start + rows]
         likely = channel.probabilities[:, part].prod(axis=2) * known[:, None]
@@ -217,10 +217,10 @@ def watch_repeated(
     *,
     reports: Sequence[int] = (1, 2, 5, 10),
     trials: int = 4_000,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Guessing]:
-    """Follow how the best guess improves with independent reports of one secret.
+    """Measure the success of the best guess by the number of independent reports of one secret.
 
     Each report costs its epsilon again: what is bounded for one report is not for ten. A mechanism that reports once
     and repeats itself stays at the first line.
@@ -240,7 +240,7 @@ def watch_repeated(
 
     Complexity
     ----------
-    O(trials n_secrets) additions for each report beyond those that are computed.
+    O(trials n_secrets) additions for each number of reports that is drawn.
 
     Examples
     --------
@@ -251,16 +251,16 @@ def watch_repeated(
     [0.75, 0.844, 0.966]
     """
     known = read_prior(prior, channel.n_secrets)
-    asked = [_count(n) for n in reports]
-    if asked != sorted(set(asked)):
+    counts = [_count(n) for n in reports]
+    if counts != sorted(set(counts)):
         raise InvalidProblemError("reports", "ascending numbers", list(reports))
-    computed = {n: repeated_success(channel, known, reports=n) for n in asked}
-    drawn = [n for n in asked if computed[n] is None]
+    computed = {n: repeated_success(channel, known, reports=n) for n in counts}
+    drawn = [n for n in counts if computed[n] is None]
     sampled: dict[int, Guessing] = {}
     if drawn:
         sampled = _draw_repeated(channel, known, drawn, trials=trials, failure=failure, bits=bits)
     made = []
-    for n in asked:
+    for n in counts:
         exact = computed[n]
         made.append(sampled[n] if exact is None else Guessing(n, Estimate.computed(exact), None))
     return made
@@ -280,15 +280,15 @@ def _draw_repeated(
     with np.errstate(divide="ignore"):
         logs, start = np.log(channel.probabilities), np.log(known)
     right = {n: [0, 0] for n in drawn}
-    rows = max(1, _SLICE // channel.n_secrets)
+    rows = max(1, _LIKELIHOODS_AT_ONCE // channel.n_secrets)
     for first in range(0, trials, rows):
         size = min(rows, trials - first)
         secrets = draw_secrets(known, size, source)
         # The second group sees reports of others.
-        for group, told in enumerate((secrets, draw_secrets(known, size, source))):
+        for group, sources in enumerate((secrets, draw_secrets(known, size, source))):
             score = np.tile(start, (size, 1))
             for n in range(1, most + 1):
-                score += logs[:, channel.report_many(told, source)].T
+                score += logs[:, channel.report_many(sources, source)].T
                 if n in right:
                     right[n][group] += int((score.argmax(axis=1) == secrets).sum())
     return {

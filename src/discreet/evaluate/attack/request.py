@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import check_fields
-from discreet.evaluate.attack.finding import FAILURE
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ class AttackRequest:
 
     Examples
     --------
-    >>> AttackRequest("metricdp", epsilon="1").refuse("epsilon")
+    >>> AttackRequest("metricdp", epsilon="1").only(("k",))
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: epsilon: expected nothing with metricdp, got a value
     """
@@ -70,7 +70,7 @@ class AttackRequest:
     steps: int | None = None
     stride: float | None = None
     trials: int | None = None
-    failure: float = FAILURE
+    failure: float = DEFAULT_FAILURE
     bits: UniformSource | None = None
     mode: str | None = None
 
@@ -89,39 +89,21 @@ class AttackRequest:
             "bits": self.bits,
         }
 
-    def refuse(self, *names: str) -> None:
-        """Refuse what the target does not understand.
+    def only(self, allowed: Iterable[str]) -> None:
+        """Refuse every option but the allowed ones, and those of how an attack is run.
 
         Raises
         ------
         InvalidProblemError
-            For the first that has a value.
+            For the first other option that has a value.
         """
-        for name in names:
-            if getattr(self, name) is not None:
-                raise InvalidProblemError(name, f"nothing with {self.target}", "a value")
-
-    def only(self, allowed: Iterable[str]) -> None:
-        """Refuse every option but those that are allowed."""
-        options = (
-            "method",
-            "epsilon",
-            "k",
-            "against",
-            "others",
-            "population",
-            "again",
-            "sensitive",
-            "reports",
-            "steps",
-            "stride",
-            "mode",
-        )
-        kept = set(allowed)
-        self.refuse(*(name for name in options if name not in kept))
+        accepted = {"target", "trials", "failure", "bits", *allowed}
+        for option in fields(self):
+            if option.name not in accepted and getattr(self, option.name) is not None:
+                raise InvalidProblemError(option.name, f"nothing with {self.target}", "a value")
 
     def need(self, name: str) -> str:
-        """Give what must not be missing."""
+        """Return an option that must be given."""
         value = getattr(self, name)
         if value is None:
             raise InvalidProblemError(name, f"a value with {self.target}", "none")

@@ -1,4 +1,4 @@
-"""Implicit channels as tables, for an attacker or an audit: the rows as they are shown."""
+"""Implicit channels as tables of shown reports, for an attacker or an audit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from discreet.core.channels.implicit import AnchoredChannel
     from discreet.core.randomness import RandomBits
 
-__all__ = ["MOST_SECRETS", "Reporting", "ShownRows"]
+__all__ = ["MAX_SECRETS", "Reporting", "ShownRows"]
 
-MOST_SECRETS = 2600
-"""Secrets up to which all rows are computed: a table of a few million floats, and products of such tables."""
+MAX_SECRETS = 2600
+"""Secrets whose rows are all computed: a table of a few million floats, and products of such tables."""
 
 
 class Reporting(Protocol):
-    """What an attacker needs of a channel: its rows as floats, and its sampler."""
+    """A channel as an attacker uses it: its rows as floats, and its sampler."""
 
     @property
     def n_secrets(self) -> int:
@@ -50,7 +50,7 @@ class Reporting(Protocol):
 @final
 @dataclass(frozen=True, eq=False)
 class ShownRows:
-    """The rows of an implicit channel, by what is *shown* of a report: its name.
+    """The rows of an implicit channel, by the name of a report, which is all that an observer sees.
 
     Reports of one name cannot be told apart by anybody who sees the name, so that their weights are added.
 
@@ -77,10 +77,10 @@ class ShownRows:
     channel: AnchoredChannel
 
     def __post_init__(self) -> None:
-        if self.channel.n_secrets > MOST_SECRETS:
+        if self.channel.n_secrets > MAX_SECRETS:
             raise InvalidProblemError(
                 "FILE",
-                f"at most {MOST_SECRETS} places, whose rows fit into memory; beyond, `verify` and "
+                f"at most {MAX_SECRETS} places, whose rows fit into memory; beyond, `verify` and "
                 "`audit --strength certified` check the claim, and a design for fewer places can be attacked",
                 self.channel.n_secrets,
             )
@@ -92,33 +92,33 @@ class ShownRows:
 
     @property
     def n_reports(self) -> int:
-        """Number of reports that can be told apart."""
+        """Number of different names of reports."""
         return len(self.names)
 
     @cached_property
     def names(self) -> NDArray[np.int64]:
-        """What is shown, ascending; reports are numbered by it."""
+        """Names of reports, ascending; shown reports are numbered in this order."""
         return np.unique(self.channel.names)
 
     @cached_property
     def number(self) -> NDArray[np.int64]:
-        """The number of what is shown, for each report of the channel."""
+        """Number of its name, for each report of the channel."""
         return np.searchsorted(self.names, self.channel.names).astype(np.int64)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
-        """Shares of what is shown, ``(n_secrets, n_reports)``; relative error below ``10^-12``."""
+        """Probabilities of the names, ``(n_secrets, n_reports)``; relative error below ``10^-12``."""
         made = np.empty((self.n_secrets, self.n_reports))
         for secret in range(self.n_secrets):
             weights = self.channel.row(secret)
-            held = np.bincount(self.number, weights.astype(np.float64), self.n_reports)
-            made[secret] = held / float(weights.sum())
+            totals = np.bincount(self.number, weights.astype(np.float64), self.n_reports)
+            made[secret] = totals / float(weights.sum())
         made.setflags(write=False)
         return made
 
     def report_many(
         self, secrets: NDArray[np.int64], bits: RandomBits | None = None, /
     ) -> NDArray[np.int64]:
-        """Draw one report for each secret with the production sampler, and number what is shown."""
+        """Draw one report for each secret with the production sampler, and number its name."""
         shown = self.channel.report_many(secrets.tolist(), bits)
         return np.searchsorted(self.names, shown).astype(np.int64)

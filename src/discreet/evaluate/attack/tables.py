@@ -68,22 +68,22 @@ def attack_tables(
         if secret is not None and name != "population" and secret not in table.columns:
             raise InvalidProblemError("sensitive", "a column of every table", repr(secret))
     people = people_of(files["original"], attributes, secret)
-    others = people_of(files["others"], attributes, secret) if "others" in files else None
+    strangers = people_of(files["others"], attributes, secret) if "others" in files else None
     crowd = people_of(files["population"], attributes) if "population" in files else None
     findings = attack_linkage(
-        published, guarantee, people, others=others, population=crowd, failure=request.failure
+        published, guarantee, people, others=strangers, population=crowd, failure=request.failure
     )
     if secret is not None:
         findings += attack_inference(
-            published, secret, people, others=others, failure=request.failure
+            published, secret, people, others=strangers, failure=request.failure
         )
     if again is not None:
         if secret is None:
             raise InvalidProblemError("sensitive", "a column, with a second table", "none")
         second, kinds = again
         strange = None
-        if others is not None:
-            strange = (others, people_of(files["others"], kinds, secret))
+        if strangers is not None:
+            strange = (strangers, people_of(files["others"], kinds, secret))
         findings += attack_intersection(
             (published, second),
             secret,

@@ -1,4 +1,4 @@
-r"""Who moves and reports at every step: a hidden Markov model of the way, its posterior, and its likeliest course.
+r"""People who move and report at every step: a hidden Markov model of the way, its posterior, its likeliest path.
 
 States are secrets, steps follow a transition matrix :math:`T`, and the report at step t has likelihood
 :math:`z_{i k_t}`. Forward and backward passes give the posterior of each step given *all* reports; the Viterbi pass
@@ -14,7 +14,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import bayes_vulnerability, distances_of, read_prior
-from discreet.evaluate.attack.finding import FAILURE, Finding
+from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.attack.reports import draw_secrets
 from discreet.evaluate.intervals import Estimate, bounded_mean
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
-    r"""Make the transition matrix of a person who moves about: :math:`T_{ij} \propto e^{-d_{ij} / s}`.
+    r"""Return the transition matrix of a person who moves about: :math:`T_{ij} \propto e^{-d_{ij} / s}`.
 
     Parameters
     ----------
@@ -109,29 +109,26 @@ def forward_backward(
     >>> forward_backward(coin, np.eye(2), [0, 0]).round(2).tolist()
     [[0.9, 0.1], [0.9, 0.1]]
     """
-    moves, known = (
-        _read_transition(transition, channel.n_secrets),
-        read_prior(prior, channel.n_secrets),
-    )
+    moves, known = _read_model(channel, transition, prior)
     seen = _read_reports(reports, channel)
     likely = channel.probabilities.T[seen]
     steps = seen.shape[-1]
     forward, scales = np.empty_like(likely), np.empty(seen.shape)
     state = np.broadcast_to(known, (*seen.shape[:-1], channel.n_secrets))
     for t in range(steps):
-        held = state * likely[..., t, :]
-        scales[..., t] = held.sum(axis=-1)
+        joint = state * likely[..., t, :]
+        scales[..., t] = joint.sum(axis=-1)
         if not (scales[..., t] > 0).all():
             raise InvalidProblemError("reports", "reports that the model can give", "others")
-        forward[..., t, :] = held / scales[..., t, None]
+        forward[..., t, :] = joint / scales[..., t, None]
         state = forward[..., t, :] @ moves
     posterior = np.empty_like(forward)
     posterior[..., -1, :] = forward[..., -1, :]
     behind = np.ones_like(forward[..., 0, :])
     for t in range(steps - 2, -1, -1):
         behind = (likely[..., t + 1, :] * behind / scales[..., t + 1, None]) @ moves.T
-        held = forward[..., t, :] * behind
-        posterior[..., t, :] = held / held.sum(axis=-1, keepdims=True)
+        joint = forward[..., t, :] * behind
+        posterior[..., t, :] = joint / joint.sum(axis=-1, keepdims=True)
     return posterior
 
 
@@ -165,10 +162,7 @@ def viterbi(
     >>> viterbi(coin, [[0.9, 0.1], [0.1, 0.9]], [0, 1, 0]).tolist()
     [0, 0, 0]
     """
-    moves, known = (
-        _read_transition(transition, channel.n_secrets),
-        read_prior(prior, channel.n_secrets),
-    )
+    moves, known = _read_model(channel, transition, prior)
     seen = _read_reports(reports, channel)
     with np.errstate(divide="ignore"):
         likely = np.log(channel.probabilities.T)[seen]
@@ -202,13 +196,13 @@ def attack_trajectories(
     loss: ArrayLike | None = None,
     unit: str = "",
     trials: int = 500,
-    failure: float = FAILURE,
+    failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
 ) -> list[Finding]:
-    """Draw ways and their reports, and follow them.
+    """Draw ways and their reports, and estimate the ways from the reports.
 
     Three attackers: one who knows how people move but sees no report; one who looks at each report by itself; and one
-    who looks at all of them, who is the best there is. The control group is told the reports of another way.
+    who looks at all of them, who is the best there is. The control group sees the reports of another way.
 
     Parameters
     ----------
@@ -241,21 +235,18 @@ def attack_trajectories(
     >>> [one.attacker.value for one in found]
     [1.0, 1.0, 1.0, 1.0]
     """
-    moves, known = (
-        _read_transition(transition, channel.n_secrets),
-        read_prior(prior, channel.n_secrets),
-    )
+    moves, known = _read_model(channel, transition, prior)
     if steps < 1 or trials < 2:
         raise InvalidProblemError("steps", "1 or more, and 2 trials or more", steps)
     source = as_bits(bits)
     ways = _draw_ways(moves, known, steps, trials, source)
     seen = channel.report_many(ways.ravel(), source).reshape(ways.shape)
-    others = _draw_ways(moves, known, steps, trials, source)
-    strange = channel.report_many(others.ravel(), source).reshape(ways.shape)
+    control_ways = _draw_ways(moves, known, steps, trials, source)
+    strange = channel.report_many(control_ways.ravel(), source).reshape(ways.shape)
     # Where people are at each step, as far as is known without a report.
     expected = np.stack([known @ np.linalg.matrix_power(moves, t) for t in range(steps)])
     alone = _alone(channel, expected)
-    own, other = (forward_backward(channel, moves, told, known) for told in (seen, strange))
+    own, other = (forward_backward(channel, moves, drawn, known) for drawn in (seen, strange))
 
     def steps_right(answers: NDArray[np.int64]) -> Estimate:
         return bounded_mean((answers == ways).mean(axis=1), 0, 1, failure=failure)
@@ -266,7 +257,7 @@ def attack_trajectories(
     blind = steps_right(np.broadcast_to(expected.argmax(axis=1), ways.shape))
     blind_way = np.broadcast_to(_blind_way(moves, known, steps), ways.shape)
     at = np.arange(steps)
-    way, other_way = (viterbi(channel, moves, told, known) for told in (seen, strange))
+    way, other_way = (viterbi(channel, moves, drawn, known) for drawn in (seen, strange))
     one, all_of, likeliest = "each report alone", "all reports of a way", "likeliest way"
     pairs = [
         (one, alone[at, seen], alone[at, strange]),
@@ -313,7 +304,7 @@ def attack_trajectories(
 def _blind_way(
     transition: NDArray[np.float64], prior: NDArray[np.float64], steps: int
 ) -> NDArray[np.int64]:
-    """Find the likeliest way of people whose reports nobody saw."""
+    """Find the likeliest way without any report."""
     from discreet.core.channels.channel import LIMB_BITS, Channel
 
     silent = Channel(np.full((1, len(prior), 1), 1 << LIMB_BITS, dtype=np.uint64))
@@ -336,18 +327,21 @@ def _draw_ways(
     ways[:, 0] = draw_secrets(known, trials, bits)
     for t in range(1, steps):
         for place in np.unique(ways[:, t - 1]):
-            here = np.flatnonzero(ways[:, t - 1] == place)
-            ways[here, t] = draw_secrets(moves[place], len(here), bits)
+            movers = np.flatnonzero(ways[:, t - 1] == place)
+            ways[movers, t] = draw_secrets(moves[place], len(movers), bits)
     return ways
 
 
-def _read_transition(transition: ArrayLike, n: int) -> NDArray[np.float64]:
-    moves = np.asarray(transition, dtype=np.float64)
+def _read_model(
+    channel: Reporting, transition: ArrayLike, prior: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read the transition matrix and the prior of the secrets of a channel."""
+    n, moves = channel.n_secrets, np.asarray(transition, dtype=np.float64)
     if moves.shape != (n, n) or not np.isfinite(moves).all() or moves.min() < 0:
         raise InvalidProblemError("transition", f"a table of shape {(n, n)}", moves.shape)
     if np.abs(moves.sum(axis=1) - 1).max() > 1e-9:
         raise InvalidProblemError("transition", "rows that sum to 1", "another sum")
-    return moves
+    return moves, read_prior(prior, n)
 
 
 def _read_reports(reports: ArrayLike, channel: Reporting) -> NDArray[np.int64]:

@@ -46,7 +46,9 @@ __all__ = ["Audit", "Pair", "audit", "certified"]
 Strength = Literal["exact", "certified", "sampled"]
 
 _MIN_MASS = Fraction(1, 1 << 40)
-_FEWEST = 100
+"""Probability below which a path of draws is not followed; its mass counts as unexplored."""
+_MIN_SAMPLES = 100
+"""Samples of each input of a sampled audit."""
 
 
 @final
@@ -85,7 +87,7 @@ class Pair:
 @final
 @dataclass(frozen=True)
 class Audit:
-    r"""What an audit found.
+    r"""Outcome of an audit: a lower bound on the parameter of a claim, or a broken claim.
 
     Parameters
     ----------
@@ -134,29 +136,31 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """Say what follows, and what does not."""
+        """State what follows from the audit."""
         if self.rejected:
             sure = f" but for a probability of {at_most(self.failure, 3)}" if self.failure else ""
             return f"rejected: the claim is false{sure}"
         if self.strength == "certified":
             return "not rejected: every check of the verifier passed"
         if self.strength == "exact" and self.delta is not None and self.delta < 1:
-            kept = (
+            conclusion = (
                 "it holds exactly"
                 if self.delta == 0
                 else f"it holds up to delta {at_most(self.delta, 3)}"
             )
             if self.unexplored:
                 # What was not replayed counts as if it broke the claim; the number alone reads as if it did.
-                kept += f", of which up to {at_most(self.unexplored, 3)} is draws that were not replayed"
-            return f"not rejected: on the pairs looked at {kept}; this proves nothing for others"
+                conclusion += f", of which up to {at_most(self.unexplored, 3)} is draws that were not replayed"
+            return (
+                f"not rejected: on the pairs looked at {conclusion}; this proves nothing for others"
+            )
         return "not rejected: this proves nothing"
 
     def __str__(self) -> str:
-        found = "smallest " if self.parameter == "k" else "at least "
+        prefix = "smallest " if self.parameter == "k" else "at least "
         lines = [
             f"claimed   {self.parameter} = {decimal(self.claimed)}",
-            f"{found} {at_least(self.lower)} ({self.strength})",
+            f"{prefix} {at_least(self.lower)} ({self.strength})",
         ]
         if self.event not in ("", "none"):
             at = f" on {one_line(self.pair)}" if self.pair else ""
@@ -230,7 +234,7 @@ def audit(
         ``batch(data, size, bits)``: as many independent outcomes at once, where that is quicker.
     scores
         Numbers to compute of the rows of outcomes ``(n, m)``, by name, such as a likelihood ratio that is known.
-        Thresholds on them are tried beside those that are learned.
+        Thresholds on them are tried beside the learned ones.
     executor
         Runs the samples, or the replays, of inputs side by side; `run` or `batch` must then be picklable where
         processes are used.
@@ -287,8 +291,8 @@ def audit(
         raise InvalidProblemError("run", "the mechanism, or a batch of it", "none")
     if not 0 < failure < 1:
         raise InvalidProblemError("failure", "a probability between 0 and 1", failure)
-    if samples < _FEWEST:
-        raise InvalidProblemError("samples", f"{_FEWEST} or more", samples)
+    if samples < _MIN_SAMPLES:
+        raise InvalidProblemError("samples", f"{_MIN_SAMPLES} or more", samples)
     if executor is not None and not is_private(bits):
         raise InvalidProblemError("bits", "none with an executor, which would repeat them", "some")
     _, claimed = claimed_parameter(claim)
@@ -296,7 +300,7 @@ def audit(
     source = Samples(run, batch, bits, executor)
     triples = [(pair.first, pair.second, pair.distance) for pair in known]
     shown, where, used = try_pairs(source, triples, plan, on_stage)
-    return _found(
+    return _outcome(
         claim, "sampled", shown, known[where], pairs=len(known), runs=used, failure=failure
     )
 
@@ -337,7 +341,7 @@ def _exact(
 
 
 def audit_laws(laws: Sequence[tuple[Law, Law]], pairs: Sequence[Pair], claim: Auditable) -> Audit:
-    """Judge laws that are known already, such as products of those of independent parts.
+    """Audit known laws, such as products of the laws of independent parts.
 
     Parameters
     ----------
@@ -356,7 +360,7 @@ def audit_laws(laws: Sequence[tuple[Law, Law]], pairs: Sequence[Pair], claim: Au
         proved_delta(*both, claim, pair.distance) for both, pair in zip(laws, pairs, strict=True)
     )
     single = {id(law): law for both in laws for law in both}.values()
-    return _found(
+    return _outcome(
         claim,
         "exact",
         shown[where],
@@ -368,7 +372,7 @@ def audit_laws(laws: Sequence[tuple[Law, Law]], pairs: Sequence[Pair], claim: Au
     )
 
 
-def _found(
+def _outcome(
     claim: Auditable,
     strength: Strength,
     shown: Shown,
@@ -401,7 +405,7 @@ def certified(
     event: str = "",
     pairs: int = 0,
 ) -> Audit:
-    """State what a verifier found as an audit.
+    """Return the certificate of a verifier as an audit.
 
     Parameters
     ----------
@@ -431,7 +435,7 @@ def certified(
         parameter, claimed = claimed_parameter(guarantee)
     names = ", ".join(check.name for check in certificate.checks if not check.passed)
     failed = f"failed: {names or 'nothing was checked'}" if not certificate.passed else ""
-    told = "; ".join(part for part in (event, failed) if part)
+    event_or_failure = "; ".join(part for part in (event, failed) if part)
     return Audit(
         guarantee,
         "certified",
@@ -440,6 +444,6 @@ def certified(
         lower,
         not certificate.passed,
         pair,
-        told,
+        event_or_failure,
         pairs=pairs,
     )

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_laws_of_points", "audit_snapped_points"]
 
-_GRAIN = 1 << 20
+_OFFSETS = 1 << 20
+"""Offsets of a point from its place, at most a hundredth of the unit."""
 
 
 def audit_laws_of_points(
@@ -37,7 +38,7 @@ def audit_laws_of_points(
     *,
     on_stage: Callable[[int, float], None] | None = None,
 ) -> Audit:
-    """Audit laws of points: half of the pairs are random, half lie across edges, at corners. on the outline.
+    """Audit laws of points: half of the pairs are random, half lie across edges, at corners or on the outline.
 
     Parameters
     ----------
@@ -131,13 +132,13 @@ def audit_snapped_points(
 
 
 def _beside(place: tuple[Fraction, Fraction], bits: SeededBits) -> tuple[Fraction, Fraction]:
-    """Give a point a little beside a place, well inside its border."""
-    x, y = (axis + Fraction(bits.randrange(_GRAIN), 100 * _GRAIN) for axis in place)
+    """Return a point close to a place, well inside its border."""
+    x, y = (axis + Fraction(bits.randrange(_OFFSETS), 100 * _OFFSETS) for axis in place)
     return x, y
 
 
 def _ratio(one: list[int], other: list[int]) -> Fraction | None:
-    """Give the largest ratio of two laws, of either to the other; nothing where a report rules one out."""
+    """Return the largest ratio of two laws, either way; ``None`` if a report rules one of them out."""
     totals, worst = (sum(one), sum(other)), Fraction(1)
     for p, q in zip(one, other, strict=True):
         if not p and not q:
@@ -150,14 +151,14 @@ def _ratio(one: list[int], other: list[int]) -> Fraction | None:
 
 
 def _log(ratio: Fraction) -> float:
-    """Give a logarithm that a float can't hold the argument of."""
+    """Return the logarithm of a ratio that may exceed the range of floats."""
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 def _audit(claim: MetricDP, worst: float, violated: int, count: int, where: str) -> Audit:
     infinite = math.isinf(worst)
     lower = math.inf if infinite else float_floor(Fraction(worst) * claim.epsilon)
-    said = f"{violated} of {count} pairs of points break the promise" if violated else ""
+    event = f"{violated} of {count} pairs of points break the promise" if violated else ""
     return Audit(
         claim,
         "exact",
@@ -166,6 +167,6 @@ def _audit(claim: MetricDP, worst: float, violated: int, count: int, where: str)
         lower,
         violated > 0,
         where if violated else "",
-        said,
+        event,
         pairs=count,
     )

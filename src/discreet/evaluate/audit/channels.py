@@ -134,10 +134,10 @@ def audit_channel(
         chosen = [both for both in every if is_constrained(space, guarantee, *both)]
     else:
         samples = request.samples if strength == "sampled" else None
-        found = telling_pairs(rows, space, guarantee, samples)
+        telling = telling_pairs(rows, space, guarantee, samples)
         # The floats that choose pairs may overlook one that the integers of a table show.
         first = [] if worst is None or worst.pair is None else [worst.pair]
-        chosen = list(dict.fromkeys([*first, *found]))[:_PAIRS_COMPARED]
+        chosen = list(dict.fromkeys([*first, *telling]))[:_PAIRS_COMPARED]
     if not chosen:
         raise InvalidProblemError("channel", "two secrets or more that are constrained", "none")
     pairs = [
@@ -206,11 +206,13 @@ def telling_pairs(
             bound = apart[i] > 0
             if guarantee.radius is not None:
                 bound &= apart[i] <= float(guarantee.radius)
-            others = np.flatnonzero(bound)
-            ratios = np.maximum(low[i] - high[others], low[others] - high[i])
-            nats = np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf).max(axis=1) / apart[i, others]
+            neighbors = np.flatnonzero(bound)
+            ratios = np.maximum(low[i] - high[neighbors], low[neighbors] - high[i])
+            nats = (
+                np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf).max(axis=1) / apart[i, neighbors]
+            )
             best = np.argsort(-nats, kind="stable")[:_PAIRS_COMPARED].tolist()
-            ranked += [(float(nats[at]), i, int(others[at])) for at in best]
+            ranked += [(float(nats[at]), i, int(neighbors[at])) for at in best]
     ranked.sort(key=lambda entry: -entry[0])
     pairs = dict.fromkeys((min(i, j), max(i, j)) for _, i, j in ranked)
     return [pair for pair in pairs if is_constrained(space, guarantee, *pair)][:_PAIRS_COMPARED]
@@ -356,10 +358,10 @@ def channel_of(rows: Sequence[Sequence[int]]) -> Channel:
 
     Weights become multiples of ``2^-62`` of the sum, the largest one taking what rounding leaves.
     """
-    whole, scaled = 1 << LIMB_BITS, []
+    row_total, scaled = 1 << LIMB_BITS, []
     for weights in rows:
         total = sum(weights)
-        row = [weight * whole // total for weight in weights]
-        row[row.index(max(row))] += whole - sum(row)
+        row = [weight * row_total // total for weight in weights]
+        row[row.index(max(row))] += row_total - sum(row)
         scaled.append(row)
     return Channel.from_weights(scaled)

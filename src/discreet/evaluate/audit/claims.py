@@ -1,4 +1,4 @@
-r"""What two probabilities of one event say about a claim, and the one-sided bounds that are put in.
+r"""Lower bounds on the parameter of a claim from two probabilities of one event, with one-sided intervals.
 
 An event with probability at least ``p`` on one input and at most ``q`` on its neighbor shows that
 
@@ -33,15 +33,16 @@ __all__ = ["ORDERS", "check_claim", "least_chance", "most_chance", "rough_streng
 ORDERS = (1, 2, 3, 4, 6, 8, 16, 32)
 """Orders of the Rényi divergences that are looked at; 1 is the divergence of Kullback and Leibler."""
 
-_BITS = 64
+_LOG_BITS = 64
+"""Fractional bits of a logarithm."""
 _INFINITE = Fraction(-1)
-"""Stands for an infinite strength, which no fraction is."""
-_MARGIN = 1e-9
-"""Relative allowance for the rounding of a beta quantile, which is accurate to about 1e-12."""
+"""Stands for an infinite strength; a fraction has no infinity."""
+_QUANTILE_ERROR = 1e-9
+"""Relative error granted to a beta quantile, which is accurate to about 1e-12."""
 
 
 def check_claim(guarantee: object) -> Auditable:
-    """Refuse what cannot be tested on pairs of neighbors."""
+    """Raise if a guarantee cannot be tested on pairs of neighbors."""
     if not isinstance(guarantee, PureDP | ApproxDP | ZeroConcentratedDP | MetricDP):
         raise InvalidProblemError(
             "guarantee",
@@ -85,39 +86,39 @@ def strength(claim: Auditable, p: Fraction, q: Fraction, distance: Fraction | No
         return Fraction(0)
     if q == 0:
         return _INFINITE
-    nats = Fraction(log_floor(top / q, _BITS), 1 << _BITS)
+    nats = Fraction(log_floor(top / q, _LOG_BITS), 1 << _LOG_BITS)
     return nats / distance if isinstance(claim, MetricDP) and distance else nats
 
 
 def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
     """Bound the Rényi divergence of two coins from below."""
     if order == 1:
-        found = p * Fraction(log_floor(p / q, _BITS), 1 << _BITS)
+        divergence = p * Fraction(log_floor(p / q, _LOG_BITS), 1 << _LOG_BITS)
         if p < 1:
-            found -= (1 - p) * Fraction(log_ceil((1 - q) / (1 - p), _BITS), 1 << _BITS)
-        return max(found, Fraction(0))
+            divergence -= (1 - p) * Fraction(log_ceil((1 - q) / (1 - p), _LOG_BITS), 1 << _LOG_BITS)
+        return max(divergence, Fraction(0))
     power = p**order / q ** (order - 1)
     if p < 1:
         power += (1 - p) ** order / (1 - q) ** (order - 1)
-    return Fraction(log_floor(power, _BITS), 1 << _BITS) / (order - 1)
+    return Fraction(log_floor(power, _LOG_BITS), 1 << _LOG_BITS) / (order - 1)
 
 
 def rough_strength(
     claim: Auditable, p: NDArray[np.float64], q: NDArray[np.float64], distance: Fraction | None
 ) -> NDArray[np.float64]:
-    """Compute the same in floats, for choosing among events; nothing is decided by it."""
+    """Compute :func:`strength` in floats, for choosing among events; no verdict depends on it."""
     q = np.maximum(q, 1e-300)
     if isinstance(claim, ZeroConcentratedDP):
         best = np.zeros(p.shape)
         low, high = np.clip(p, 1e-300, 1 - 1e-15), np.minimum(q, 1 - 1e-15)
         for order in ORDERS:
             if order == 1:
-                found = low * np.log(low / high) + (1 - low) * np.log((1 - low) / (1 - high))
+                divergence = low * np.log(low / high) + (1 - low) * np.log((1 - low) / (1 - high))
             else:
                 first = order * np.log(low) + (1 - order) * np.log(high)
                 second = order * np.log1p(-low) + (1 - order) * np.log1p(-high)
-                found = np.logaddexp(first, second) / (order - 1)
-            best = np.maximum(best, found / order)
+                divergence = np.logaddexp(first, second) / (order - 1)
+            best = np.maximum(best, divergence / order)
         return np.where(p > q, best, 0.0)
     top = p - float(claim.delta) if isinstance(claim, ApproxDP) else p
     nats = np.log(np.maximum(top, 1e-300) / q)
@@ -136,8 +137,8 @@ def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[n
     from scipy.special import betaincinv
 
     k = np.asarray(successes, dtype=np.float64)
-    found = betaincinv(np.maximum(k, 1e-9), trials - k + 1, failure) * (1 - _MARGIN)
-    return np.asarray(np.where(k <= 0, 0.0, found))
+    quantiles = betaincinv(np.maximum(k, 1e-9), trials - k + 1, failure) * (1 - _QUANTILE_ERROR)
+    return np.asarray(np.where(k <= 0, 0.0, quantiles))
 
 
 def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
@@ -152,10 +153,12 @@ def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np
 
     k = np.asarray(successes, dtype=np.float64)
     # The mirrored quantile, which floats resolve where 1 - failure would be rounded to 1.
-    mirrored = betaincinv(np.maximum(trials - k, 1e-9), k + 1, failure) * (1 - _MARGIN)
-    return np.asarray(np.where(k >= trials, 1.0, np.minimum(1.0, (1 - mirrored) * (1 + _MARGIN))))
+    mirrored = betaincinv(np.maximum(trials - k, 1e-9), k + 1, failure) * (1 - _QUANTILE_ERROR)
+    return np.asarray(
+        np.where(k >= trials, 1.0, np.minimum(1.0, (1 - mirrored) * (1 + _QUANTILE_ERROR)))
+    )
 
 
 def as_number(found: Fraction) -> float:
-    """Give a strength as a float, rounded down."""
+    """Convert a strength to a float, rounded down."""
     return math.inf if found == _INFINITE else float_floor(found)

@@ -1,4 +1,4 @@
-"""Events learned from samples: thresholds on coordinates, on learned likelihood ratios, and on scores of one's own.
+"""Events learned from samples: thresholds on coordinates, on learned likelihood ratios, and on scores of the caller.
 
 Any event may be learned in any way, as long as it is tested on samples that it was not learned from. What is learned
 here: for whole outcomes and for each coordinate how much likelier it is on one input, the sum of the latter (the
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "learn"]
 
-_FEW = 64
-"""Values of a coordinate that are counted one by one; with more of them it is cut at quantiles."""
-_BINS = 32
-_THRESHOLDS = 200
-_COORDINATES = 24
-"""Coordinates that are looked at alone: those whose means differ most."""
-_WHOLE = 0.25
-"""Share of different rows above which whole outcomes are too rare to be counted."""
+_MAX_COUNTED_VALUES = 64
+"""Values of a coordinate that are counted one by one; a coordinate with more is cut at quantiles."""
+_QUANTILE_BINS = 32
+"""Bins of a coordinate that is cut at quantiles."""
+_MAX_THRESHOLDS = 200
+"""Thresholds tried on a score."""
+_MAX_COORDINATES = 24
+"""Coordinates that are scores by themselves: those whose means differ most."""
+_MAX_SHARE_OF_OUTCOMES = 0.25
+"""Share of different rows above which outcomes are too rare to be counted."""
 
 
 class _Score(Protocol):
@@ -43,11 +45,11 @@ class _Score(Protocol):
 
     @property
     def words(self) -> str:
-        """What the number is."""
+        """Words for the score, in messages."""
         ...
 
     def of(self, rows: Rows) -> Scores:
-        """Compute it."""
+        """Compute the score of each row."""
         ...
 
 
@@ -77,7 +79,7 @@ class Event:
     promise: float
 
     def holds(self, rows: Rows) -> NDArray[np.bool_]:
-        """Tell for each row whether it happens."""
+        """Return for each row whether the event happens."""
         scores = self.score.of(rows)
         return scores >= self.threshold if self.upper else scores <= self.threshold
 
@@ -185,12 +187,12 @@ def learn(
     list of Event
         At most one for each score, side and direction.
     """
-    found = []
+    events = []
     for score in _scores(first, second, own, numeric=numeric):
         ours, theirs = np.sort(score.of(first)), np.sort(score.of(second))
         cuts = np.unique(np.concatenate([ours, theirs]))
-        if len(cuts) > _THRESHOLDS:
-            cuts = np.unique(cuts[np.linspace(0, len(cuts) - 1, _THRESHOLDS).astype(np.int64)])
+        if len(cuts) > _MAX_THRESHOLDS:
+            cuts = np.unique(cuts[np.linspace(0, len(cuts) - 1, _MAX_THRESHOLDS).astype(np.int64)])
         for upper in (True, False):
             counts = [
                 _beyond(side, cuts, upper=upper) * (trials / len(side)) for side in (ours, theirs)
@@ -200,8 +202,8 @@ def learn(
                 p, q = least_chance(one, trials, failure), most_chance(other, trials, failure)
                 shown = rough_strength(claim, p, q, distance)
                 best = int(np.argmax(shown))
-                found.append(Event(score, float(cuts[best]), upper, forward, float(shown[best])))
-    return sorted(found, key=lambda event: -event.promise)
+                events.append(Event(score, float(cuts[best]), upper, forward, float(shown[best])))
+    return sorted(events, key=lambda event: -event.promise)
 
 
 def _beyond(ordered: Scores, cuts: Scores, *, upper: bool) -> NDArray[np.int64]:
@@ -219,14 +221,14 @@ def _scores(
 ) -> Iterator[_Score]:
     for words, function in own:
         yield _Own(function, words)
-    whole = _learn_whole(first, second)
-    if whole is not None:
-        yield whole
+    by_outcome = _learn_whole(first, second)
+    if by_outcome is not None:
+        yield by_outcome
     if not numeric:
         return
     spread = np.sqrt(first.var(axis=0) + second.var(axis=0)) + 1e-12
     apart = (first.mean(axis=0) - second.mean(axis=0)) / spread
-    places = np.argsort(-np.abs(apart), kind="stable")[:_COORDINATES]
+    places = np.argsort(-np.abs(apart), kind="stable")[:_MAX_COORDINATES]
     yield from (_Coordinate(int(place)) for place in places)
     if first.shape[1] > 1:
         yield _Line(apart / spread)
@@ -237,9 +239,9 @@ def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
     edges, tables = [], []
     for ours, theirs in zip(first.T, second.T, strict=True):
         values = np.unique(np.concatenate([ours, theirs]))
-        if len(values) > _FEW:
+        if len(values) > _MAX_COUNTED_VALUES:
             pooled = np.concatenate([ours, theirs])
-            values = np.unique(np.quantile(pooled, np.linspace(0, 1, _BINS + 1)))
+            values = np.unique(np.quantile(pooled, np.linspace(0, 1, _QUANTILE_BINS + 1)))
         counts = [
             np.bincount(np.searchsorted(values, side, side="right"), minlength=len(values) + 1)
             for side in (ours, theirs)
@@ -252,7 +254,7 @@ def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
 def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
     named = [_named(first), _named(second)]
     names, places = np.unique(np.concatenate(named), return_inverse=True)
-    if len(names) > _WHOLE * len(places) + 2:
+    if len(names) > _MAX_SHARE_OF_OUTCOMES * len(places) + 2:
         return None
     counts = [np.bincount(part, minlength=len(names)) for part in np.split(places, [len(named[0])])]
     return _Whole(names, _log_ratio(counts[0], counts[1]))
@@ -264,7 +266,7 @@ def _log_ratio(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np
 
 
 def _named(rows: Rows) -> NDArray[np.uint64]:
-    """Name each row by a number. Two rows with one name make a blunter event, never a wrong verdict."""
+    """Hash each row to a number. Two rows with one number make a weaker event, never a wrong verdict."""
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
     total = np.zeros(len(rows), dtype=np.uint64)
     for place in range(bits.shape[1]):

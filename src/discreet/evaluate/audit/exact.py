@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["Shown", "compare_laws", "law_of", "proved_delta"]
 
 _EXP_BITS = 192
-_GRID = 1 << 256
-"""Terms of a divergence are rounded down to this grid, so that their sum stays small."""
-_NAMED = 5
-"""How many outcomes of an event are named."""
+"""Fractional bits of an exponential."""
+_TERM_UNITS = 1 << 256
+"""Units per 1 to which terms of a divergence are rounded down, so that their sum stays short."""
+_MAX_NAMED_OUTCOMES = 5
+"""Outcomes of an event that are named in words."""
 
 
 @final
 @dataclass(frozen=True)
 class Shown:
-    """An event, and what it shows.
+    """An event, with the bound that follows from it.
 
     Parameters
     ----------
@@ -61,17 +62,17 @@ def law_of(
     run: Callable[[Any, RandomBits], object], data: object, max_runs: int, min_mass: Fraction
 ) -> Law:
     """Find the law of a run on some data, at the top of the module and made of parts that a process can send back."""
-    found = enumerate_law(lambda bits: run(data, bits), max_runs=max_runs, min_mass=min_mass)
-    return Law(dict(found.masses), found.unexplored, found.runs)
+    law = enumerate_law(lambda bits: run(data, bits), max_runs=max_runs, min_mass=min_mass)
+    return Law(dict(law.masses), law.unexplored, law.runs)
 
 
 def compare_laws(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Shown:
     """Find the event that shows most, in both directions."""
-    found = [
+    events = [
         _best_event(one, other, claim, distance, forward=forward)
         for one, other, forward in ((first, second, True), (second, first, False))
     ]
-    return max(found, key=lambda shown: shown.rank)
+    return max(events, key=lambda shown: shown.rank)
 
 
 def proved_delta(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Fraction:
@@ -109,14 +110,14 @@ def _best_event(
         made = Shown(shown, _words(chosen), float(least), float(most), forward)
         best = max(best, made, key=lambda entry: entry.rank)
     if isinstance(claim, ZeroConcentratedDP):
-        whole = _divergence(one, other)
-        if best.strength >= 0 and whole > best.strength:
-            best = Shown(whole, "the divergence of the whole laws", 1.0, 1.0, forward)
+        rho = _divergence(one, other)
+        if best.strength >= 0 and rho > best.strength:
+            best = Shown(rho, "the divergence of the whole laws", 1.0, 1.0, forward)
     return best
 
 
 def _promising(p: Any, q: Any, free: float, claim: Auditable) -> list[int]:  # noqa: ANN401 - arrays of floats
-    """Choose, in floats, where to cut; the arithmetic of what is chosen is exact."""
+    """Choose cuts in floats; the chosen ones are evaluated exactly."""
     if not len(p):
         return []
     slack = float(claim.delta) if isinstance(claim, ApproxDP) else 0.0
@@ -135,23 +136,23 @@ def _divergence(one: Law, other: Law) -> Fraction:
     pairs = [(mass, other.bounds(o)[1]) for o, mass in one.masses.items() if other.bounds(o)[1] > 0]
     best = Fraction(0)
     for order in ORDERS[1:]:
-        power = sum(int(p**order / q ** (order - 1) * _GRID) for p, q in pairs)
-        if power > _GRID:
-            nats = Fraction(log_floor(Fraction(power, _GRID), 64), 1 << 64)
+        power = sum(int(p**order / q ** (order - 1) * _TERM_UNITS) for p, q in pairs)
+        if power > _TERM_UNITS:
+            nats = Fraction(log_floor(Fraction(power, _TERM_UNITS), 64), 1 << 64)
             best = max(best, nats / (order - 1) / order)
     return best
 
 
 def _words(chosen: list[Hashable]) -> str:
-    named = ", ".join(repr(outcome) for outcome in chosen[:_NAMED])
+    named = ", ".join(repr(outcome) for outcome in chosen[:_MAX_NAMED_OUTCOMES])
     if len(chosen) == 1:
         return f"the outcome {named}"
-    more = "" if len(chosen) <= _NAMED else ", ..."
+    more = "" if len(chosen) <= _MAX_NAMED_OUTCOMES else ", ..."
     return f"one of {len(chosen)} outcomes: {named}{more}"
 
 
 def claimed_parameter(claim: Auditable) -> tuple[str, Fraction]:
-    """Name the parameter that an audit bounds, and give its claimed value."""
+    """Return the name of the parameter that an audit bounds, and its claimed value."""
     if isinstance(claim, PureDP | ApproxDP | MetricDP):
         return "epsilon", claim.epsilon
     return "rho", claim.rho

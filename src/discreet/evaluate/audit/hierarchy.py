@@ -57,10 +57,11 @@ __all__ = [
     "sides_of",
 ]
 
-_REGIONS = 40
-"""Regions of the sampled audit: the more there are, the more a chain through all of them loses."""
+_CHAIN_REGIONS = 40
+"""Regions of the sampled audit of a chain: the more there are, the more it loses."""
 _MAX_SIZE = 3
-_REPLAYS = 1_000
+"""Largest counted size of a unit."""
+_MAX_REPLAYS = 1_000
 """Replays for the law of one number."""
 
 
@@ -214,7 +215,7 @@ def _table(groups: Groups, units: Any, max_size: int) -> GroupSizes:  # noqa: AN
 
 
 def _units(method: Method) -> tuple[str, ...]:
-    """Say with which kinds of units a method works; where units may vanish, both are tried."""
+    """Return the kinds of units with which a method works."""
     needs = getattr(method, "needs", ())
     public_only = "public units" in needs or method.kind in {"sorted", "chain"}
     return ("public",) if public_only else ("public", "private")
@@ -285,13 +286,13 @@ def _changes(one: _Noised, other: _Noised) -> Changes:
 def number_law(value: int, scale: Fraction) -> Law:
     """Find the law of one noisy number, by the production sampler."""
     return enumerate_law(
-        lambda bits: value + int(discrete_laplaces(scale, 1, bits)[0]), max_runs=_REPLAYS
+        lambda bits: value + int(discrete_laplaces(scale, 1, bits)[0]), max_runs=_MAX_REPLAYS
     )
 
 
 @cache
 def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
-    """Give the law of which side of the two values a noisy number falls on, for each of the two."""
+    """Return, for each of two values, the law of the side of both on which its noisy number falls."""
     low, high = min(value, other), max(value, other)
 
     def side(noisy: Any) -> str:  # noqa: ANN401 - an integer, as an outcome
@@ -299,17 +300,17 @@ def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
             return f"at most {low}"
         return f"at least {high}" if noisy >= high else f"between {low} and {high}"
 
-    told = []
+    sides = []
     for law in (number_law(value, scale), number_law(other, scale)):
         masses: dict[Hashable, Fraction] = {}
         for noisy, mass in law.masses.items():
             masses[side(noisy)] = masses.get(side(noisy), Fraction(0)) + mass
-        told.append(Law(MappingProxyType(masses), law.unexplored, law.runs))
-    return told[0], told[1]
+        sides.append(Law(MappingProxyType(masses), law.unexplored, law.runs))
+    return sides[0], sides[1]
 
 
 def joined_law(laws: list[Law]) -> Law:
-    """Give the law of independent outcomes together."""
+    """Return the joint law of independent outcomes."""
     masses: dict[Hashable, Fraction] = {(): Fraction(1)}
     for law in laws:
         masses = {
@@ -340,7 +341,7 @@ def _delta(changes: Changes, claim: PureDP) -> Fraction:
 
 def _sampled_pairs(method: Method, claim: DPForPersons) -> list[Pair]:
     """Move one person where it shows most: between counted sizes, into the last one, and where a unit appears."""
-    regions = _REGIONS if method.kind == "chain" else 2
+    regions = _CHAIN_REGIONS if method.kind == "chain" else 2
     # All others of size 0: the chain is then flat where it moves, and a fit adds up what it shows.
     still = 0 if method.kind == "chain" else 2
     rest = ((still, still),) * (regions - 1)

@@ -29,8 +29,10 @@ __all__ = ["ATTRIBUTES", "audit_tables", "judge_tables"]
 DEFAULT = "local-search"
 ATTRIBUTES = (Numeric("age"), Numeric("visits"))
 """Quasi-identifiers of the tables."""
-_VALUES = (40, 6)
-_TABLES = 20
+_VALUES_PER_COLUMN = (40, 6)
+"""Different values of each quasi-identifier."""
+_TABLES_PER_AUDIT = 20
+"""Tables that are published."""
 
 
 def audit_tables(request: AuditRequest) -> Audit:
@@ -95,11 +97,11 @@ def judge_tables(
     claim = KAnonymity(request.k, tuple(one.name for one in ATTRIBUTES))
     smallest, failed, judged = None, "", 0
     bits = request.bits or SystemBits()
-    for number in range(_TABLES):
+    for number in range(_TABLES_PER_AUDIT):
         rows = (2 + number % 3) * request.k + number % request.k
         columns = {
             one.name: [bits.randrange(stop) for _ in range(rows)]
-            for one, stop in zip(ATTRIBUTES, _VALUES, strict=True)
+            for one, stop in zip(ATTRIBUTES, _VALUES_PER_COLUMN, strict=True)
         }
         try:
             size, certificate = publish(columns, claim)

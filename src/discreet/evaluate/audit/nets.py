@@ -86,12 +86,12 @@ class NetLaws:
     def law(self, cell: tuple[int, int], part: tuple[Fraction, Fraction]) -> list[Fraction]:
         """Return the law of a point by its cell and its place in the cell, from 0 to 1 on both axes."""
         across, along = (_spline_weights(one) for one in part)
-        whole = sum(self.weights[0].tolist())
+        row_sum = sum(self.weights[0].tolist())
         shares = [Fraction(0)] * self.weights.shape[1]
         for i, first in enumerate(across):
             for j, second in enumerate(along):
                 row = self.weights[(cell[0] + i) * (self.cells[1] + 2) + cell[1] + j].tolist()
-                mixed = first * second / whole
+                mixed = first * second / row_sum
                 shares = [share + mixed * w for share, w in zip(shares, row, strict=True)]
         return shares
 
@@ -276,10 +276,10 @@ def edge_net_pairs(laws: NetLaws, count: int, *, seed: int = 0) -> NetPairs:
                     cell[side][axis] = before + side
                     at[side][axis] = little if side else one - little
             else:
-                held = bits.randrange(most)
+                common = bits.randrange(most)
                 along = bits.randrange(one + 1) if bits.randrange(4) else one * bits.randrange(2)
                 for side in (0, 1):
-                    cell[side][axis] = held
+                    cell[side][axis] = common
                     at[side][axis] = along
         cells.append(cell)
         parts.append(at)

@@ -15,7 +15,7 @@ used: neither their condition nor their location of points, nor their arithmetic
 .. math:: r_k = \frac{\sum_v (w_v(x) - w_v(y)) W_{vk}}{\sum_v w_v(y) W_{vk}},
 
 where the differences of weights are taken in integers before anything is rounded, so that points that are nearly equal
-are told apart. A product and a sum of eighteen are off by at most :math:`20 u`
+can be compared. A product and a sum of eighteen are off by at most :math:`20 u`
 of the sum of magnitudes, :math:`u = 2^{-53}`. What is not cleared with three times that error is decided in fractions:
 :math:`\ln q \le \sqrt s` for rational q and s, with as many digits as it takes. For s > 0 both sides differ, since the
 exponential of an algebraic number other than 0 is transcendental.
@@ -133,8 +133,8 @@ def _compare(
     """Return log-ratios as parts of epsilon times the distance, and a mask of those that floats do not clear."""
     first, second, left, right, unit, far = laws.ends(pairs, some)
     same = first[:, :, None] == second[:, None, :]
-    held = np.where(same, right[:, None, :], 0).sum(axis=2)
-    delta = np.concatenate([left - held, np.where(same.any(axis=1), 0, -right)], axis=1)
+    shared = np.where(same, right[:, None, :], 0).sum(axis=2)
+    delta = np.concatenate([left - shared, np.where(same.any(axis=1), 0, -right)], axis=1)
     allowed = float(laws.epsilon) * far
     change = (delta / unit).astype(np.float64)
     rows = laws.weights[np.concatenate([first, second], axis=1)].astype(np.float64)

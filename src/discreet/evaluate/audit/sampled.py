@@ -36,14 +36,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Samples", "SamplingPlan", "draw", "stages", "try_pairs"]
 
-_TESTED = 4
+_EVENTS_PER_STAGE = 4
 """Events that are tested at each stage; each takes its part of the probability of failure."""
-_KEPT = 6
+_PAIRS_AFTER_FIRST_STAGE = 6
 """Pairs that are followed beyond the first stage: the most promising ones."""
-_NAMED = 5
-"""Outcomes of an event that are named."""
-_FIRST = 512
-_CHUNK = 4096
+_MAX_NAMED_OUTCOMES = 5
+"""Outcomes of an event that are named in words."""
+_MIN_FIRST_STAGE = 512
+"""Samples of the first stage, at least."""
+_SAMPLES_PER_TASK = 4096
+"""Samples that one call draws."""
 
 
 class SamplingPlan(NamedTuple):
@@ -67,7 +69,7 @@ def stages(samples: int) -> list[int]:
     [5, 5]
     """
     ends = [samples]
-    while ends[-1] // 2 >= _FIRST or len(ends) < 2:
+    while ends[-1] // 2 >= _MIN_FIRST_STAGE or len(ends) < 2:
         ends.append(ends[-1] // 2)
     ends.reverse()
     return [ends[0], *(after - before for before, after in pairwise(ends))]
@@ -100,22 +102,24 @@ class Samples:
         self._rows: dict[int, list[Rows]] = {}
 
     def of(self, stage: int, sizes: list[int], data: object) -> list[Rows]:
-        """Give the rows of all stages up to one, drawn once each."""
-        kept = self._rows.setdefault(id(data), [])
-        while len(kept) <= stage:
-            kept.append(self._draw(data, sizes[len(kept)]))
-        return kept[: stage + 1]
+        """Return the rows of all stages up to one; each is drawn once."""
+        drawn_rows = self._rows.setdefault(id(data), [])
+        while len(drawn_rows) <= stage:
+            drawn_rows.append(self._draw(data, sizes[len(drawn_rows)]))
+        return drawn_rows[: stage + 1]
 
     def _draw(self, data: object, size: int) -> Rows:
-        parts = [min(_CHUNK, size - first) for first in range(0, size, _CHUNK)]
+        parts = [
+            min(_SAMPLES_PER_TASK, size - first) for first in range(0, size, _SAMPLES_PER_TASK)
+        ]
         if self._executor is None:
             drawn = [draw(self._run, self._batch, data, part, self._bits) for part in parts]
         else:
-            asked = [
+            futures = [
                 self._executor.submit(draw, self._run, self._batch, data, part, None)
                 for part in parts
             ]
-            drawn = [future.result() for future in asked]
+            drawn = [future.result() for future in futures]
         rows = [row for part in drawn for row in part] if isinstance(drawn[0], list) else None
         return self._coded(rows) if rows is not None else np.concatenate(drawn)
 
@@ -175,7 +179,7 @@ def try_pairs(
         Samples of each input of that pair.
     """
     sizes = stages(plan.samples)
-    share = plan.failure / (2 * _TESTED * (len(sizes) - 1))
+    share = plan.failure / (2 * _EVENTS_PER_STAGE * (len(sizes) - 1))
     followed = list(range(len(pairs)))
     best, where = Shown(Fraction(0), "none", 0.0, 1.0, forward=True), 0
     for stage in range(1, len(sizes)):
@@ -195,9 +199,9 @@ def try_pairs(
                 own=plan.own,
                 numeric=not samples.names,
             )
-            learned += [(event.promise, number, event) for event in events[:_TESTED]]
+            learned += [(event.promise, number, event) for event in events[:_EVENTS_PER_STAGE]]
         learned.sort(key=lambda entry: -entry[0])
-        for _, number, event in learned[:_TESTED]:
+        for _, number, event in learned[:_EVENTS_PER_STAGE]:
             first, second, distance = pairs[number]
             rows = [samples.of(stage, sizes, data)[-1] for data in (first, second)]
             shown = _tested(event, rows, plan.claim, distance, share)
@@ -208,7 +212,9 @@ def try_pairs(
             on_stage(sum(sizes[: stage + 1]), float(best.strength))
         if best.strength < 0 or best.strength > plan.claimed:
             return best, where, sum(sizes[: stage + 1])
-        followed = list(dict.fromkeys(number for _, number, _ in learned))[:_KEPT]
+        followed = list(dict.fromkeys(number for _, number, _ in learned))[
+            :_PAIRS_AFTER_FIRST_STAGE
+        ]
     return best, where, sum(sizes)
 
 
@@ -218,23 +224,27 @@ def _tested(
     one, other = rows if event.forward else rows[::-1]
     least = float(least_chance(int(event.holds(one).sum()), len(one), share))
     most = float(most_chance(int(event.holds(other).sum()), len(other), share))
-    found = strength(claim, Fraction(least), Fraction(most), distance)
-    return Shown(found, str(event), least, most, event.forward)
+    bound = strength(claim, Fraction(least), Fraction(most), distance)
+    return Shown(bound, str(event), least, most, event.forward)
 
 
 def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
-    """Name the outcomes of an event that is a set of them, as far as they were seen and are few."""
+    """Describe an event by its outcomes if at most five were seen, else by its threshold."""
     if not (event.by_outcome or names):
         return str(event)
     seen = np.unique(np.concatenate([part[event.holds(part)] for part in rows]), axis=0)
-    if not 0 < len(seen) <= _NAMED:
+    if not 0 < len(seen) <= _MAX_NAMED_OUTCOMES:
         return str(event)
     if names:
         known = {number: outcome for outcome, number in names.items()}
-        told = [repr(known[int(row[0])]) for row in seen]
+        outcomes = [repr(known[int(row[0])]) for row in seen]
     else:
-        told = [_short(row) for row in seen]
-    return f"the outcome {told[0]}" if len(told) == 1 else f"one of the outcomes {', '.join(told)}"
+        outcomes = [_short(row) for row in seen]
+    return (
+        f"the outcome {outcomes[0]}"
+        if len(outcomes) == 1
+        else f"one of the outcomes {', '.join(outcomes)}"
+    )
 
 
 def _short(row: Rows) -> str:

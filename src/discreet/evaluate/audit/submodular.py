@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["PlannedChoice", "audit_choices", "choice_pairs", "chosen_set", "judge_choices"]
 
 DEFAULT = "subsampled"
-_ELEMENTS = 3
-_REPLAYS = 500
+_GROUND_SIZE = 3
+"""Elements of the ground set."""
+_MAX_REPLAYS = 500
+"""Replays for the law of one choice."""
 _NOT_AUDITED = frozenset({"algorithm-2", "continuous-greedy"})
 """Continuous greedy averages too many sampled sets to replay; Algorithm 2 has an audit beside its code."""
 _SMALL: dict[str, dict[str, int]] = {
@@ -111,7 +113,7 @@ def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) 
         pairs,
         claim,
         strength="exact" if strength == "exact" else "sampled",
-        max_runs=_REPLAYS,
+        max_runs=_MAX_REPLAYS,
         **request.sampling,
     )
 
@@ -129,7 +131,7 @@ def choice_pairs(neighbors: str) -> list[tuple[Records, Records]]:
     >>> choice_pairs("replace-one")[0]
     ((frozenset({0}), frozenset({1})), (frozenset({0}), frozenset({2})))
     """
-    zero, one, two = (frozenset({element}) for element in range(_ELEMENTS))
+    zero, one, two = (frozenset({element}) for element in range(_GROUND_SIZE))
     if neighbors == "replace-one":
         return [((zero, one), (zero, two)), ((zero,), (frozenset({1, 2}),))]
     if neighbors != "add-remove-one":
@@ -143,18 +145,18 @@ def choice_pairs(neighbors: str) -> list[tuple[Records, Records]]:
 
 
 def _label(both: tuple[Records, Records], rank: int) -> str:
-    told = [
+    sets = [
         "{" + ", ".join("".join(map(str, sorted(record))) for record in records) + "}"
         for records in both
     ]
-    return f"records {told[0]} and {told[1]}, {rank} to choose"
+    return f"records {sets[0]} and {sets[1]}, {rank} to choose"
 
 
 def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> PlannedChoice:  # noqa: ANN401 - any method
-    table = np.zeros((len(records), _ELEMENTS), dtype=np.bool_)
+    table = np.zeros((len(records), _GROUND_SIZE), dtype=np.bool_)
     for row, record in enumerate(records):
         table[row, sorted(record)] = True
-    objective, matroid = Coverage(table), UniformMatroid(_ELEMENTS, rank)
+    objective, matroid = Coverage(table), UniformMatroid(_GROUND_SIZE, rank)
     ask = getattr(method, "unproven", None)
     if callable(ask) and ask(matroid):
         plan = method.literal_plan(state_choice(objective, matroid, None), matroid)

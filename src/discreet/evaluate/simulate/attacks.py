@@ -53,7 +53,7 @@ def attack_patients(request: AttackRequest) -> Attacked:
 
     request.only(("method", "k"))
     everybody = nw.from_dict(made_patients(600, seed=8), backend="polars").to_native()
-    people, others = everybody[:300], everybody[300:]
+    people, strangers = everybody[:300], everybody[300:]
     attributes = patient_attributes()
     guarantee = KAnonymity(int(request.need("k")), ("age", "sex", "zip"))
     method = METHODS.resolve(request.method, field="method", optional=True)
@@ -70,7 +70,7 @@ def attack_patients(request: AttackRequest) -> Attacked:
             throw=False,
         ).table
 
-    files = {"original": people, "others": others}
+    files = {"original": people, "others": strangers}
     # The second table has a different idea of what people may know, as another agency would.
     fewer = KAnonymity(guarantee.k, ("age", "zip"))
     kinds: list[Attribute] = [attributes[0], attributes[2]]
@@ -113,10 +113,10 @@ def attack_counts(request: AttackRequest) -> Attacked:
     claim = PureDP(request.need("epsilon"), "add-remove-person")
     run = reproduce if getattr(method, "unproven", "") else release
     made = made_census(states=2, counties=6, groups=600, max_size=10, outliers=2, seed=1)
-    given, tree = made.with_size_zero(), made.tree
-    data = GroupSizes.from_counts(tree, given, units="public")
+    leaf_counts, tree = made.with_size_zero(), made.tree
+    data = GroupSizes.from_counts(tree, leaf_counts, units="public")
     # The control group: the same counts, each of another county.
-    strangers = GroupSizes.from_counts(tree, np.roll(given, 1, axis=0), units="public")
+    strangers = GroupSizes.from_counts(tree, np.roll(leaf_counts, 1, axis=0), units="public")
 
     def counts(bits: UniformSource | None) -> Any:  # noqa: ANN401 - an array
         return run(data, claim, method=method, bits=bits).result.counts
@@ -137,20 +137,20 @@ def attack_counts(request: AttackRequest) -> Attacked:
             failure=0.05,
             bits=request.bits,
         )
-    more = given.copy()
+    more = leaf_counts.copy()
     # One person more: a group of the commonest size of a county becomes one larger.
-    leaf, size = np.unravel_index(int(given[:, :-1].argmax()), given[:, :-1].shape)
+    leaf, size = np.unravel_index(int(leaf_counts[:, :-1].argmax()), leaf_counts[:, :-1].shape)
     more[leaf, size] -= 1
     more[leaf, size + 1] += 1
     pair = GroupSizes.from_counts(tree, more, units="public"), data
 
-    def told(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
-        given = run(groups, claim, method=method, bits=bits).result.counts
-        return tuple(round(float(value)) for value in given[tree.leaves[leaf]])
+    def county_counts(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
+        leaf_counts = run(groups, claim, method=method, bits=bits).result.counts
+        return tuple(round(float(value)) for value in leaf_counts[tree.leaves[leaf]])
 
     findings.append(
         attack_membership(
-            told,
+            county_counts,
             pair,
             claim,
             read=enumerate,

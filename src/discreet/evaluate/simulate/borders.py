@@ -49,11 +49,16 @@ __all__ = [
     "snapped_law",
 ]
 
-_SIDE = 4
+_GRID_SIDE = 4
+"""Places along a side of the grid."""
 _METER = Fraction(1, 1000)
-_HAIR = Fraction(1, 10**9)
-_ROUNDS = 14
-_APART = Fraction(16, 1000)
+"""One meter, in kilometers."""
+_NINTH_DECIMAL = Fraction(1, 10**9)
+"""Distance of two points that differ in the ninth decimal, in kilometers."""
+_BISECTING_REGIONS = 14
+"""Regions that are published one after the other."""
+_PAIR_DISTANCE = Fraction(16, 1000)
+"""Distance of the two points of republished regions, in kilometers."""
 
 
 def snapped_law(region: Region, claim: MetricDP) -> Law:
@@ -122,7 +127,7 @@ def attack_borders(request: AttackRequest) -> Attacked:
     mode = request.need("mode")
     claim = MetricDP(request.epsilon or "2", unit="km")
     kind = BORDER_MODES[mode]
-    law = kind.law(Region.from_grid(_SIDE, _SIDE, cell=1, unit="km"), claim)
+    law = kind.law(Region.from_grid(_GRID_SIDE, _GRID_SIDE, cell=1, unit="km"), claim)
     base = kind.law(Region(np.array(kind.spots) * 10_000, None, claim.unit), claim)
 
     def moved(border: Fraction) -> Law:
@@ -131,18 +136,20 @@ def attack_borders(request: AttackRequest) -> Attacked:
             (exact_decimal(to_fraction(point[0], "point") - border), point[1])
         )
 
-    pair = Straddle(("0.008", "0"), ("0.024", "0"), _APART)
+    pair = Straddle(("0.008", "0"), ("0.024", "0"), _PAIR_DISTANCE)
     borders = [Fraction(9 + at, 1000) for at in range(kind.regions)]
     # Half of the region, so that no border leaves it behind; nowhere near a border, and with few decimals.
     length = Fraction(kind.spots[1][0] - kind.spots[0][0], 2)
     users = [length * (2 * at + 1) / 64 + Fraction(1, 800) for at in range(0, 32, 4)]
     findings = (
         attack_straddling(law, _straddles(_METER), claim.epsilon, attack="a meter across a border"),
-        attack_straddling(law, _straddles(_HAIR), claim.epsilon, attack="the ninth decimal"),
+        attack_straddling(
+            law, _straddles(_NINTH_DECIMAL), claim.epsilon, attack="the ninth decimal"
+        ),
         attack_republished([moved(border) for border in borders], pair, claim.epsilon),
-        attack_bisecting(moved, length, users, _ROUNDS),
+        attack_bisecting(moved, length, users, _BISECTING_REGIONS),
     )
-    facts = {"mode": mode, "places": _SIDE * _SIDE, "epsilon": float(claim.epsilon)}
+    facts = {"mode": mode, "places": _GRID_SIDE * _GRID_SIDE, "epsilon": float(claim.epsilon)}
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)
 
 
@@ -218,10 +225,12 @@ def audit_service_points(request: AuditRequest, record: Record) -> Audit:
     region, claim, count = _audited(request)
     made = design(region, claim).published()
     with record(made, region) as service:
-        held = service.fetched()
-    if not isinstance(held, PublishedPoints):
+        fetched = service.fetched()
+    if not isinstance(fetched, PublishedPoints):
         raise InvalidProblemError("service", "a mechanism for every point", "one for places")
-    return audit_laws_of_points(laws_of(held), held.guarantee, count, on_stage=request.on_stage)
+    return audit_laws_of_points(
+        laws_of(fetched), fetched.guarantee, count, on_stage=request.on_stage
+    )
 
 
 def _audited(request: AuditRequest) -> tuple[Region, MetricDP, int]:
@@ -231,14 +240,14 @@ def _audited(request: AuditRequest) -> tuple[Region, MetricDP, int]:
     if request.points is None or request.points < 2:
         raise InvalidProblemError("points", "two pairs of points, or more", request.points)
     claim = MetricDP(request.epsilon or "2", unit="km")
-    return Region.from_grid(_SIDE, _SIDE, cell=1, unit="km"), claim, request.points
+    return Region.from_grid(_GRID_SIDE, _GRID_SIDE, cell=1, unit="km"), claim, request.points
 
 
 def _straddles(distance: Fraction) -> list[Straddle]:
-    """Give pairs of points so far apart whose middle is between two places next to each other."""
+    """Return pairs of points at a distance, whose middle is between two neighboring places."""
     pairs = []
-    for row in range(_SIDE):
-        for column in range(_SIDE - 1):
+    for row in range(_GRID_SIDE):
+        for column in range(_GRID_SIDE - 1):
             across, along = Fraction(column + 1), Fraction(2 * row + 1, 2) + Fraction(1, 7919)
             one, other = across - distance / 2, across + distance / 2
             pairs.append(Straddle(_typed(one, along), _typed(other, along), distance))

@@ -48,15 +48,20 @@ __all__ = [
     "audit_service",
 ]
 
-_SIDE = 6
+_GRID_SIDE = 6
+"""Places along a side of the attacked grid."""
 _TARGETS = (3, 13, 32)
 """Places where trips end; public."""
 
 _AUDITED_SIDE, _PAIRS = 3, 2
-_TRIALS = 40
-_REPEATS = 10
-_HOUR = 3600
-_BEGIN = 1_800_000_000.0
+_DEFAULT_VICTIMS = 40
+"""Clients whose place is guessed."""
+_REPORTS_PER_STAY = 10
+"""Reports that a client asks for at one place."""
+_EPOCH_SECONDS = 3600
+"""Length of an epoch."""
+_START_TIME = 1_800_000_000.0
+"""Unix time of the first report, in seconds."""
 
 
 class RecordedService(Protocol):
@@ -66,10 +71,10 @@ class RecordedService(Protocol):
         """Be a client of the sound mode: fetch the mechanism, verify it, and locate so often at one time."""
 
     def fetched(self) -> Mechanism | PublishedPoints:
-        """Give what a new client fetched and verified, and draws its reports from."""
+        """Return the mechanism that a new client fetched and verified."""
 
     def user(self, place: int) -> Visit:
-        """Give a user who is at a place."""
+        """Return a user who is at a place."""
 
 
 class Visit(Protocol):
@@ -118,15 +123,15 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
     mechanism, region, bits = bench.mechanism, bench.region, bench.bits
     with record(mechanism, region) as service:
         sessions, own = (
-            [service.locate(place, 3, _BEGIN, bits) for place in places]
+            [service.locate(place, 3, _START_TIME, bits) for place in places]
             for places in (bench.victims, range(region.K))
         )
     findings = [attack_traffic(sessions, own, bench.prior, failure=request.failure)]
     channel = channel_of([mechanism.channel.row(place).tolist() for place in range(region.K)])
     findings += bench.attack_channel(channel)
-    for epochs in (1, _REPEATS):
+    for epochs in (1, _REPORTS_PER_STAY):
         watched = [_stay(mechanism, place, epochs, bits) for place in bench.victims * 5]
-        label = f"{_REPEATS} asks, {epochs} epoch{'s' * (epochs > 1)}"
+        label = f"{_REPORTS_PER_STAY} asks, {epochs} epoch{'s' * (epochs > 1)}"
         findings.append(bench.attack_repeats(watched, channel, epochs, label))
     return bench.attacked(mode, channel, findings, distinct_sessions([*sessions, *own]))
 
@@ -142,13 +147,15 @@ class Bench:
     """
 
     def __init__(self, request: AttackRequest) -> None:
-        self.region = Region.from_grid(_SIDE, _SIDE, cell=1, unit="km")
+        self.region = Region.from_grid(_GRID_SIDE, _GRID_SIDE, cell=1, unit="km")
         self.claim = MetricDP(request.epsilon or "1", unit="km")
         self.targets = _TARGETS
         self.bits: RandomBits = as_bits(request.bits)
         self.failure = request.failure
         self.prior = np.full(self.region.K, 1 / self.region.K)
-        self.victims = draw_secrets(self.prior, request.trials or _TRIALS, self.bits).tolist()
+        self.victims = draw_secrets(
+            self.prior, request.trials or _DEFAULT_VICTIMS, self.bits
+        ).tolist()
         made = design(self.region, self.claim, targets=list(_TARGETS), gap=0.5, scope="places")
         self.mechanism = Mechanism.from_design(made, self.region)
 
@@ -191,7 +198,7 @@ class Bench:
             "places": self.region.K,
             "epsilon": float(self.claim.epsilon),
         }
-        return Attacked(f"lrgeo, {mode}, {_SIDE} x {_SIDE} km", tuple(findings), facts)
+        return Attacked(f"lrgeo, {mode}, {_GRID_SIDE} x {_GRID_SIDE} km", tuple(findings), facts)
 
 
 def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Session:
@@ -199,16 +206,16 @@ def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Se
     client = Client(mechanism, verified_digest=mechanism.digest)
     region, names = mechanism.region, mechanism.channel.names
     numbers = {region.where(int(name)): at for at, name in reversed(list(enumerate(names)))}
-    state, clock, reports = State(), Epochs(_HOUR), []
-    for ask in range(_REPEATS):
-        now = _BEGIN + _HOUR * (ask * epochs // _REPEATS)
+    state, clock, reports = State(), Epochs(_EPOCH_SECONDS), []
+    for ask in range(_REPORTS_PER_STAY):
+        now = _START_TIME + _EPOCH_SECONDS * (ask * epochs // _REPORTS_PER_STAY)
         report, state = locate(client, state, region.where(place), now, epochs=clock, bits=bits)
         reports.append((clock.number(now), numbers[report]))
     return Session(place, (), reports=tuple(reports))
 
 
 def audit_service(request: AuditRequest, record: Record) -> Audit:
-    """Audit the service on a grid of 3 x 3 places 1 km apart, by what its clients report.
+    """Audit the service on a grid of 3 x 3 places 1 km apart, by the reports of its clients.
 
     A real client fetches the mechanism from the real application, verifies it, and reports; what is compared are the
     coordinates that it would show.
@@ -230,10 +237,10 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
     InvalidProblemError
         For options that have no meaning here, and without an epsilon.
     """
-    asked = request.metric()
+    stated = request.metric()
     request.choose("sampled")
     region = Region.from_grid(_AUDITED_SIDE, _AUDITED_SIDE, cell=1, unit="km")
-    made = design(region, asked, scope="places")
+    made = design(region, stated, scope="places")
     mechanism = Mechanism.from_design(made, region)
     claim = mechanism.guarantee
     rows = ShownRows(mechanism.channel)

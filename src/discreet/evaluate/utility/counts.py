@@ -1,4 +1,4 @@
-"""What released counts lose: absolute errors, people who would have to move, relative errors by size of the count."""
+"""Errors of released counts: absolute errors, earth mover's distances, relative errors by size of the count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BINS", "count_utility"]
 
 BINS = ((1, 9), (10, 99), (100, 999), (1000, None))
-"""Sizes of true counts for which relative errors are told apart; both ends belong to them."""
+"""Ranges of true counts, both ends included, with a relative error each."""
 
 _NOTE = "Intervals are Student's over releases, and approximate."
 
@@ -84,21 +84,24 @@ def count_utility(
     names = [f"absolute error of a count, {level}" for level in levels]
     names += [f"persons to move in a region, {level}" for level in levels]
     names += [f"relative error of counts {_bin(*ends)}" for ends in BINS]
-    found = []
+    measures = []
     for at, name in enumerate(names):
         values = [row[at] for row in rows]
         if not any(np.isnan(values)):
             estimate = student_mean(values, failure=failure)
-            found.append(Measure(name, estimate, 0.0, zeros[at], _NOTE))
-    return found
+            measures.append(Measure(name, estimate, 0.0, zeros[at], _NOTE))
+    return measures
 
 
 def _errors(given: RegionCounts, data: GroupSizes) -> list[float]:
     true = data.node_counts()
     regions = np.bincount(data.frame.tree.levels)
-    told = diagnose(data, given)
+    distances = diagnose(data, given)
     cells = regions * true.shape[1]
-    errors: list[Any] = [*(np.array(told.l1) / cells), *(np.array(told.earth_mover) / regions)]
+    errors: list[Any] = [
+        *(np.array(distances.l1) / cells),
+        *(np.array(distances.earth_mover) / regions),
+    ]
     for least, most in BINS:
         inside = (true >= least) & (true <= (np.inf if most is None else most))
         off = np.abs(given.counts[inside] - true[inside]) / true[inside]

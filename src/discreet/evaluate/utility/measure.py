@@ -1,4 +1,4 @@
-"""A measure of what was lost, between the best without privacy and the best without data; and measures by a parameter.
+"""Measures of loss, between the best without privacy and the best without data; and measures by a parameter.
 
 A frontier lays measures out over several epsilons or k, for choosing one before a release. The data must be public or
 synthetic: choosing by the loss on the private data discloses something of them.
@@ -25,20 +25,20 @@ __all__ = ["Measure", "Point", "frontier"]
 @final
 @dataclass(frozen=True)
 class Measure:
-    """What was lost, or kept.
+    """A loss or a value, with its ends without privacy and without data.
 
     Parameters
     ----------
     name
-        What the numbers are.
+        Name of the quantity.
     estimate
         The number, with its interval.
     best
-        What could be had without privacy; ``None`` where nobody computed it.
+        The value without privacy; ``None`` if it is not computed.
     worst
-        What could be had without the data; likewise.
+        The value without the data; likewise.
     note
-        What a reader should know.
+        Remark for the reader.
 
     Examples
     --------
@@ -93,8 +93,8 @@ class Point:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {"method": self.method, "parameter": float(self.parameter)}
-        return {**told, **self.measure.to_dict()}
+        head = {"method": self.method, "parameter": float(self.parameter)}
+        return {**head, **self.measure.to_dict()}
 
 
 def frontier(
@@ -132,12 +132,12 @@ def frontier(
     >>> [(float(point.parameter), point.measure.estimate.value) for point in frontier(noise, ["2", "1/2"])]
     [(0.5, 2.0), (2.0, 0.5)]
     """
-    asked = sorted(to_fraction(one, "parameters") for one in parameters)
-    if not methods or not asked or len(set(asked)) < len(asked):
+    exact = sorted(to_fraction(one, "parameters") for one in parameters)
+    if not methods or not exact or len(set(exact)) < len(exact):
         raise InvalidProblemError("parameters", "different numbers, and a method", list(parameters))
     points = []
     for name, measured in methods.items():
-        for parameter in asked:
+        for parameter in exact:
             point = Point(name, parameter, measured(parameter))
             points.append(point)
             if on_point is not None:

@@ -97,7 +97,7 @@ def information_loss(
     >>> information_loss({"age": ["[20, 30]", "[20, 30]"]}, before).tolist()
     [1.5]
     """
-    found = np.empty(len(problem.columns))
+    losses = np.empty(len(problem.columns))
     for at, column in enumerate(problem.columns):
         texts = cells(published, column.name)
         missing = problem.n - len(texts)
@@ -105,8 +105,8 @@ def information_loss(
             raise InvalidProblemError("published", f"{problem.n} rows or fewer", len(texts))
         different = list(dict.fromkeys(texts))
         cost = dict(zip(different, _costs(column, different).tolist(), strict=True))
-        found[at] = sum(cost[text] for text in texts) + missing * column.attribute.weight
-    return found
+        losses[at] = sum(cost[text] for text in texts) + missing * column.attribute.weight
+    return losses
 
 
 def _costs(column: CodedColumn, texts: list[str]) -> NDArray[np.float64]:

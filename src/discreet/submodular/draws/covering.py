@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from discreet.submodular.matroids.base import Matroid
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["LARGEST", "covering", "exact_marginals", "pipage", "ranks", "set_values"]
+__all__ = ["MAX_ELEMENTS", "covering", "exact_marginals", "pipage", "ranks", "set_values"]
 
-LARGEST = 8
-"""Most elements of a ground set whose subsets are all looked at."""
+MAX_ELEMENTS = 8
+"""Elements of a ground set whose subsets are all enumerated."""
 
-_MOST_POINTS = 200_000
+_MAX_POINTS = 200_000
+"""Points of a covering."""
 
 
 def ranks(matroid: Matroid) -> list[int]:
@@ -44,16 +45,16 @@ def ranks(matroid: Matroid) -> list[int]:
     [0, 1, 1, 1]
     """
     n = matroid.n_elements
-    if n > LARGEST:
-        raise InvalidProblemError("matroid", f"at most {LARGEST} elements for a covering", n)
-    found = [0] * (1 << n)
+    if n > MAX_ELEMENTS:
+        raise InvalidProblemError("matroid", f"at most {MAX_ELEMENTS} elements for a covering", n)
+    rank_of = [0] * (1 << n)
     for mask in range(1, 1 << n):
         members = [e for e in range(n) if mask >> e & 1]
         if matroid.is_independent(members):
-            found[mask] = len(members)
+            rank_of[mask] = len(members)
         else:
-            found[mask] = max(found[mask & ~(1 << e)] for e in members)
-    return found
+            rank_of[mask] = max(rank_of[mask & ~(1 << e)] for e in members)
+    return rank_of
 
 
 def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
@@ -88,18 +89,18 @@ def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
     n, table = matroid.n_elements, ranks(matroid)
     parts = math.isqrt(math.floor(n / rho**2))
     parts += parts**2 * rho**2 < n
-    if (parts + 1) ** n > 5 * _MOST_POINTS:
+    if (parts + 1) ** n > 5 * _MAX_POINTS:
         raise InvalidProblemError(
-            "rho", f"a radius with at most {_MOST_POINTS} points", estimate(rho)
+            "rho", f"a radius with at most {_MAX_POINTS} points", estimate(rho)
         )
     singles = [range(parts * table[1 << e] + 1) for e in range(n)]
     points = np.array(list(product(*singles)), dtype=np.int64)
     for mask in range(1, 1 << n):
         members = [e for e in range(n) if mask >> e & 1]
         points = points[points[:, members].sum(axis=1) <= parts * table[mask]]
-    if len(points) > _MOST_POINTS:
+    if len(points) > _MAX_POINTS:
         raise InvalidProblemError(
-            "rho", f"a radius with at most {_MOST_POINTS} points", estimate(rho)
+            "rho", f"a radius with at most {_MAX_POINTS} points", estimate(rho)
         )
     return points, parts
 
@@ -182,7 +183,7 @@ def pipage(table: Sequence[int], x: Sequence[int], parts: int, bits: RandomBits)
             for mask in sorted(sets, key=int.bit_count)
             if slack(mask) == 0
         )
-        i, j = next(found[:2] for found in inside if len(found) > 1)
+        i, j = next(tight[:2] for tight in inside if len(tight) > 1)
         up = min(y[j], *(slack(mask) for mask in sets if mask >> i & 1 and not mask >> j & 1))
         down = min(y[i], *(slack(mask) for mask in sets if mask >> j & 1 and not mask >> i & 1))
         step = up if bits.randrange(up + down) < down else -down

@@ -14,6 +14,7 @@ would: that choice reads the records.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from discreet.submodular.method import Chosen, DrawPlan
     from discreet.submodular.objectives.objective import Objective
 
-__all__ = ["draw_rounds", "in_units", "marginals", "sampled_marginals", "swap_round"]
+    Scorer = Callable[[NDArray[np.int64]], tuple[NDArray[np.int64], Fraction]]
+
+__all__ = ["Rounds", "in_units", "marginals", "sampled_marginals", "swap_round"]
 
 
 def marginals(
@@ -173,46 +176,36 @@ def _exchange(matroid: Matroid, first: set[int], second: set[int]) -> tuple[int,
     raise InvalidProblemError("matroid", "the exchange property", "none for two of its bases")
 
 
-def draw_rounds(
-    scores_of: Callable[[NDArray[np.int64]], tuple[NDArray[np.int64], Fraction]],
-    matroid: Matroid,
-    plan: DrawPlan,
-    bits: RandomBits,
-    on_draw: Callable[[int], None] | None,
-) -> Chosen:
-    """Draw bases element by element, each draw at the point of all draws before it, and round their mean.
+class Rounds(ABC):
+    """Bases that are drawn element by element, each draw at the point of the draws before it; their mean is rounded."""
 
-    Parameters
-    ----------
-    scores_of
-        Score of each element and the unit of scores, from the number of times that each element was drawn.
-    matroid
-        The matroid.
-    plan
-        Coefficient and number of draws, a multiple of the rank.
-    bits
-        Source of randomness.
-    on_draw
-        Called after each draw with its number.
+    @abstractmethod
+    def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
+        """Return a function from the count of draws of each element to the scores of the next draw and their unit."""
 
-    Returns
-    -------
-    tuple of tuple
-        A base, as pairs of an element and kind 0.
-    """
-    counts = np.zeros(matroid.n_elements, dtype=np.int64)
-    bases: list[tuple[int, ...]] = []
-    for number in range(plan.draws):
-        if number % matroid.rank == 0:
-            grown = matroid.start()
-        candidates = np.flatnonzero(grown.feasible())
-        scores, unit = scores_of(counts)
-        rate = Fraction(plan.coefficient or 0) * unit
-        at = exponential_mechanism(scores[candidates], rate, 1, monotone=True, bits=bits)
-        grown.add(int(candidates[at]))
-        counts[candidates[at]] += 1
-        if len(grown.members) == matroid.rank:
-            bases.append(grown.members)
-        if on_draw is not None:
-            on_draw(number + 1)
-    return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))
+    def choose(
+        self,
+        objective: Objective,
+        matroid: Matroid,
+        plan: DrawPlan,
+        bits: RandomBits,
+        on_draw: Callable[[int], None] | None = None,
+    ) -> Chosen:
+        """Draw a base in each round, then round."""
+        scores_of = self.scorer(objective, plan, bits)
+        counts = np.zeros(matroid.n_elements, dtype=np.int64)
+        bases: list[tuple[int, ...]] = []
+        for number in range(plan.draws):
+            if number % matroid.rank == 0:
+                grown = matroid.start()
+            candidates = np.flatnonzero(grown.feasible())
+            scores, unit = scores_of(counts)
+            rate = Fraction(plan.coefficient or 0) * unit
+            at = exponential_mechanism(scores[candidates], rate, 1, monotone=True, bits=bits)
+            grown.add(int(candidates[at]))
+            counts[candidates[at]] += 1
+            if len(grown.members) == matroid.rank:
+                bases.append(grown.members)
+            if on_draw is not None:
+                on_draw(number + 1)
+        return tuple((e, 0) for e in swap_round(matroid, bases, bits=bits))

@@ -5,8 +5,8 @@ Gains of a submodular function only fall while a set grows, so that a gain known
 depends on the records. Instead propose an element with probability proportional to :math:`e^{c u_e}`, evaluate it, and
 accept it with probability :math:`e^{-c (u_e - q_e)}`; otherwise set :math:`u_e = q_e` and propose again.
 
-The law of what is accepted is that of the exponential mechanism, whatever the bounds were. By induction over the number
-of stale bounds, with :math:`Z_u = \sum_e e^{c u_e}` and :math:`Z = \sum_e e^{c q_e}`: e comes out at once with
+The law of the accepted element is that of the exponential mechanism, whatever the bounds were. By induction over the
+number of stale bounds, with :math:`Z_u = \sum_e e^{c u_e}` and :math:`Z = \sum_e e^{c q_e}`: e is accepted first with
 probability :math:`e^{c q_e} / Z_u`, and later with :math:`(1 - Z / Z_u)\, e^{c q_e} / Z`, together
 :math:`e^{c q_e} / Z`. The induction does not ask which bounds are refreshed after a rejection, as long as the one that
 was rejected is.
@@ -16,14 +16,15 @@ Draws from the gains of a growing set, and the loop that all greedy algorithms s
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol, final
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, final
 
 import numpy as np
 
 from discreet.core.randomness import bernoulli_exp, exponential_mechanism
+from discreet.submodular.accounting import Draws, strongest
+from discreet.submodular.method import DrawPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.matroids.base import IndependentSet, Matroid
-    from discreet.submodular.method import Chosen, DrawPlan
+    from discreet.submodular.method import Chosen
     from discreet.submodular.objectives.objective import GrowingChoice, Objective
     from discreet.submodular.problem import ChoiceFacts
 
@@ -253,19 +254,29 @@ def subset(elements: NDArray[np.int64], size: int, bits: RandomBits) -> NDArray[
     return np.sort(left[:size])
 
 
-class GreedyDraws(ABC):
+class GreedyDraws:
     """A base by r draws from the gains of the pairs that still fit.
 
-    A subclass states the accounting of the draws. By default each draw is one of the exponential mechanism among all
-    elements that fit, by lazy thinning if `lazy` holds and the function is known to be submodular.
+    A subclass may limit the rules of the accountant, the inputs or the candidates. By default each draw is one of the
+    exponential mechanism among all elements that fit, by lazy thinning if `lazy` holds and the function is known to be
+    submodular.
     """
 
     name: ClassVar[str]
+    rules: ClassVar[frozenset[str] | None] = None
+    """Names of the rules of composition that the accountant may use; ``None`` for all."""
     lazy: bool
 
-    @abstractmethod
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that some rules allow."""
+        """Find the largest coefficient that the guarantee allows for r draws."""
+        draws = Draws(matroid.rank)
+        coefficient, accounting = strongest(draws, statement, guarantee, rules=self.rules)
+        return DrawPlan(coefficient, accounting, matroid.rank, parameters=self.parameters)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the method, for the record of a release."""
+        return {"lazy": self.lazy}
 
     def choose(
         self,

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
 
 __all__ = [
+    "FIRST_PRECISION",
     "ONE",
-    "PRECISION",
     "ZERO",
     "Interval",
     "add",
@@ -37,8 +37,8 @@ Interval = tuple[int, int, int]
 
 ZERO: Interval = (0, 0, 0)
 ONE: Interval = (1, 1, 0)
-PRECISION = 96
-"""Bits of the first attempt. A choice is undecided at it with a chance of about ``2^-80``."""
+FIRST_PRECISION = 96
+"""Bits of the first attempt; a choice is undecided at it with a probability of about ``2^-80``."""
 
 
 def multiply(a: Interval, b: Interval, precision: int) -> Interval:
@@ -146,11 +146,11 @@ def choose(weigh: Callable[[int], Sequence[Interval]], bits: RandomBits) -> int:
     >>> choose(lambda precision: [ZERO, ONE, ZERO], SystemBits())
     1
     """
-    return choose_between(lambda bound: _sums(weigh(bound), bound), PRECISION, bits)
+    return choose_between(lambda bound: _sums(weigh(bound), bound), FIRST_PRECISION, bits)
 
 
 def _sums(weights: Sequence[Interval], precision: int) -> tuple[list[int], list[int]]:
-    """Bring the weights to one exponent, outwards, and add them up."""
+    """Round the weights outwards to one exponent, and return their cumulative sums."""
     top = max(e + high.bit_length() for _, high, e in weights if high)
     unit = top - precision
     low = accumulate(_shift(low, e - unit, up=False) for low, _, e in weights)

@@ -149,11 +149,11 @@ def _count(groups: list[_Group]) -> None:
         group.most = min(group.capacity, sum(_most(groups, part) for part in group.parts))
     groups[-1].need = (groups[-1].most, groups[-1].most)
     for group in reversed(groups):
-        whole = sum(_most(groups, part) for part in group.parts)
+        size = sum(_most(groups, part) for part in group.parts)
         for part in group.parts:
             if part >= 0:
                 most = groups[part].most
-                least = max(0, group.need[0] - (whole - most))
+                least = max(0, group.need[0] - (size - most))
                 groups[part].need = (least, min(most, group.need[1]))
 
 
@@ -283,8 +283,8 @@ def draw_forest(
         if u == v:
             continue
 
-        others = [(tree[ends[e][0]], tree[ends[e][1]], weights[e]) for e in left]
-        if choose(partial(_in_or_out, (u, v, weights[edge]), others), bits) == 0:
+        open_edges = [(tree[ends[e][0]], tree[ends[e][1]], weights[e]) for e in left]
+        if choose(partial(_in_or_out, (u, v, weights[edge]), open_edges), bits) == 0:
             chosen.append(edge)
             tree = [u if node == v else node for node in tree]
     return tuple(chosen)

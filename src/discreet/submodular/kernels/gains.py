@@ -116,7 +116,7 @@ def covered_gains(
     elements: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Count what each element covers of what is left."""
+    """Count the records of ``left`` that each element covers."""
     for a in range(len(elements)):
         row = bits[elements[a]]
         total = np.uint64(0)
@@ -168,7 +168,7 @@ def weighted_gains(
     elements: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Sum what is left of the records that each element covers."""
+    """Sum ``left`` over the records that each element covers."""
     for a in range(len(elements)):
         total = np.int64(0)
         for at in range(start[elements[a]], start[elements[a] + 1]):

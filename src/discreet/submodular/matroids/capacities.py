@@ -130,12 +130,14 @@ class PartitionMatroid(Matroid):
             raise InvalidProblemError("labels", "groups numbered from 0", int(read.min()))
         self.labels: NDArray[np.int64] = read.astype(np.int64)
         sizes = np.bincount(self.labels)
-        given = array_of(capacities, "capacities", "whole numbers")
-        if not np.issubdtype(given.dtype, np.integer) or given.shape not in {(), sizes.shape}:
+        limits = array_of(capacities, "capacities", "whole numbers")
+        if not np.issubdtype(limits.dtype, np.integer) or limits.shape not in {(), sizes.shape}:
             raise InvalidProblemError(
-                "capacities", f"an integer for each of {len(sizes)} groups", f"shape {given.shape}"
+                "capacities", f"an integer for each of {len(sizes)} groups", f"shape {limits.shape}"
             )
-        self.capacities: NDArray[np.int64] = np.array(np.broadcast_to(given, sizes.shape), np.int64)
+        self.capacities: NDArray[np.int64] = np.array(
+            np.broadcast_to(limits, sizes.shape), np.int64
+        )
         count(int(self.capacities.min()), "capacities")
         self.labels.setflags(write=False)
         self.capacities.setflags(write=False)
@@ -148,8 +150,8 @@ class PartitionMatroid(Matroid):
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
         """Return whether no group holds more than its capacity."""
-        taken = self.labels[np.array(self.check(chosen), dtype=np.int64)]
-        return bool((np.bincount(taken, minlength=len(self.capacities)) <= self.capacities).all())
+        groups = self.labels[np.array(self.check(chosen), dtype=np.int64)]
+        return bool((np.bincount(groups, minlength=len(self.capacities)) <= self.capacities).all())
 
     def _facts(self) -> str:
         return f"{digest_array(self.labels)} {digest_array(self.capacities)}"

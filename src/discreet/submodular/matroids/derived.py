@@ -169,7 +169,7 @@ class _Spared(IndependentSet):
         return self._mask.copy()
 
     def _spare(self) -> NDArray[np.bool_]:
-        """Find the elements outside that some base of what remains does without."""
+        """Find the elements that are not in every base of the remaining elements."""
         grown = self._primal.start()
         for element in np.flatnonzero(~self._out).tolist():
             if grown.feasible()[element]:
@@ -177,13 +177,13 @@ class _Spared(IndependentSet):
         base = grown.members
         mask = ~self._out
         mask[list(base)] = False
-        others = mask.copy()
+        outside = mask.copy()
         for element in base:
             rest = self._primal.start()
             for other in base:
                 if other != element:
                     rest.add(other)
-            mask[element] = bool((rest.feasible() & others).any())
+            mask[element] = bool((rest.feasible() & outside).any())
         return mask
 
     def _add(self, element: int) -> None:

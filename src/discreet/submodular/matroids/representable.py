@@ -115,14 +115,8 @@ class LinearMatroid(Matroid):
     """
 
     def __init__(self, vectors: ArrayLike) -> None:
-        read = array_of(vectors, "vectors", "a table of booleans")
-        if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
-            raise InvalidProblemError(
-                "vectors", "a table of booleans", f"{read.dtype} {read.shape}"
-            )
-        self.vectors: NDArray[np.bool_] = read
-        self.vectors.setflags(write=False)
-        self.n_elements = len(read)
+        self.vectors = _read_booleans(vectors, "vectors")
+        self.n_elements = len(self.vectors)
         self.rank = greedy_rank(self)
 
     def start(self) -> IndependentSet:
@@ -176,12 +170,8 @@ class TransversalMatroid(Matroid):
     """
 
     def __init__(self, suits: ArrayLike) -> None:
-        read = array_of(suits, "suits", "a table of booleans")
-        if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
-            raise InvalidProblemError("suits", "a table of booleans", f"{read.dtype} {read.shape}")
-        self.suits: NDArray[np.bool_] = read
-        self.suits.setflags(write=False)
-        self.n_elements = len(read)
+        self.suits = _read_booleans(suits, "suits")
+        self.n_elements = len(self.suits)
         self.rank = greedy_rank(self)
 
     def start(self) -> IndependentSet:
@@ -208,10 +198,10 @@ class _Matched(IndependentSet):
     def _trace(self) -> None:
         free = np.flatnonzero(self._holder < 0).tolist()
         self._next = dict.fromkeys(free, -1)
-        held = np.flatnonzero(self._holder >= 0)
+        busy = np.flatnonzero(self._holder >= 0)
         queue = list(free)
         for slot in queue:
-            movable = held[self._suits[self._holder[held], slot]] if len(held) else held
+            movable = busy[self._suits[self._holder[busy], slot]] if len(busy) else busy
             for other in movable.tolist():
                 if other not in self._next:
                     self._next[other] = slot
@@ -229,3 +219,13 @@ class _Matched(IndependentSet):
             slot = self._next[slot]
         self._matched[element] = True
         self._trace()
+
+
+def _read_booleans(values: ArrayLike, field: str) -> NDArray[np.bool_]:
+    """Read a table of booleans with a row for each element, read-only."""
+    read = array_of(values, field, "a table of booleans")
+    if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
+        raise InvalidProblemError(field, "a table of booleans", f"{read.dtype} {read.shape}")
+    table: NDArray[np.bool_] = read
+    table.setflags(write=False)
+    return table

@@ -90,11 +90,11 @@ class Algorithm1:
         """Draw r points, then round."""
         points, parts = covering(matroid, self.rho)
         values = set_values(objective)
-        whole = parts * plan.draws
+        unit = parts * plan.draws
         x = np.zeros(objective.n_elements, dtype=np.int64)
         rate = Fraction(plan.coefficient or 0) / (parts << objective.scale_bits)
         for number in range(plan.draws):
-            w = exact_marginals(values, [Fraction(int(k), whole) for k in x])
+            w = exact_marginals(values, [Fraction(int(k), unit) for k in x])
             scores = [
                 sum((int(k) * v for k, v in zip(y, w, strict=True)), Fraction(0)) for y in points
             ]
@@ -102,4 +102,4 @@ class Algorithm1:
             x += points[at]
             if on_draw is not None:
                 on_draw(number + 1)
-        return tuple((e, 0) for e in pipage(ranks(matroid), x.tolist(), whole, bits))
+        return tuple((e, 0) for e in pipage(ranks(matroid), x.tolist(), unit, bits))

@@ -7,16 +7,9 @@ probability proportional to :math:`\exp(c\, \Delta_{e,i} F(s))`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
-from discreet.submodular.accounting import Draws, strongest
 from discreet.submodular.draws.growing import GreedyDraws
-from discreet.submodular.method import DrawPlan
-
-if TYPE_CHECKING:
-    from discreet.core.guarantee import DPGuarantee
-    from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Algorithm3"]
 
@@ -54,8 +47,3 @@ class Algorithm3(GreedyDraws):
 
     lazy: bool = True
     name: ClassVar[str] = "algorithm-3"
-
-    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows."""
-        coefficient, accounting = strongest(Draws(matroid.rank), statement, guarantee)
-        return DrawPlan(coefficient, accounting, matroid.rank, parameters={"lazy": self.lazy})

@@ -15,16 +15,17 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.submodular.draws.growing import subset
 from discreet.submodular.matroids.capacities import UniformMatroid
+from discreet.submodular.method import DrawPlan
 from discreet.submodular.methods import WITHOUT_GUARANTEE
 from discreet.submodular.methods.part_sampled import SampledCandidates, candidate_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.draws.growing import Among
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.method import DrawPlan
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Algorithm4"]
@@ -73,16 +74,17 @@ class Algorithm4(SampledCandidates):
         """Return the reason why there is no guarantee under a matroid, or ``None`` if there is one."""
         return None if isinstance(matroid, UniformMatroid) else _FALSE
 
-    def check(self, matroid: Matroid) -> None:
-        """Raise if the matroid is not uniform."""
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Find the largest coefficient that the guarantee allows, for a uniform matroid."""
         if self.unproven(matroid):
             expected = "part-sampled, or algorithm-4 with a uniform matroid"
             raise InvalidProblemError("method", expected, repr(matroid))
+        return super().plan(statement, matroid, guarantee)
 
     def literal_plan(self, statement: ChoiceFacts, matroid: Matroid) -> DrawPlan:
         """Plan draws with a coefficient so large that they are greedy's, to measure the ratio alone."""
         del statement
-        return self.draw_plan(_GREEDY_COEFFICIENT, (), matroid)
+        return DrawPlan(_GREEDY_COEFFICIENT, (), matroid.rank, parameters=self.parameters)
 
     def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among:
         n, r = matroid.n_elements, plan.draws

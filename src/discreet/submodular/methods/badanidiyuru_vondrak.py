@@ -10,21 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.submodular.accounting import Draws, strongest
-from discreet.submodular.draws.fractional import draw_rounds, marginals
+from discreet.submodular.draws.fractional import Rounds, marginals
 from discreet.submodular.method import DrawPlan, need_set_function
 from discreet.submodular.objectives.objective import positive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.draws.fractional import Scorer
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.method import Chosen
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
@@ -33,7 +27,7 @@ __all__ = ["BadanidiyuruVondrak"]
 
 @final
 @dataclass(frozen=True)
-class BadanidiyuruVondrak:
+class BadanidiyuruVondrak(Rounds):
     r"""Private continuous greedy in M rounds of r draws.
 
     Parameters
@@ -74,17 +68,7 @@ class BadanidiyuruVondrak:
         parameters = {"rounds": self.rounds, "samples": self.samples}
         return DrawPlan(coefficient, accounting, count, mechanism="rounds", parameters=parameters)
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Draw M bases, then round."""
-
-        def scores_of(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Fraction]:
-            return marginals(objective, counts, self.rounds, self.samples, bits)
-
-        return draw_rounds(scores_of, matroid, plan, bits, on_draw)
+    def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
+        """Return the marginals at the point that the draws have reached."""
+        del plan
+        return lambda counts: marginals(objective, counts, self.rounds, self.samples, bits)

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 _FIRST_BATCH = 16
-"""Stale gains of the first evaluation, doubled each time: a call costs as much as a few evaluations."""
+"""Stale gains of the first evaluation, doubled each time, since a call costs several evaluations."""
 
 
 def fits(objective: Objective, matroid: Matroid) -> None:

@@ -103,7 +103,7 @@ class _WholeBases(ABC):
 
     @abstractmethod
     def _point(self, drawn: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
-        """Give the point after some draws, in parts of a coordinate, and the number of parts."""
+        """Return the point after some draws, in parts of a coordinate, and the number of parts."""
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the guarantee allows for T draws of bases."""
@@ -209,7 +209,7 @@ class MeasuredContinuousGreedy(_WholeBases):
     name: ClassVar[str] = "measured-continuous-greedy"
 
     def _point(self, drawn: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], int]:
-        """Give 1 - (1 - 1/T)^k for an element that was drawn k times; a public point."""
+        """Return the public point with 1 - (1 - 1/T)^k for an element that was drawn k times."""
         gone = [1 - Fraction(steps - 1, steps) ** k for k in range(int(drawn.max()) + 1)]
         return np.array([int(share * _FINE) for share in gone], dtype=np.int64)[drawn], _FINE
 

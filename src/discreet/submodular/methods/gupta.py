@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.submodular.accounting import Draws, strongest
 from discreet.submodular.draws.growing import GreedyDraws
-from discreet.submodular.method import DrawPlan, need_approximate
+from discreet.submodular.method import need_approximate
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.method import DrawPlan
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Gupta"]
@@ -48,6 +48,7 @@ class Gupta(GreedyDraws):
 
     lazy: bool = True
     name: ClassVar[str] = "gupta"
+    rules: ClassVar[frozenset[str] | None] = frozenset({"decomposable, one pass"})
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the rule allows."""
@@ -56,7 +57,4 @@ class Gupta(GreedyDraws):
             raise InvalidProblemError(
                 "objective", "a decomposable function for gupta", "no sum over records"
             )
-        coefficient, accounting = strongest(
-            Draws(matroid.rank), statement, guarantee, rules=frozenset({"decomposable, one pass"})
-        )
-        return DrawPlan(coefficient, accounting, matroid.rank, parameters={"lazy": self.lazy})
+        return super().plan(statement, matroid, guarantee)

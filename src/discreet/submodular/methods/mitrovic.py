@@ -8,18 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, final
 
-from discreet.submodular.accounting import Draws, strongest
 from discreet.submodular.draws.growing import GreedyDraws
-from discreet.submodular.method import DrawPlan, need_set_function
+from discreet.submodular.method import need_set_function
 
 if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.submodular.matroids.base import Matroid
+    from discreet.submodular.method import DrawPlan
     from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["Mitrovic"]
-
-_PUBLISHED = frozenset({"basic composition", "advanced composition"})
 
 
 @final
@@ -50,11 +48,11 @@ class Mitrovic(GreedyDraws):
 
     lazy: bool = True
     name: ClassVar[str] = "mitrovic"
+    rules: ClassVar[frozenset[str] | None] = frozenset(
+        {"basic composition", "advanced composition"}
+    )
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Find the largest coefficient that the published rules allow."""
         need_set_function(self.name, statement)
-        coefficient, accounting = strongest(
-            Draws(matroid.rank), statement, guarantee, rules=_PUBLISHED
-        )
-        return DrawPlan(coefficient, accounting, matroid.rank, parameters={"lazy": self.lazy})
+        return super().plan(statement, matroid, guarantee)

@@ -1,4 +1,4 @@
-r"""The best set, with a bound: for functions where each record is served by its best chosen element.
+r"""The optimal set, with a bound, for functions in which each record has the value of its best chosen element.
 
 .. math:: \max_{x, y}\; \sum_i \sum_l v_{il}\, y_{il}, \qquad
           y_{il} \le \sum_{e:\, s_{ie} = v_{il}} x_e, \qquad \sum_l y_{il} \le 1, \qquad x(A) \le r(A),
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Optimum", "optimum", "upper_bound"]
 
-_SLACK = 1e-6
-"""Relative: what the solver's tolerances can take off its bound."""
+_SOLVER_ERROR = 1e-6
+"""Relative error of the solver's bound."""
 
 
 @final
@@ -111,7 +111,8 @@ def optimum(
     Parameters
     ----------
     objective
-        Coverage, weighted coverage, facility location, or another function with a table of what serves what.
+        Coverage, weighted coverage, facility location, or another function with a table of values by element and
+        record.
     matroid
         Any matroid.
     time_limit
@@ -169,7 +170,9 @@ def optimum(
         if isinstance(solution, LPSolution):
             chosen = np.flatnonzero(solution.x[:n] > 0.5).tolist()
             if math.isfinite(solution.bound):
-                upper = min(upper, math.floor(-solution.bound * (1 + _SLACK) + _SLACK))
+                upper = min(
+                    upper, math.floor(-solution.bound * (1 + _SOLVER_ERROR) + _SOLVER_ERROR)
+                )
         allowed = matroid.is_independent(chosen)
         if allowed:
             best = max((best, chosen), key=objective.value)

@@ -10,18 +10,15 @@ sound.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
-from discreet.submodular.accounting import Draws, strongest
 from discreet.submodular.draws.growing import GreedyDraws, subset
 from discreet.submodular.matroids.capacities import PartitionMatroid, UniformMatroid
-from discreet.submodular.method import DrawPlan
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -32,7 +29,8 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.submodular.draws.growing import Among
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.problem import AccountLine, ChoiceFacts
+    from discreet.submodular.method import DrawPlan
+    from discreet.submodular.problem import ChoiceFacts
 
 __all__ = ["PartSampled", "SampledCandidates", "candidate_count", "parts_of"]
 
@@ -56,22 +54,10 @@ class SampledCandidates(GreedyDraws):
         object.__setattr__(self, "gamma", exact)
         object.__setattr__(self, "lazy", lazy)
 
-    @abstractmethod
-    def check(self, matroid: Matroid) -> None:
-        """Raise if the method has no guarantee under a matroid."""
-
-    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows."""
-        self.check(matroid)
-        coefficient, accounting = strongest(Draws(matroid.rank), statement, guarantee)
-        return self.draw_plan(coefficient, accounting, matroid)
-
-    def draw_plan(
-        self, coefficient: Fraction, accounting: tuple[AccountLine, ...], matroid: Matroid
-    ) -> DrawPlan:
-        """Return a plan of r draws with a coefficient."""
-        parameters = {"gamma": str(self.gamma), "lazy": self.lazy}
-        return DrawPlan(coefficient, accounting, matroid.rank, parameters=parameters)
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the method, for the record of a release."""
+        return {"gamma": str(self.gamma), "lazy": self.lazy}
 
 
 @final
@@ -112,9 +98,10 @@ class PartSampled(SampledCandidates):
 
     name: ClassVar[str] = "part-sampled"
 
-    def check(self, matroid: Matroid) -> None:
-        """Raise if the matroid is neither uniform nor a partition matroid."""
+    def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
+        """Find the largest coefficient that the guarantee allows, for a uniform or partition matroid."""
         parts_of(matroid, self.name)
+        return super().plan(statement, matroid, guarantee)
 
     def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among:
         turns = [

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["Subsampled", "keep_records", "subsampled_coefficient"]
 
 _LOG_BITS = 60
+"""Fractional bits of logarithms and exponentials."""
 _MAX_DENOMINATOR_BITS = 31
+"""Bits of the denominator of epsilon, so that coins fit a machine word."""
 _RECORDS_AT_ONCE = 1 << 16
+"""Records whose coins are drawn together."""
 
 
 @final
@@ -80,11 +83,11 @@ class Subsampled(GreedyDraws):
                 "a decomposable function for subsampled",
                 "no sum over records",
             )
-        whole = _pure_epsilon(guarantee)
-        joins = whole if statement.neighbors == "add-remove-one" else whole / 2
+        epsilon = _pure_epsilon(guarantee)
+        joins = epsilon if statement.neighbors == "add-remove-one" else epsilon / 2
         coefficient = subsampled_coefficient(joins) / statement.sensitivity
         loss = coefficient * statement.width
-        proved = PureDP(whole, statement.neighbors)  # type: ignore[arg-type] # the statement checked it
+        proved = PureDP(epsilon, statement.neighbors)  # type: ignore[arg-type] # the statement checked it
         line = AccountLine("secret subsample", proved, matroid.rank, loss)
         parameters = {"lazy": self.lazy, "epsilon_of_subsample": str(joins)}
         return DrawPlan(
@@ -118,18 +121,19 @@ def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray
     >>> keep_records(3, Fraction(1000), SystemBits()).tolist()
     [True, True, True]
     """
-    kept = np.empty(n_records, dtype=np.bool_)
+    mask = np.empty(n_records, dtype=np.bool_)
     for first in range(0, n_records, _RECORDS_AT_ONCE):
-        block = kept[first : first + _RECORDS_AT_ONCE]
+        block = mask[first : first + _RECORDS_AT_ONCE]
         kind = np.uint64 if epsilon.numerator < 1 << 63 else object
         numerators = np.full(block.size, epsilon.numerator, dtype=kind)
         block[:] = ~bernoulli_exps(numerators, epsilon.denominator, bits)
-    return kept
+    return mask
 
 
 def _pure_epsilon(guarantee: DPGuarantee) -> Fraction:
     """Return an epsilon whose pure guarantee implies another, short enough for coins of one machine word."""
-    concentrated = isinstance(guarantee, ZeroConcentratedDP)
-    epsilon = root_down(2 * guarantee.rho) if concentrated else guarantee.epsilon
-    long = concentrated or epsilon.denominator.bit_length() > _MAX_DENOMINATOR_BITS
+    if isinstance(guarantee, ZeroConcentratedDP):
+        return short_down(root_down(2 * guarantee.rho))
+    epsilon = guarantee.epsilon
+    long = epsilon.denominator.bit_length() > _MAX_DENOMINATOR_BITS
     return short_down(epsilon) if long else epsilon

@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.submodular.draws.fractional import draw_rounds, in_units
+from discreet.submodular.draws.fractional import Rounds, in_units
 from discreet.submodular.method import DrawPlan, need_set_function
 from discreet.submodular.methods.subsampled import Subsampled, keep_records
 from discreet.submodular.objectives.objective import positive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.randomness.bits import RandomBits
+    from discreet.submodular.draws.fractional import Scorer
     from discreet.submodular.matroids.base import Matroid
-    from discreet.submodular.method import Chosen
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import ChoiceFacts
 
@@ -37,7 +35,7 @@ __all__ = ["SubsampledRounds"]
 
 @final
 @dataclass(frozen=True)
-class SubsampledRounds:
+class SubsampledRounds(Rounds):
     r"""Continuous greedy in M rounds on a secret subsample, for decomposable functions with a closed form.
 
     Parameters
@@ -70,35 +68,25 @@ class SubsampledRounds:
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
         """Divide the coefficient of the subsample by the number of rounds."""
         need_set_function(self.name, statement)
-        whole = Subsampled().plan(statement, matroid, guarantee)
-        coefficient = Fraction(whole.coefficient or 0) / self.rounds
+        greedy = Subsampled().plan(statement, matroid, guarantee)
+        coefficient = Fraction(greedy.coefficient or 0) / self.rounds
         parameters = {
             "rounds": self.rounds,
-            "epsilon_of_subsample": whole.parameters["epsilon_of_subsample"],
+            "epsilon_of_subsample": greedy.parameters["epsilon_of_subsample"],
         }
         count = self.rounds * matroid.rank
-        return DrawPlan(coefficient, whole.accounting, count, self.rounds, "subsample", parameters)
+        return DrawPlan(coefficient, greedy.accounting, count, self.rounds, "subsample", parameters)
 
-    def choose(
-        self,
-        objective: Objective,
-        matroid: Matroid,
-        plan: DrawPlan,
-        bits: RandomBits,
-        on_draw: Callable[[int], None] | None = None,
-    ) -> Chosen:
-        """Keep records in secret, draw M bases, then round."""
+    def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
+        """Keep records in secret, and return their marginals at the point that the draws have reached."""
         joins = to_fraction(plan.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
-        kept = keep_records(objective.n_records, joins, bits)
+        mask = keep_records(objective.n_records, joins, bits)
 
         def scores_of(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Fraction]:
-            exact = objective.multilinear_marginals(counts / self.rounds, kept)
+            exact = objective.multilinear_marginals(counts / self.rounds, mask)
             if exact is None:
-                raise InvalidProblemError(
-                    "objective",
-                    "one with a closed form of its multilinear extension",
-                    type(objective).__name__,
-                )
+                expected = "one with a closed form of its multilinear extension"
+                raise InvalidProblemError("objective", expected, type(objective).__name__)
             return in_units(exact)
 
-        return draw_rounds(scores_of, matroid, plan, bits, on_draw)
+        return scores_of

@@ -34,7 +34,7 @@ class RecordArgument:
     types: str = ""
 
     def shape_of(self, value: object, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
-        """Give the shape of a value, where it can be seen without reading one, and refuse what does not fit.
+        """Return the shape of a value, if it is known without reading an entry, and refuse another shape.
 
         Parameters
         ----------
@@ -46,7 +46,8 @@ class RecordArgument:
         Raises
         ------
         InvalidProblemError
-            For another number of dimensions, another type, or another public size. No length of a private axis is told.
+            For another number of dimensions, another type, or another public size. No message shows the length of a
+            private axis.
         """
         if value is None:
             raise InvalidProblemError(self.name, "the records", "None")

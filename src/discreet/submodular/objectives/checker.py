@@ -16,7 +16,8 @@ from discreet.submodular.objectives.objective import Objective
 
 __all__ = ["check"]
 
-_MOST = 5000
+_MAX_CHOICES = 5000
+"""Choices that are all evaluated."""
 
 
 def check(objective: Objective, *, slack: int = 0) -> Certificate:
@@ -54,8 +55,8 @@ def check(objective: Objective, *, slack: int = 0) -> Certificate:
     """
     instance_of(objective, Objective, "objective", "an Objective")
     k, n = objective.n_kinds, objective.n_elements
-    if (k + 1) ** n > _MOST:
-        raise InvalidProblemError("objective", f"at most {_MOST} choices", f"{(k + 1) ** n}")
+    if (k + 1) ** n > _MAX_CHOICES:
+        raise InvalidProblemError("objective", f"at most {_MAX_CHOICES} choices", f"{(k + 1) ** n}")
     everything = {kinds: _gains(objective, kinds) for kinds in product(range(k + 1), repeat=n)}
     gains = [(kinds, e) for kinds in everything for e in range(n) if not kinds[e]]
     sinks = [-gain for kinds, e in gains for gain in everything[kinds][e]]

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CountedObjective", "FromFunction", "FromRecords", "Sum"]
+__all__ = ["FromFunction", "FromRecords", "Sum"]
 
 _WEIGHT_BITS = 8
+"""Fractional bits of a weight."""
 
 
 @final
@@ -73,12 +74,12 @@ class Sum(Objective):
             As for the class.
         """
         stated: Any = parts
-        whole, _, bits = _combined(stated, weights)
+        multiples, _, bits = _combined(stated, weights)
         return ObjectiveSpec(
             cls,
             stated[0].n_kinds,
             bits,
-            _weighted_sensitivity(whole, stated),
+            _weighted_sensitivity(multiples, stated),
             all(part.decomposable for part in stated),
             all(part.monotone for part in stated),
         )
@@ -118,7 +119,7 @@ class Sum(Objective):
 def _combined(
     parts: Sequence[Objective] | Sequence[ObjectiveSpec], weights: Sequence[Exact] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Read weights as multiples of 1/256; give them, what brings the parts to one unit, and that unit's bits."""
+    """Return weights as multiples of 1/256, the shift of each part to the common unit, and the bits of that unit."""
     equal = [Fraction(1, len(parts))] * len(parts)
     exact = equal if weights is None else [to_fraction(w, "weights") for w in weights]
     if len(exact) != len(parts) or min(exact) <= 0 or sum(exact) > 1:
@@ -126,8 +127,8 @@ def _combined(
             "weights", f"{len(parts)} positive numbers of sum at most 1", weights
         )
     finest = max(part.scale_bits for part in parts)
-    whole = tuple(math.floor(w * (1 << _WEIGHT_BITS)) for w in exact)
-    return whole, tuple(finest - part.scale_bits for part in parts), finest + _WEIGHT_BITS
+    multiples = tuple(math.floor(w * (1 << _WEIGHT_BITS)) for w in exact)
+    return multiples, tuple(finest - part.scale_bits for part in parts), finest + _WEIGHT_BITS
 
 
 def _weighted_sensitivity(
@@ -219,8 +220,8 @@ class FromRecords(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
-        kept = kept_records(records, self.n_records)
-        numbers = range(self.n_records) if kept is None else np.flatnonzero(kept).tolist()
+        mask = kept_records(records, self.n_records)
+        numbers = range(self.n_records) if mask is None else np.flatnonzero(mask).tolist()
         return _Parts(self, np.array(numbers, dtype=np.int64), np.zeros(len(numbers), np.int64))
 
     def parts(
@@ -360,76 +361,6 @@ class _Called(GrowingChoice):
 
 
 def sets_of(chosen: tuple[tuple[int, int], ...], n_kinds: int) -> Any:  # noqa: ANN401 - a set, or a tuple of sets
-    """Give what is chosen as one frozenset, or for several kinds as a tuple of them."""
+    """Return the chosen elements as one frozenset, or for several kinds as a tuple of them."""
     sets = tuple(frozenset(e for e, i in chosen if i == kind) for kind in range(n_kinds))
     return sets[0] if n_kinds == 1 else sets
-
-
-@final
-class CountedObjective(Objective):
-    """The same function, with a count of the marginal gains that were evaluated.
-
-    A gain of an element with each of k kinds counts k times. The count depends on the records wherever an algorithm
-    looks at old gains, so it is private.
-
-    Parameters
-    ----------
-    objective
-        The function.
-
-    Attributes
-    ----------
-    evaluations
-        Gains evaluated so far, over all states.
-
-    Examples
-    --------
-    >>> from discreet.submodular import Coverage, UniformMatroid
-    >>> from discreet.submodular.methods.baselines import Greedy
-    >>> counted = CountedObjective(Coverage([[True, False, True], [True, True, False]]))
-    >>> Greedy().choose(counted, UniformMatroid(3, 2))
-    ((0, 0), (1, 0))
-    >>> counted.evaluations
-    5
-    """
-
-    def __init__(self, objective: Objective) -> None:
-        self._inner = objective
-        self.take_facts(objective)
-        self.evaluations = 0
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """That of the function."""
-        return self._inner.sensitivity
-
-    def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
-        return _Counting(self, self._inner.start(records))
-
-    def multilinear_marginals(
-        self, x: ArrayLike, records: ArrayLike | None = None
-    ) -> NDArray[np.float64] | None:
-        """Those of the function; a closed form is no evaluation."""
-        return self._inner.multilinear_marginals(x, records)
-
-    def served(self) -> NDArray[Any] | None:
-        """That of the function."""
-        return self._inner.served()
-
-
-class _Counting(GrowingChoice):
-    def __init__(self, objective: CountedObjective, inner: GrowingChoice) -> None:
-        super().__init__(objective)
-        self._counter = objective
-        self._inner = inner
-
-    def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        gains = self._inner.gains(elements)
-        self._counter.evaluations += gains.size
-        return gains
-
-    def _add(self, element: int, kind: int) -> int:
-        before = self._inner.value
-        self._inner.add(element, kind)
-        return self._inner.value - before

@@ -1,4 +1,4 @@
-r"""Concave over modular: each record counts the weight of the chosen elements, with diminishing returns.
+r"""Concave over modular: a concave function of the weight of the chosen elements, for each record.
 
 .. math:: F(S) = \sum_x h\Big(\sum_{e \in S} m_{xe}\Big), \qquad h(0) = 0,\quad 0 \le h \le 1,
 
@@ -44,7 +44,7 @@ TABLE_BITS = 30
 """Fractional bits of a value."""
 
 LEVELS = 1 << 15
-"""Into how many parts the range of weights is divided, where weights are numbers."""
+"""Parts into which the range of weights is divided."""
 
 
 def concave_table(values: ArrayLike) -> NDArray[np.int64]:
@@ -72,21 +72,21 @@ def concave_table(values: ArrayLike) -> NDArray[np.int64]:
     >>> (concave_table([0.0, 0.5, 0.75]) / 2**30).round(6).tolist()
     [0.0, 0.5, 0.75]
     """
-    given = np.asarray(values, dtype=np.float64)
-    if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all():
+    rise = np.asarray(values, dtype=np.float64)
+    if rise.ndim != 1 or len(rise) < 2 or not np.isfinite(rise).all():
         raise InvalidProblemError(
-            "values", "at least two finite numbers", f"{given.size} of shape {given.shape}"
+            "values", "at least two finite numbers", f"{rise.size} of shape {rise.shape}"
         )
     unit = 2.0**TABLE_BITS
     while True:
-        rounded = np.rint(unit * np.diff(given)).astype(np.int64)
+        rounded = np.rint(unit * np.diff(rise)).astype(np.int64)
         # Equal increments that floats tell apart may round to two integers.
         steps = np.minimum.accumulate(rounded)
         excess = int(steps.sum()) - (1 << TABLE_BITS)
-        if excess <= 0 or given[-1] > 1:
+        if excess <= 0 or rise[-1] > 1:
             break
         unit -= excess
-    concave = given[0] == 0 and not (np.diff(rounded) > 1).any()
+    concave = rise[0] == 0 and not (np.diff(rounded) > 1).any()
     table = np.concatenate([[0], np.cumsum(steps)]).astype(np.int64)
     if not concave or not _is_concave(table):
         raise InvalidProblemError(
@@ -114,7 +114,7 @@ class ConcaveOverModular(Objective):
     n_elements
         Size of the public ground set.
     n_records
-        Number of records, with those that have no edge. ``None``: one more than the last that has one.
+        Number of records, including records without an edge. ``None``: one more than the last that has one.
 
     Raises
     ------
@@ -219,11 +219,11 @@ class ConcaveOverModular(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         totals = np.zeros(self.n_records, dtype=np.int64)
-        if kept is not None:
+        if mask is not None:
             # Nothing rises beyond the end of the table.
-            totals[~kept] = self.limit
+            totals[~mask] = self.limit
         return _Weighted(self, totals)
 
     @property
@@ -240,7 +240,7 @@ class ConcaveOverModular(Objective):
         return out
 
     def raised(self, element: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give the records that an element counts for, and how much. Private."""
+        """Return the records to which an element adds weight, and the weights. Private."""
         edges = slice(self._start[element], self._start[element + 1])
         return self._slots[edges], self._weights[edges]
 
@@ -277,11 +277,11 @@ def read_numbered(
     return read_edges(records, elements, n_elements, most if n_records is None else n_records)
 
 
-_HALVING = 1024
-"""Steps of t in which the chance of not being reached halves."""
+_STEPS_PER_HALVING = 1024
+"""Steps of t in which the probability of not being reached halves."""
 
-_MARGIN = 2.0**-8
-"""Taken off before rounding down, far above the error of a product of probabilities."""
+_ROUNDING_MARGIN = 2.0**-8
+"""Subtracted before rounding down, in units of a marginal: far above the error of a product of probabilities."""
 
 
 @final
@@ -300,7 +300,7 @@ class Influence(ConcaveOverModular):
     n_elements
         Size of the public ground set.
     n_records
-        Number of records, with those that have no edge. ``None``: one more than the last that has one.
+        Number of records, including records without an edge. ``None``: one more than the last that has one.
 
     Raises
     ------
@@ -334,11 +334,11 @@ class Influence(ConcaveOverModular):
         n_records: int | None = None,
     ) -> None:
         p, self.clipped = clip_to_scale(chances, "chances")
-        last = _HALVING * TABLE_BITS
+        last = _STEPS_PER_HALVING * TABLE_BITS
         with np.errstate(divide="ignore"):
             halvings = -np.log2(1.0 - p)
-        weights = np.rint(np.minimum(_HALVING * halvings, last)).astype(np.int64)
-        reached = 1.0 - np.exp2(-np.arange(last + 1) / _HALVING)
+        weights = np.rint(np.minimum(_STEPS_PER_HALVING * halvings, last)).astype(np.int64)
+        reached = 1.0 - np.exp2(-np.arange(last + 1) / _STEPS_PER_HALVING)
         table = concave_table(reached / reached[-1])
         super().__init__(
             records, elements, weights, table=table, n_elements=n_elements, n_records=n_records
@@ -349,8 +349,8 @@ class Influence(ConcaveOverModular):
     ) -> NDArray[np.float64]:
         """See :meth:`Objective.multilinear_marginals`; chances of independent elements multiply."""
         at = probabilities(x, self.n_elements)
-        kept = kept_records(records, self.n_records)
-        p = np.minimum(-np.expm1(-self._weights * (np.log(2.0) / _HALVING)), 1.0)
+        mask = kept_records(records, self.n_records)
+        p = np.minimum(-np.expm1(-self._weights * (np.log(2.0) / _STEPS_PER_HALVING)), 1.0)
         p[self._weights >= self.limit] = 1.0
         inside = np.repeat(at, np.diff(self._start))
         # A factor of zero is kept apart, since it can't be divided out again.
@@ -360,9 +360,9 @@ class Influence(ConcaveOverModular):
         np.multiply.at(missed, self._slots[~sure], stays[~sure])
         missed[self._slots[sure]] = 0.0
         parts = missed[self._slots] * p * (1.0 - inside) / np.where(sure, 1.0, stays)
-        rounded = np.floor(np.ldexp(np.minimum(parts, 1.0), MARGINAL_BITS) - _MARGIN)
-        whole = np.maximum(rounded, 0.0).astype(np.int64)
-        if kept is not None:
-            whole[~kept[self._slots]] = 0
-        total = np.concatenate([[0], np.cumsum(whole)])
+        rounded = np.floor(np.ldexp(np.minimum(parts, 1.0), MARGINAL_BITS) - _ROUNDING_MARGIN)
+        units = np.maximum(rounded, 0.0).astype(np.int64)
+        if mask is not None:
+            units[~mask[self._slots]] = 0
+        total = np.concatenate([[0], np.cumsum(units)])
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)

@@ -1,4 +1,4 @@
-r"""Coverage: how many records, or how much weight of records, some chosen element reaches.
+r"""Coverage: number or weight of the records that some chosen element covers.
 
 .. math:: F(S) = \sum_x w_x \, [\text{some } e \in S \text{ covers } x], \qquad 0 \le w_x \le 1.
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Coverage", "WeightedCoverage"]
 
-_MARGIN = 2.0**-8
-"""Taken off before rounding down, far above the error of a product of probabilities: no part ends up too large."""
+_ROUNDING_MARGIN = 2.0**-8
+"""Subtracted before rounding down, in units of a marginal: no record's part ends up too large."""
 
 
 @final
@@ -131,7 +131,7 @@ class Coverage(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Look at the shape, or for columns of their names and no nested type."""
+        """Check the shape, or the names and types of columns."""
         if spec.edges is None:
             super().check_source(spec, source, n_elements)
             return
@@ -210,9 +210,9 @@ class Coverage(Objective):
         return ones[:, : self.n_records]
 
     def _left(self, records: ArrayLike | None) -> NDArray[np.uint64]:
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
-        ones = np.ones(self.n_records, dtype=np.bool_) if kept is None else kept
+        ones = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
         packed = np.packbits(ones, bitorder="little")
         left[: len(packed)] = packed
         return left.view(np.uint64)
@@ -220,17 +220,17 @@ class Coverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; every record is uncovered with a product of chances."""
+        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
         p = probabilities(x, self.n_elements)
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         support = np.flatnonzero(p)
         keep = np.ones(64 * self._bits.shape[1])
         cover_keep(self._bits, support, p[support], keep)
         parts = rounded_parts(keep)
-        if kept is not None:
-            parts[: self.n_records][~kept] = 0
+        if mask is not None:
+            parts[: self.n_records][~mask] = 0
         out = np.zeros(self.n_elements, dtype=np.int64)
         cover_marginals(self._bits, parts, out)
         return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
@@ -292,8 +292,8 @@ def _matched(
         raise InvalidProblemError("source", expected, type(error).__name__) from None
     nameless = int((read["record"] == "").sum())
     if lost := len(read) - len(known):
-        told = f"{printed.count(nameless)} without a {record}; {printed.count(lost - nameless)} of no known {candidate}"
-        write_private_note(f"rows that were left out: {told}")
+        note = f"{printed.count(nameless)} without a {record}; {printed.count(lost - nameless)} of no known {candidate}"
+        write_private_note(f"rows that were left out: {note}")
     # Not as an array of text, in which each cell takes as much as the longest one.
     numbered = np.unique(records.astype(object), return_inverse=True)[1]
     return numbered.astype(np.int64).reshape(-1), covering
@@ -393,24 +393,24 @@ class WeightedCoverage(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing covered."""
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         left = self._weights.copy()
-        if kept is not None:
-            left[~kept] = 0
+        if mask is not None:
+            left[~mask] = 0
         return _Weighed(self, left)
 
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; every record is uncovered with a product of chances."""
+        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
         p = probabilities(x, self.n_elements)
         keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)
         for e in np.flatnonzero(p):
             keep[self.covered_by(int(e))] *= 1 - p[e]
         parts = rounded_parts(keep)
-        kept = kept_records(records, self.n_records)
-        if kept is not None:
-            parts[~kept] = 0
+        mask = kept_records(records, self.n_records)
+        if mask is not None:
+            parts[~mask] = 0
         total = np.concatenate([[0], np.cumsum(parts[self._records])])
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
 
@@ -451,7 +451,7 @@ class _Weighed(GrowingChoice):
 
 def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
     """Round each record's part of a marginal down to an integer multiple of ``2^-MARGINAL_BITS``."""
-    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - _MARGIN)
+    parts = np.floor(np.ldexp(keep, MARGINAL_BITS) - _ROUNDING_MARGIN)
     return np.asarray(np.maximum(parts, 0.0).astype(np.int64))
 
 

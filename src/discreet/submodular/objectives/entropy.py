@@ -133,7 +133,7 @@ class _Cells(GrowingChoice):
 
 @final
 class MutualInformation(_OfCells):
-    """The information that chosen features have about a label, in counts of records.
+    """The mutual information of chosen features and a label, in counts of records.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class MutualInformation(_OfCells):
 
 @final
 class SensorPlacement(_OfCells):
-    """The entropy of what the chosen sensors read, at each place a sensor of one of k kinds.
+    """The entropy of the readings of the chosen sensors, at each place a sensor of one of k kinds.
 
     Parameters
     ----------

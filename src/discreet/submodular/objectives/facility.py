@@ -42,8 +42,8 @@ __all__ = ["FacilityLocation"]
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the source that are read at once."""
 
-_MARGIN = 2.0**-8
-"""Taken off before rounding down: above the error of the sums for fewer than half a million elements."""
+_ROUNDING_MARGIN = 2.0**-8
+"""Subtracted before rounding down, in units of a marginal: above the error of sums of half a million elements."""
 
 
 @final
@@ -142,7 +142,7 @@ class FacilityLocation(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Look at the shape; of a file, only its header is read."""
+        """Check the shape; of a file, only its header is read."""
         if isinstance(source, str | os.PathLike):
             source = open_similarity(source)
         super().check_source(spec, source, n_elements)
@@ -241,22 +241,22 @@ class FacilityLocation(Objective):
             raise InvalidProblemError("metric", "manhattan or euclidean", repr(metric))
         far = _farthest(farthest)
         where = np.asarray(records, dtype=np.float64)
-        there = np.asarray(elements, dtype=np.float64)
-        if there.ndim != 2 or not there.size or not np.isfinite(there).all():
-            raise InvalidProblemError("elements", "a table of coordinates", there.shape)
-        if where.ndim != 2 or where.shape[1] != there.shape[1]:
+        places = np.asarray(elements, dtype=np.float64)
+        if places.ndim != 2 or not places.size or not np.isfinite(places).all():
+            raise InvalidProblemError("elements", "a table of coordinates", places.shape)
+        if where.ndim != 2 or where.shape[1] != places.shape[1]:
             raise InvalidProblemError(
-                "records", f"points of {there.shape[1]} dimensions", "something else"
+                "records", f"points of {places.shape[1]} dimensions", "something else"
             )
 
         def rows(first: int, stop: int) -> NDArray[np.float64]:
             some = where[first:stop]
             if metric == "manhattan":
-                return 1.0 - cdist(some, there, "cityblock") / far
-            return 1.0 - cdist(some, there, "euclidean") / far
+                return 1.0 - cdist(some, places, "cityblock") / far
+            return 1.0 - cdist(some, places, "euclidean") / far
 
         made = cls.__new__(cls)
-        made._fill(rows, (len(where), len(there)), scale_bits, spill)  # noqa: SLF001 - as above
+        made._fill(rows, (len(where), len(places)), scale_bits, spill)  # noqa: SLF001 - as above
         return made
 
     @property
@@ -270,11 +270,11 @@ class FacilityLocation(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
-        kept = kept_records(records, self.n_records)
+        mask = kept_records(records, self.n_records)
         best = np.zeros(self.n_records, dtype=self._S.dtype)
-        if kept is not None:
+        if mask is not None:
             # Nothing is more similar than this, so that a record which does not count gains nothing.
-            best[~kept] = np.iinfo(best.dtype).max
+            best[~mask] = np.iinfo(best.dtype).max
         return _Served(self, best)
 
     def multilinear_marginals(
@@ -284,12 +284,12 @@ class FacilityLocation(Objective):
         from discreet.submodular.kernels.gains import facility_marginals
 
         p = probabilities(x, self.n_elements)
-        kept = kept_records(records, self.n_records)
-        kept = np.ones(self.n_records, dtype=np.bool_) if kept is None else kept
+        mask = kept_records(records, self.n_records)
+        mask = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
         support = np.flatnonzero(p)
         out = np.zeros(self.n_elements, dtype=np.int64)
         scale = 2.0 ** (MARGINAL_BITS - self.scale_bits)
-        facility_marginals(self._S, kept, support, p[support], scale, _MARGIN, out)
+        facility_marginals(self._S, mask, support, p[support], scale, _ROUNDING_MARGIN, out)
         return np.ldexp(out.astype(np.float64), -MARGINAL_BITS)
 
 

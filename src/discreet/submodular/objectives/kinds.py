@@ -81,8 +81,8 @@ class Tagged(Objective):
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
         """Start with nothing chosen."""
-        kept = kept_records(records, self.n_records)
-        inner = self._pairs.start(None if kept is None else np.repeat(kept, self._repeats))
+        mask = kept_records(records, self.n_records)
+        inner = self._pairs.start(None if mask is None else np.repeat(mask, self._repeats))
         return _Paired(self, inner)
 
 
@@ -202,7 +202,7 @@ class TopicInfluence(Tagged):
     n_topics
         k.
     n_records
-        Number of records, with those that have no edge. ``None``: one more than the last that has one.
+        Number of records, including records without an edge. ``None``: one more than the last that has one.
 
     References
     ----------
@@ -241,7 +241,7 @@ class TopicInfluence(Tagged):
 
 @final
 class ResourceLocation(Objective):
-    """How well each record is served with k resources, on average, where each chosen place offers one of them.
+    """Mean similarity of each record to its best place of each of k resources; a chosen place offers one resource.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""What is maximized: a monotone (k-)submodular function that private records add up to.
+r"""Objectives: monotone (k-)submodular functions that are sums over private records.
 
 **Units.** Values are integers in units of :math:`2^{-b}`, b being `scale_bits`. Each record's contribution is rounded
 to such a multiple *before* contributions are added, so that the sum is as monotone and as (k-)submodular as the exact
@@ -68,16 +68,16 @@ class GrowingChoice(ABC):
 
     @property
     def value(self) -> int:
-        """F of what was chosen, in units of ``2^-scale_bits``. Private."""
+        """Value of the chosen set, in units of ``2^-scale_bits``. Private."""
         return self._value
 
     @property
     def members(self) -> tuple[tuple[int, int], ...]:
-        """What was chosen, in order: pairs of an element and its kind."""
+        """The choice, in order: pairs of an element and its kind."""
         return tuple(self._members)
 
     def gains(self, elements: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Give the marginal gain of each element with each kind.
+        """Return the marginal gain of each element with each kind.
 
         Parameters
         ----------
@@ -90,17 +90,22 @@ class GrowingChoice(ABC):
             ``(n, n_kinds)`` of ``int64``, in units of ``2^-scale_bits``. Elements that are already in gain 0.
         """
         n = self._objective.n_elements
-        asked = np.arange(n) if elements is None else positions(elements, n)
-        gains = self._gains(asked)
-        gains[self._taken[asked]] = 0
+        candidates = np.arange(n) if elements is None else positions(elements, n)
+        gains = self._evaluated(candidates)
+        gains[self._taken[candidates]] = 0
         return gains
 
     def gain(self, element: int, kind: int = 0) -> int:
-        """Give the marginal gain of one element with one kind."""
+        """Return the marginal gain of one element with one kind."""
         self._objective.check_pair(element, kind)
         if self._taken[element]:
             return 0
-        return int(self._gains(np.array([element]))[0, kind])
+        return int(self._evaluated(np.array([element]))[0, kind])
+
+    def _evaluated(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        gains = self._gains(elements)
+        self._objective.evaluations += gains.size
+        return gains
 
     def add(self, element: int, kind: int = 0) -> None:
         """Choose an element.
@@ -139,7 +144,7 @@ class GrowingChoice(ABC):
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
-    """Read integers entry by entry; -1 for an entry that is none, whatever type the others give to the array.
+    """Read integers entry by entry; -1 for an entry that is not an integer, whatever the type of the array.
 
     Examples
     --------
@@ -158,8 +163,8 @@ def integers_of(values: ArrayLike) -> NDArray[np.int64]:
 
 def _integer(entry: object) -> int:
     number = isinstance(entry, int | float | np.number | np.bool_)
-    whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type] # it is a number
-    return int(entry) if whole else -1  # type: ignore[call-overload] # as above
+    is_whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type] # it is a number
+    return int(entry) if is_whole else -1  # type: ignore[call-overload] # as above
 
 
 @final
@@ -185,7 +190,7 @@ class ObjectiveSpec:
     n_elements
         The number of elements where the spec knows it; otherwise that of the plan.
     takes_size
-        Whether the class is told the number of elements, which is the plan's.
+        Whether the class takes the number of elements as an argument, which is the plan's.
     edges
         Columns of a frame of edges, for objectives that are read from one: that of the record and of the candidate.
 
@@ -229,7 +234,7 @@ class ObjectiveSpec:
         )
 
     def check(self, source: object, n_elements: int) -> None:
-        """Look at the names and the shape of a source, never at a value.
+        """Check the names and the shape of a source, never a value.
 
         Parameters
         ----------
@@ -266,7 +271,7 @@ class ObjectiveSpec:
         Raises
         ------
         InvalidProblemError
-            For values that make no sense, and a source that breaks off. No value is told.
+            For values that make no sense, and a source that breaks off. No message shows a value.
         """
         if isinstance(source, Objective):
             return source
@@ -281,7 +286,7 @@ class ObjectiveSpec:
 
     @property
     def wanted(self) -> str:
-        """What a source is, in words."""
+        """Description of the source, for messages."""
         own = f"a {self.objective.__name__}"
         if self.edges is not None:
             return f"{own}, or a file or frame with the columns {' and '.join(self.edges)}"
@@ -291,18 +296,20 @@ class ObjectiveSpec:
         return f"{own}, or a mapping with {names}" if names else own
 
     def arguments(self, source: object) -> dict[str, Any]:
-        """Give the private arguments by name, and refuse names that are missing or unknown."""
+        """Return the private arguments by name, and refuse names that are missing or unknown."""
         names = [argument.name for argument in self.private]
         if not isinstance(source, Mapping):
             if len(names) != 1 or isinstance(source, bytes):
                 raise InvalidProblemError("source", self.wanted, type(source).__name__)
             return {names[0]: source}
-        given = [str(name) for name in source]
-        strange = [name for name in given if name not in {*names, *self.optional}]
-        missing = [name for name in names if name not in given]
+        names_given = [str(name) for name in source]
+        strange = [name for name in names_given if name not in {*names, *self.optional}]
+        missing = [name for name in names if name not in names_given]
         if strange or missing:
             raise InvalidProblemError(
-                "source", f"{self.wanted} ({', '.join(names)})", f"{', '.join(given) or 'no name'}"
+                "source",
+                f"{self.wanted} ({', '.join(names)})",
+                f"{', '.join(names_given) or 'no name'}",
             )
         return dict(source)
 
@@ -353,6 +360,8 @@ class Objective(ABC):
         Value of a record that counts as 1, where values are clipped to [0, scale]; public.
     clipped
         Number of values of records outside of their public range: each counts as its nearer end, NaN as 0. **Private**.
+    evaluations
+        Number of marginal gains evaluated so far. **Private**.
     submodular
         Whether F is known to be monotone and (k-)submodular: without that no bound on a gain outlives a choice.
     """
@@ -365,11 +374,12 @@ class Objective(ABC):
     monotone: bool = True
     scale: Fraction = Fraction(1)
     clipped: int = 0
+    evaluations: int = 0
     submodular: bool = True
 
     @property
     def sensitivity(self) -> Fraction:
-        """How much adding or removing one record can change F(S), in units of 1."""
+        """Largest change of F(S) when one record is added or removed, in units of 1."""
         return Fraction(1)
 
     def take_facts(self, other: Objective) -> None:
@@ -429,7 +439,7 @@ class Objective(ABC):
         return None
 
     def served(self) -> NDArray[Any] | None:
-        """Give the table behind a function that serves each record by its best chosen element. Private.
+        """Return the table of a function in which each record has the value of its best chosen element. Private.
 
         Returns
         -------
@@ -452,7 +462,7 @@ class Objective(ABC):
         takes_size: bool = False,
         edges: tuple[str, str] | None = None,
     ) -> ObjectiveSpec:
-        """Make the spec of a class from what it states of itself; its ``spec`` calls this."""
+        """Return the spec of a class from the facts that its ``spec`` states."""
         return ObjectiveSpec(
             cls,
             cls.n_kinds if n_kinds is None else n_kinds,
@@ -471,7 +481,7 @@ class Objective(ABC):
     def edge_facts(
         cls, names: Sequence[str], public: Mapping[str, Any] | None = None, *, n_kinds: int = 1
     ) -> ObjectiveSpec:
-        """Make the spec of a class whose records come as columns of edges, by their names."""
+        """Return the spec of a class whose records come as columns of edges."""
         return cls.facts(
             [RecordArgument(name, ("edge",)) for name in names],
             public,
@@ -483,7 +493,7 @@ class Objective(ABC):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Look at the names and shapes of the records that a spec asks for; see :meth:`ObjectiveSpec.check`."""
+        """Check the names and shapes of the records of a spec; see :meth:`ObjectiveSpec.check`."""
         sizes = {"element": n_elements, "kind": spec.n_kinds}
         arguments = spec.arguments(source)
         lengths: dict[str, tuple[str, int]] = {}
@@ -522,7 +532,7 @@ class Objective(ABC):
     def pairs(
         self, chosen: Iterable[int] | Iterable[tuple[int, int]]
     ) -> tuple[tuple[int, int], ...]:
-        """Read what is chosen as pairs of an element and its kind, none twice.
+        """Read chosen elements as pairs of an element and its kind, without repetition.
 
         Raises
         ------
@@ -564,14 +574,14 @@ def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_] | None:
-    """Read which records count; ``None`` for all."""
+    """Read the mask of the records that count; ``None`` for all."""
     if records is None:
         return None
-    kept = np.asarray(records)
-    if kept.dtype != np.bool_ or kept.shape != (n_records,):
+    mask = np.asarray(records)
+    if mask.dtype != np.bool_ or mask.shape != (n_records,):
         # Neither length may be shown: the number of records is private.
         raise InvalidProblemError("records", "one boolean for each record", "something else")
-    return kept
+    return mask
 
 
 def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
