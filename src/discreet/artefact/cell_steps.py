@@ -74,12 +74,12 @@ def cells(space: Workspace, number: int) -> None:
 def persons(space: Workspace, number: int) -> None:
     """Count the rows of the persons of a bucket, over all pieces."""
     plan: CellPlan = space.plan()
-    dealt = space.every("cells", len(plan.pieces))
-    table = read_bucket(space, dealt, "file", plan.buckets, number)
+    files = space.every("cells", len(plan.pieces))
+    table = read_bucket(space, files, "file", plan.buckets, number)
     parts = []
     if table is not None:
-        kept = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows)
-        parts.append(count_placed(kept, plan.frame))
+        rows = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows)
+        parts.append(count_placed(rows, plan.frame))
     space.put(f"persons-{number}", added_up(parts))
 
 

@@ -79,7 +79,7 @@ class RecordFiles:
     threads
         Pieces that this process works on at a time; the counts do not depend on it.
     memory
-        Bytes for each process, about; default: half of what is free, and never more than a million rows at once.
+        Bytes for each process, about; default: half of the free memory, and never more than a million rows at once.
     executor
         A ``Client`` of dask.distributed or its executor, whose workers see the same files; default: this process.
 
@@ -236,14 +236,14 @@ class RecordFiles:
             return _classes_counted(space, engine, plan)
 
     def _sizes(self, pieces: Sequence[Piece]) -> tuple[int, int]:
-        """Give how many rows are read at once, and into how many buckets groups are dealt."""
+        """Return the number of rows read at once, and the number of buckets for groups."""
         each = (self.memory or free_memory() // 2) // (1 if self.executor else self.threads)
         batch = max(ROWS[0], min(ROWS[1], each // ROW_BYTES))
         return batch, min(1024, 1 + _rows(pieces) // batch)
 
     @contextmanager
     def _workspace(self, plan: object) -> Iterator[tuple[Workspace, Engine]]:
-        """Make a room for steps, which is gone at the end, and give who does them."""
+        """Create a temporary workspace for steps; yield it with the engine that runs them."""
         engine = engine_of(self.executor, self.threads)
         with workspace_in(self._where()) as space:
             space.put("plan-0", plan)
@@ -282,23 +282,23 @@ def _classes_counted(space: Workspace, engine: Engine, plan: RiskPlan) -> Counte
         raise InvalidProblemError("table", "a table with rows", "none")
     listed = {}
     for name in plan.sensitive:
-        there = [one["values"][name] for one in grouped if name in one["values"]]
-        listed[name] = _listed(added(pl.concat(there), ["value"]), name)
+        parts = [one["values"][name] for one in grouped if name in one["values"]]
+        listed[name] = _listed(added(pl.concat(parts), ["value"]), name)
     space.put("plan-1", replace(plan, listed=listed))
     engine.run(space, "classes", plan.buckets)
-    found: list[CountedClasses] = [one for one in space.every("classes", plan.buckets) if one]
-    sizes, place = np.unique(np.concatenate([one.sizes for one in found]), return_inverse=True)
+    counted: list[CountedClasses] = [one for one in space.every("classes", plan.buckets) if one]
+    sizes, place = np.unique(np.concatenate([one.sizes for one in counted]), return_inverse=True)
     many = np.zeros(len(sizes), dtype=np.int64)
-    np.add.at(many, place, np.concatenate([one.classes for one in found]))
+    np.add.at(many, place, np.concatenate([one.classes for one in counted]))
     return CountedClasses(
         sizes,
         many,
-        {name: min(one.diversity[name] for one in found) for name in plan.sensitive},
-        {name: max(one.closeness[name] for one in found) for name in plan.sensitive},
+        {name: min(one.diversity[name] for one in counted) for name in plan.sensitive},
+        {name: max(one.closeness[name] for one in counted) for name in plan.sensitive},
         {
             name: (
-                sum(one.homogeneous[name][0] for one in found),
-                sum(one.homogeneous[name][1] for one in found),
+                sum(one.homogeneous[name][0] for one in counted),
+                sum(one.homogeneous[name][1] for one in counted),
             )
             for name in plan.sensitive
         },
@@ -309,15 +309,15 @@ def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
     """Number the values of a sensitive column."""
     import polars as pl
 
-    found = values_of_column(values["value"], name)
-    stored, texts = (each[found.codes] for each in codings(found))
-    whole = np.zeros(int(stored.max()) + 1, dtype=np.int64)
-    np.add.at(whole, stored, values[GROUPED].to_numpy().astype(np.int64))
-    return SensitiveValues(values["value"], pl.Series(stored), pl.Series(texts), whole)
+    column = values_of_column(values["value"], name)
+    stored, texts = (each[column.codes] for each in codings(column))
+    totals = np.zeros(int(stored.max()) + 1, dtype=np.int64)
+    np.add.at(totals, stored, values[GROUPED].to_numpy().astype(np.int64))
+    return SensitiveValues(values["value"], pl.Series(stored), pl.Series(texts), totals)
 
 
 def _rows(pieces: Sequence[Piece]) -> int:
-    """Count the rows of files, by what Parquet files say of themselves and by the length of others, about."""
+    """Estimate the number of rows of files, from the metadata of Parquet files and the length of others."""
     files = {piece.path: piece.mark for piece in pieces}
     return sum(
         Path(path).stat().st_size // CSV_ROW if mark else pq.read_metadata(path).num_rows
@@ -326,7 +326,7 @@ def _rows(pieces: Sequence[Piece]) -> int:
 
 
 def _collected(public: Public) -> Public:
-    """Hold public units as a frame of Polars, which each worker can read."""
+    """Convert public units to a frame of Polars, which each worker can read."""
     if public.units is None:
         return public
     units = collect(public.units, "public_units").to_polars()

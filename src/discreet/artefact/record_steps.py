@@ -88,15 +88,15 @@ def scatter(space: Workspace, number: int) -> None:
     plan: RecordPlan = space.plan()
     key, parts = (PERSON if plan.by_person else UNIT), []
     with space.file(f"scatter-{number}", ".units") as units:
-        with closing(Dealt(units, plan.buckets, [key])) as dealt:
+        with closing(Dealt(units, plan.buckets, [key])) as buckets:
             for table in rows_of_piece(plan, number):
                 if plan.by_person:
-                    dealt.add(table.to_native())
+                    buckets.add(table.to_native())
                 elif plan.by_unit:
-                    dealt.add(_narrow(table).to_native())
+                    buckets.add(_narrow(table).to_native())
                 else:
                     parts.append(count_groups(table, plan.public, plan.named, plan.frame))
-        space.keep(f"scatter-{number}", units, {**added_up(parts), "rounds": dealt.rounds})
+        space.keep(f"scatter-{number}", units, {**added_up(parts), "rounds": buckets.rounds})
 
 
 def once(space: Workspace, number: int) -> None:
@@ -104,12 +104,12 @@ def once(space: Workspace, number: int) -> None:
     plan: RecordPlan = space.plan()
     before = space.every("scatter", len(plan.pieces))
     with space.file(f"once-{number}", ".units") as units:
-        with closing(Dealt(units, plan.buckets, [UNIT])) as dealt:
+        with closing(Dealt(units, plan.buckets, [UNIT])) as buckets:
             table = read_bucket(space, before, "file", plan.buckets, number)
             if table is not None:
-                kept = keep_one_row(nw.from_native(table, eager_only=True))
-                dealt.add(add_groups(kept).to_native())
-        space.keep(f"once-{number}", units, {"rounds": dealt.rounds})
+                rows = keep_one_row(nw.from_native(table, eager_only=True))
+                buckets.add(add_groups(rows).to_native())
+        space.keep(f"once-{number}", units, {"rounds": buckets.rounds})
 
 
 def _narrow(table: Any) -> Any:  # noqa: ANN401 - an eager frame
@@ -122,8 +122,8 @@ def _narrow(table: Any) -> Any:  # noqa: ANN401 - an eager frame
 def gather(space: Workspace, number: int) -> None:
     """Count the units of a bucket over all pieces."""
     plan: RecordPlan = space.plan()
-    dealt, steps = ("once", plan.buckets) if plan.by_person else ("scatter", len(plan.pieces))
-    table = read_bucket(space, space.every(dealt, steps), "file", plan.buckets, number)
+    step, steps = ("once", plan.buckets) if plan.by_person else ("scatter", len(plan.pieces))
+    table = read_bucket(space, space.every(step, steps), "file", plan.buckets, number)
     parts = []
     if table is not None:
         groups = add_groups(nw.from_native(table, eager_only=True))

@@ -81,8 +81,8 @@ class Widths:
         used = np.flatnonzero(question).tolist()
         # Entries are alike but for structural zeros.
         alike = len(used) == 1 and not self.fit.layout.irregular
-        asked = (question[used[0]],) if alike else tuple(question.tolist())
-        key = (self._place(regions), asked)
+        pattern = (question[used[0]],) if alike else tuple(question.tolist())
+        key = (self._place(regions), pattern)
         if key not in self._known:
             self._known[key] = self._computed(question, regions)
         return self._known[key]
@@ -166,9 +166,9 @@ def _law_of(
     most: float,
 ) -> float | None:
     """Find the half-width by the law of the noises that are listed, and bounds for the rest of the variance."""
-    held = sum(a * a * n * v for a, n, _, v in groups)
+    listed = sum(a * a * n * v for a, n, _, v in groups)
     # Rounded up to three digits, so that answers that hardly differ have one law.
-    rest = float(f"{max(0.0, variance * (1 + 1e-8) - held):.2e}") * 1.01
+    rest = float(f"{max(0.0, variance * (1 + 1e-8) - listed):.2e}") * 1.01
     scales = {
         float(one)
         for q in measured.frame.marginals
