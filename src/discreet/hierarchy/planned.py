@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from discreet.core.randomness import UniformSource
     from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.contingency.problem import TableFrame
-    from discreet.hierarchy.contingency.records import RecordColumns
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.regions import Named, Public
 
@@ -70,7 +69,9 @@ class CellSource(_Rows, Protocol):
     """Rows that are counted by category."""
 
     def count_cells(
-        self, frame: TableFrame, columns: RecordColumns
+        self,
+        frame: TableFrame,
+        columns: Any,  # noqa: ANN401 - RecordColumns, whose module imports this one
     ) -> tuple[NDArray[np.int64], Counter[int]]:
         """Count rows ``(n_leaves, n_cells)`` by lowest region and cell, and others by the reason."""
         ...
