@@ -90,7 +90,7 @@ MUTANTS = (
     Mutant(
         "products of questions wrap around",
         "hierarchy/query.py",
-        find="exact = np.int64 if bound < _TOO_LARGE else object",
+        find="exact = np.int64 if bound < _INT64_LIMIT else object",
         replace="exact = np.int64",
         breaks="an answer that is another number",
         tests=(

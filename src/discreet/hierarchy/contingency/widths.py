@@ -31,7 +31,7 @@ MAX_GROUPS = 128
 """Groups of equal coefficients whose characteristic functions are multiplied; the others are bounded."""
 
 MAX_LAWS = 1000
-"""Laws of noise that one query computes, each in some milliseconds; Chernoff's bound is used beyond."""
+"""Laws that a query without structural zeros computes, each in some milliseconds; Chernoff's bound is taken beyond."""
 
 
 class AnswerNoise(NamedTuple):
@@ -92,8 +92,10 @@ class Widths:
     ) -> tuple[Fraction, Fraction]:
         noise = noise_of_answer(self.fit, question, regions)
         variance, bound = noise.variance, half_width(noise.variance, self.interval, noise.steepest)
+        # With structural zeros hardly any two answers have the same noise: their laws are not limited.
+        limited = not self.fit.layout.irregular and len(self._known) >= MAX_LAWS
         # Noise that no float can tell from none has whole numbers for its answers.
-        if not bound or not float(variance) > 0 or len(self._known) >= MAX_LAWS:
+        if not bound or not float(variance) > 0 or limited:
             return variance, bound
         law = _law_of(
             noise.groups,
