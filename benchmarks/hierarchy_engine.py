@@ -2,12 +2,12 @@
 
 The first table is the counts of 3,197 regions by 1,000 sizes with noise of the direct counts at epsilon 0.1, 0.5 and 1:
 seconds of projection with its proof, of the check of optimality by itself, and the error by level. ``--scaling``
-doubles the regions and the sizes; ``--losses`` adds absolute values and Huber's loss; ``--tables`` times merged tables
+doubles the regions and the sizes; ``--tables`` times merged tables
 over the paper's windows on a few sizes and says what all sizes would take; ``--taxi`` is 270 regions by 13,282 sizes.
 Times are processor seconds of one thread after a first call, which is printed apart; ``--threads`` prints wall-clock
 seconds, too.
 
-    python benchmarks/hierarchy_engine.py [--scaling] [--losses] [--tables] [--taxi] [--threads 2]
+    python benchmarks/hierarchy_engine.py [--scaling] [--tables] [--taxi] [--threads 2]
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet.core.guarantee import PureDP
 from discreet.core.randomness import SeededBits
 from discreet.datasets import MadeCounts, made_census
-from discreet.hierarchy.laminar import Huber, Loss, optimal, project
+from discreet.hierarchy.laminar import optimal, project
 from discreet.hierarchy.measure import Measured, measure
 from discreet.hierarchy.methods.m_h_dp import MHDP
 from discreet.hierarchy.problem import GroupSizes
@@ -63,17 +63,15 @@ def errors(made: MadeCounts, found: NDArray[np.int64], true: NDArray[np.int64]) 
     return "/".join(f"{error / 1000:.1f}" for error in levels)
 
 
-def solve(made: MadeCounts, epsilon: str, loss: Loss, repeat: int) -> None:
+def solve(made: MadeCounts, epsilon: str, repeat: int) -> None:
     """Project, check, print."""
     true, measured = noisy(made, epsilon)
     y, total = measured.values, made.groups
-    took, found = seconds(lambda: project(made.tree, y, total=total, loss=loss), repeat)
-    check, certificate = seconds(
-        lambda: optimal(made.tree, found, y, total=total, loss=loss), repeat
-    )
+    took, found = seconds(lambda: project(made.tree, y, total=total), repeat)
+    check, certificate = seconds(lambda: optimal(made.tree, found, y, total=total), repeat)
     assert certificate.passed
     print(
-        f"{made.tree.n} regions x {y.shape[1]} sizes, epsilon {epsilon:4s} {loss!s:14s}: "
+        f"{made.tree.n} regions x {y.shape[1]} sizes, epsilon {epsilon:4s}: "
         f"{took:.2f} s with its proof, {check:.2f} s to check, "
         f"L1 {errors(made, found, true)} thousand, {memory()}",
         flush=True,
@@ -115,7 +113,7 @@ def on_the_wall(made: MadeCounts, most: int) -> None:
 def main() -> None:
     """Run the tables that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("scaling", "losses", "tables", "taxi"):
+    for name in ("scaling", "tables", "taxi"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=3)
@@ -125,21 +123,17 @@ def main() -> None:
     print(f"the first call, which compiles or loads: {first:.1f} s")
     made = made_census()
     for epsilon in ("0.1", "0.5", "1"):
-        solve(made, epsilon, "l2", options.repeat)
+        solve(made, epsilon, options.repeat)
     if options.threads > 1:
         on_the_wall(made, options.threads)
-    if options.losses:
-        losses: tuple[Loss, ...] = ("l1", Huber(10))
-        for loss in losses:
-            solve(made, "1", loss, 1)
     if options.scaling:
         for counties, sizes in ((393, 1000), (786, 1000), (1572, 1000), (3144, 250), (3144, 500)):
             part = made_census(counties=counties, max_size=sizes)
-            solve(part, "1", "l2", options.repeat)
+            solve(part, "1", options.repeat)
     if options.tables:
         tables(made, "1", 5)
     if options.taxi:
-        solve(made_taxi(), "1", "l2", 1)
+        solve(made_taxi(), "1", 1)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,14 @@ from discreet.core.outcome import Release
 from discreet.core.printed import share_or_less, share_or_more
 from discreet.core.statements import STATEMENTS, state
 from discreet.evaluate.comparison import Entry, best_lower
-from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales, variance_of
+from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
 from discreet.hierarchy.contingency.optimum import best_frame
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.result import LevelGap
 from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import whole
 from discreet.hierarchy.contingency.workload import read_workload
+from discreet.hierarchy.measure import variance_of
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.kanonymity import anonymize
 from discreet.kanonymity.risk import risk
@@ -635,7 +636,7 @@ def _(rng: Random, *, false: bool) -> Found:
     values = np.array([[rng.randint(-1, 6) for _ in range(2)] for _ in range(3)])
     measured = MeasuredTables(frame, {(0,): values}, scales, "laplace", guarantee)
     made = whole(measured)
-    variance = float(variance_of(next(one for one in scales[(0,)] if one), "laplace") or 0)
+    variance = float(variance_of(next(one for one in scales[(0,)] if one), "laplace"))
     # The root's estimate: its own measurement, and the sum of those below it with twice the variance.
     root = (2 * values[0] + values[1] + values[2]) / 3
     words = made.distances_in_words()

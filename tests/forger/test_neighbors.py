@@ -19,7 +19,6 @@ from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, Scope, ZeroConce
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.cell_counts import CellCounts
-from discreet.hierarchy.contingency.measure import RELATIONS as TABLE_RELATIONS
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.verify import verify_measured
@@ -223,7 +222,7 @@ def test_no_neighbor_costs_more_than_marginals_claim(shape: str) -> None:
     """Tables by region: every relation, noise, number of rows, public total, split of the budget, structural zeros."""
     tree, looked = TREES[shape], 0
     zeros: Any = [{"sex": ["F"], "age": ["1"]}]
-    relations: Any = TABLE_RELATIONS
+    relations: Any = NEIGHBORS
     for relation, rows, ruled in product(relations, (1, 2), ([], zeros)):
         domain = Domain.read({"sex": ["F", "M"], "age": ["0", "1"]}, zeros=ruled)
         for marginals in ([(), (0,), (0, 1)], [(1,), (0, 1)]):

@@ -10,31 +10,19 @@ from hypothesis import strategies as st
 
 from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
-from discreet.hierarchy.laminar import Huber, Loss
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 INFINITE = 1 << 60
 
 
-def cost_of(loss: Loss) -> Callable[[int], int]:
-    """Give the cost of a distance."""
-    if isinstance(loss, Huber):
-        delta = loss.delta
-        return lambda t: t * t if abs(t) <= delta else 2 * delta * abs(t) - delta * delta
-    return abs if loss == "l1" else lambda t: t * t
-
-
 def tables(
-    tree: Tree, y: NDArray[np.int64], weights: NDArray[np.int64], loss: Loss, most: int
+    tree: Tree, y: NDArray[np.int64], weights: NDArray[np.int64], most: int
 ) -> list[list[list[int]]]:
     """Tabulate for each node and size the least cost of each count up to ``most``, by trying all splits."""
-    cost = cost_of(loss)
     found: list[list[list[int]]] = [[] for _ in range(tree.n)]
     for node in range(tree.n - 1, -1, -1):
         for s in range(y.shape[1]):
@@ -43,7 +31,7 @@ def tables(
             if children:
                 phi = summed([found[child][s] for child in children])
             weight, noisy = int(weights[node]), int(y[node, s])
-            found[node].append([phi[v] + weight * cost(v - noisy) for v in range(most + 1)])
+            found[node].append([phi[v] + weight * (v - noisy) ** 2 for v in range(most + 1)])
     return found
 
 
@@ -61,11 +49,10 @@ def least_cost(
     y: NDArray[np.int64],
     total: int | None,
     weights: NDArray[np.int64],
-    loss: Loss = "l2",
 ) -> int:
     """Find the least cost by tables wide enough for every solution."""
     most = int(np.maximum(y, 0).max()) * len(tree.leaves) + 1 if total is None else total
-    roots = tables(tree, y, weights, loss, most)[0]
+    roots = tables(tree, y, weights, most)[0]
     return sum(min(root) for root in roots) if total is None else summed(roots)[total]
 
 

@@ -366,7 +366,7 @@ def test_parameters_out_of_range_are_refused() -> None:
 def test_an_integer_solver_that_does_not_come_to_an_end_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(m_h, "_ROUNDS", 0)
+    monkeypatch.setattr(m_h, "_MAX_ROUNDS_OF_CUTS", 0)
     with pytest.raises(LimitReachedError, match="rounds of cuts"):
         integer_program(STATES, np.array([[4], [1], [0]]), None, np.ones(3, dtype=np.int64))
 

@@ -5,6 +5,7 @@
 them (:data:`LAUNCHERS`). ``lrgeo`` may import ``metricdp``. A ``verify.py``, or a ``verify_`` beside it, imports its
 problem, core without the solvers, NumPy, the standard library, and parts of the same verifier, and nothing else,
 since the checker must share no code with what it checks; for the same reason a ``problem.py`` imports core alone.
+In a room inside a room the verifier may import the verifier of the room around it, and the problem its problem.
 What a paper prints without a valid guarantee is in the distribution ``discreet_reproduction``, which imports this one:
 nothing here imports it, and registries name its modules as text.
 """
@@ -128,13 +129,16 @@ def judge(parts: tuple[str, ...], name: str) -> str | None:
         return judge_foreign(parts, target[0])
     # ``from discreet import X`` with a capital or unknown X goes through the façade.
     part = target[1] if len(target) > 1 and target[1] in ALL else "façade"
-    # A room inside a room has a problem of its own.
+    # A room inside a room has a problem and a verifier of its own, which may build on those around it.
     problems = ([own, "problem"], [*parts[:-1], "problem"])
+    around = [[own, parts[-1]]] if len(parts) > 2 else []
     if is_verifier(parts) and not (
-        is_trusted(target) or _is_one_of(target, problems) or _is_its_part(parts, target)
+        is_trusted(target)
+        or _is_one_of(target, [*problems, *around])
+        or _is_its_part(parts, target)
     ):
         return f"a verifier imports {name}"
-    if parts[-1] == "problem" and not is_trusted(target):
+    if parts[-1] == "problem" and not (is_trusted(target) or _is_one_of(target, around)):
         return f"a problem imports {name}"
     within = parts[1:-1] == ("problem",)
     if within and not (is_trusted(target) or target[1:3] == [own, "problem"]):

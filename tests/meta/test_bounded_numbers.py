@@ -33,16 +33,11 @@ NUMBERS = {
     "lrgeo/points/net.py": {"least", "most", "x", "y"},
     "lrgeo/points/net_mechanism.py": {"x", "y"},
     # Weights and coefficients of this process: integers of the fit, or fractions and floats made of them.
-    "hierarchy/contingency/exact.py": {
-        "one",
-        "regions.get(node, 0)",
-        "theta[node]",
-        "weights.own[q][stratum].tolist()[at]",
-    },
     "hierarchy/contingency/weights.py": {"one"},
-    "hierarchy/contingency/systems.py": {"_SPREAD", "value"},
-    "hierarchy/contingency/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
-    "hierarchy/contingency/widths.py": {"found", "law", "part", "top"},
+    "hierarchy/contingency/systems.py": {"MAX_VARIANCE_RATIO", "value"},
+    "hierarchy/contingency/widths.py": {"law", "top"},
+    "hierarchy/measure.py": {"float_ceil(2 * q / (1 - q) ** 2)"},
+    "hierarchy/noise_sum.py": {"a", "by_law"},
     # Up to sixty digits, no exponent; and numbers that an answer is made of.
     "testing/neighbors.py": {"x"},
     "evaluate/audit/sampled.py": {"least", "most"},

@@ -156,6 +156,21 @@ BAD = {
         "from discreet.hierarchy.contingency import measure",
         "a problem",
     ),
+    "a problem of an inner room imports the measurement around it": (
+        "hierarchy/contingency/problem.py",
+        "from discreet.hierarchy.measure import measure",
+        "a problem",
+    ),
+    "a verifier of an inner room imports the measurement around it": (
+        "hierarchy/contingency/verify.py",
+        "from discreet.hierarchy.measure import measure",
+        "a verifier",
+    ),
+    "a problem imports the verifier around it": (
+        "hierarchy/contingency/problem.py",
+        "from discreet.hierarchy.verify import verify",
+        "a problem",
+    ),
     "a problem imports the repair": ("metricdp/problem.py", "from . import repair", "a problem"),
     "a problem imports another's reader": (
         "hierarchy/problem.py",
@@ -223,7 +238,8 @@ def test_the_checker_accepts_what_points_to_the_ground(tmp_path: Path) -> None:
         "metricdp/verify.py": "import fractions\nimport numpy\nfrom . import problem\n"
         "from discreet.metricdp.problem import Problem\nfrom discreet.core.channels.channel import Channel",
         "hierarchy/contingency/verify.py": "from discreet.hierarchy.contingency.problem import Domain\n"
-        "from discreet.hierarchy.problem import Frame",
+        "from discreet.hierarchy.problem import Frame\nfrom discreet.hierarchy.verify import sums_below",
+        "hierarchy/contingency/problem.py": "from discreet.hierarchy.problem import RegionFrame",
         "lrgeo/a.py": "from discreet.metricdp import repair",
         "hierarchy/problem.py": "from discreet.core import tree",
         "tables/a.py": "import pathlib\nimport polars\nimport pyarrow\nfrom discreet.core import errors",

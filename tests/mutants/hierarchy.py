@@ -70,8 +70,8 @@ MUTANTS = (
     Mutant(
         "a claim needs no measurement",
         "hierarchy/verify.py",
-        find="                int(not spent),\n",
-        replace="                int(spent < 0),\n",
+        find="int(not spent)",
+        replace="int(spent < 0)",
         breaks="true counts at an epsilon of a millionth",
         tests=(
             "tests/hierarchy/test_verify_counts.py::test_a_record_without_any_measurement_does_not_pass",
@@ -90,7 +90,7 @@ MUTANTS = (
     Mutant(
         "products of questions wrap around",
         "hierarchy/query.py",
-        find="exact = np.int64 if bound < _TOO_LARGE else object",
+        find="exact = np.int64 if bound < _INT64_LIMIT else object",
         replace="exact = np.int64",
         breaks="an answer that is another number",
         tests=(
@@ -124,8 +124,8 @@ MUTANTS = (
     Mutant(
         "levels that fall short pass",
         "hierarchy/verify.py",
-        find="wrong = sum(int(found) != total for found in sums)",
-        replace="wrong = sum(int(found) > total for found in sums)",
+        find="wrong = sum(int(level_sum) != total for level_sum in sums)",
+        replace="wrong = sum(int(level_sum) > total for level_sum in sums)",
         breaks="one direction of each level is dropped",
         tests=("tests/hierarchy/test_verify_counts.py::test_one_wrong_number_is_rejected",),
     ),
@@ -258,8 +258,8 @@ MUTANTS = (
     Mutant(
         "twice the budget",
         "hierarchy/measure.py",
-        find="budget = _amount(guarantee) * norm",
-        replace="budget = _amount(guarantee) * 2",
+        find="budget = amount_of(guarantee) * norm",
+        replace="budget = amount_of(guarantee) * 2",
         breaks="noise of half the scale for pure differential privacy",
         tests=(
             "tests/hierarchy/test_measure.py::test_every_path_of_a_ragged_tree_spends_exactly_the_budget",
@@ -267,7 +267,7 @@ MUTANTS = (
     ),
     Mutant(
         "a plan takes counts on other public facts",
-        "hierarchy/plan.py",
+        "hierarchy/planned.py",
         find="if source.frame != self.frame:",
         replace="if source.frame is None:",
         breaks="noise for other bounds than the data have",
@@ -312,8 +312,8 @@ MUTANTS = (
     Mutant(
         "intervals without their errors",
         "hierarchy/noise_sum.py",
-        find=("covered = np.cumsum(inside) - beyond - drift - rounded * (2 * np.arange(half) + 1)"),
-        replace="covered = np.cumsum(inside) * (1 + 1e-3)",
+        find="width = int(bound if by_law is None else min(bound, Fraction(by_law)))",
+        replace="width = int(bound if by_law is None else min(bound, Fraction(by_law))) - 1",
         breaks="an interval that covers less often than it says",
         tests=("tests/hierarchy/test_noise_sum.py::test_the_half_width_is_the_least_that_covers",),
     ),

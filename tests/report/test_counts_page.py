@@ -11,10 +11,16 @@ import pytest
 from discreet.core.certificate import Certificate, Check
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.outcome import PublicInput
+from discreet.core.randomness import SeededBits
 from discreet.core.tree import Tree
-from discreet.hierarchy import GroupSizes, RegionCounts, release
+from discreet.hierarchy import GroupSizes, RegionCounts, query, release
+from discreet.hierarchy.contingency import CellCounts, Domain, TableFrame
+from discreet.hierarchy.contingency import query as query_tables
+from discreet.hierarchy.contingency.measure import measure as measure_tables
+from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS, quick_methods
 from discreet.report import make_chapter, render_report
+from discreet.report.answers import chapter as answers_chapter
 from discreet.report.counting import compare_counts, count_demo
 from discreet.report.hierarchy import MethodError
 from report.made import MARKUP
@@ -152,3 +158,21 @@ def test_the_demo_s_census_is_a_chapter_and_a_table(tmp_path: Path) -> None:
 def test_counts_below_zero_and_of_other_kinds_are_drawn(method: str) -> None:
     out = made(method=method)
     assert "<svg" in make_chapter("hierarchy", out, truth=out.result).body
+
+
+@pytest.mark.parametrize("statistic", ["sizes", "categories"])
+def test_answers_from_seeded_measurements_are_marked_as_not_private(statistic: str) -> None:
+    guarantee = PureDP(1, neighbors="add-remove-person")
+    tree = Tree.from_paths([("GA",), ("NY",)])
+    if statistic == "sizes":
+        data = GroupSizes.from_counts(tree, [[2, 1], [1, 1]], units="private")
+        kept: Any = measure(data, "survival", guarantee, bits=SeededBits(1))
+        answers: Any = query(kept, sizes=[1], level=2)
+    else:
+        frame = TableFrame(tree, Domain.read({"sex": ["F", "M"]}), {(0,): ("1/2",) * 2})
+        counts = CellCounts(frame, np.array([[2, 1], [1, 1]]))
+        kept = measure_tables(counts, guarantee, bits=SeededBits(1))
+        answers = query_tables(kept, by=["sex"], level=2)
+    body = answers_chapter(answers, measured=kept).body
+    assert "Not private: this was measured with seeded randomness." in body
+    assert "Not private" not in answers_chapter(answers, measured=replace(kept, seeded=False)).body

@@ -200,8 +200,8 @@ class Categories:
         frame: TableFrame, numbers: NDArray[np.int64], made: Mapping[str, Any]
     ) -> MeasuredTables:
         scales = {
-            _marginal(frame.domain, name): _read_scales(given)
-            for name, given in made["scales"].items()
+            _marginal(frame.domain, name): _read_scales(texts)
+            for name, texts in made["scales"].items()
         }
         values = _by_marginal(frame, numbers)
         return MeasuredTables(
@@ -426,7 +426,11 @@ def _load_measurement(path: str | os.PathLike[str], kind: Kind) -> Any:  # noqa:
 
 
 def _read(
-    path: str | os.PathLike[str], name: str, kind: Kind, column: str, numbers: str
+    path: str | os.PathLike[str],
+    name: str,
+    kind: Any,  # noqa: ANN401 - Sizes or Categories, whose functions take different frames
+    column: str,
+    numbers: str,
 ) -> tuple[Any, NDArray[Any], dict[str, Any]]:
     """Read a table and its record, and check that every row is about the region and entry that its place stands for."""
     import polars as pl

@@ -111,7 +111,7 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
         expected = "a Design, which proves its lower bound"
         raise InvalidProblemError("optimality", expected, type(outcome).__name__)
     try:
-        found = check(outcome, optimality=True) if optimality else check(outcome)
+        certificate = check(outcome, optimality=True) if optimality else check(outcome)
     except DiscreetError:
         raise
     except MALFORMED:
@@ -121,13 +121,13 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
         ) from None
     # A loss that is stated was looked at for a design with its bound alone.
     stated = isinstance(outcome, Release) or (optimality and isinstance(outcome, Design))
-    if not found.passed:
+    if not certificate.passed:
         mark_refused(outcome)
     elif isinstance(outcome, Anonymization):
         mark_table_verified(outcome)
     elif stated:
         mark_verified(outcome)
-    return found
+    return certificate
 
 
 def _verify_design(made: Design[Any, Any], *, optimality: bool = False) -> Certificate:
@@ -207,12 +207,12 @@ def _verify_measured(made: Any) -> Certificate:  # noqa: ANN401 - kept measureme
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> str:
-    """Tell by the file, or by the record beside it, what has to be checked.
+    """Return the kind of a file, from the file or the record beside it.
 
     Raises
     ------
     InvalidProblemError
-        For a file that is none of ours.
+        For a file that this library did not write.
     """
     from discreet.artefact.reader import zip_kind
     from discreet.artefact.sidecar import is_table, kind_of
@@ -245,10 +245,10 @@ def judge(
 
     if is_folder(path):
         return judge_folder(os.fspath(path), optimality=optimality)
-    found: tuple[Certificate, dict[str, Any]] = registered(JUDGES, kind_of_file(path), "path")(
+    verdict: tuple[Certificate, dict[str, Any]] = registered(JUDGES, kind_of_file(path), "path")(
         os.fspath(path), optimality=optimality
     )
-    return found
+    return verdict
 
 
 def claim_facts(
@@ -257,7 +257,7 @@ def claim_facts(
     provenance: Provenance | None,
     unchecked: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Say what is claimed, what is taken to be public, and what was not checked this time."""
+    """Return the claim of a file, its assumed public inputs, and the list of facts that were not checked."""
     return {
         "kind": kind,
         "guarantee": guarantee.to_dict(),
@@ -304,12 +304,12 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
             "the loss that is stated, and that no channel loses less: --optimality does"
         )
     unchecked += _taken(design.problem.space)
-    found = claim_facts("channel", design.guarantee, design.provenance, unchecked)
-    return Certificate(checks), {**found, "achieved_epsilon": achieved, "optimality": optimality}
+    facts = claim_facts("channel", design.guarantee, design.provenance, unchecked)
+    return Certificate(checks), {**facts, "achieved_epsilon": achieved, "optimality": optimality}
 
 
 def _taken(space: MetricSpace) -> list[str]:
-    """Say that distances were taken as they are, where no points can tell whether they are true."""
+    """Return a note on unchecked distances, for spaces without points that they follow from."""
     if space.metric not in {"graph", "matrix"}:
         return []
     return ["that the distances are true: they were given as they are, without points"]
@@ -344,11 +344,11 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
         checks.append(_scope_check(stored))
     checks.append(_seeded(stored.provenance.seeded))
     if optimality:
-        told = int("lower" in stored.provenance.parameters)
-        checks.append(Check("lower bound not proved", told, 0, exact=True))
+        stated = int("lower" in stored.provenance.parameters)
+        checks.append(Check("lower bound not proved", stated, 0, exact=True))
     unchecked = _taken(stored.channel.space)
-    found = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
-    return Certificate(tuple(checks)), {**found, "optimality": optimality}
+    facts = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
+    return Certificate(tuple(checks)), {**facts, "optimality": optimality}
 
 
 def _scope_check(stored: AnchoredArtefact) -> Check:
@@ -356,12 +356,12 @@ def _scope_check(stored: AnchoredArtefact) -> Check:
     space, guarantee = stored.channel.space, stored.guarantee
     scope = guarantee.space_scope
     stretch = space.adjacency(guarantee.radius).stretch(space)
-    told = scope is not None and scope.all_pairs_epsilon
+    is_stated = scope is not None and scope.all_pairs_epsilon
     wrong = (
         scope is None
         or stretch is None
-        or not told
-        or told < guarantee.epsilon * stretch
+        or not is_stated
+        or is_stated < guarantee.epsilon * stretch
         or (scope.n_secrets, scope.components, scope.isolated, scope.joined) != (space.n, 1, (), 0)
     )
     return Check("facts misstated in the scope", int(wrong), 0, exact=True)
@@ -397,12 +397,12 @@ def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     checks.append(silent if guarantee.scope is None else scope_check(mechanism))
     checks.append(_seeded(mechanism.provenance.seeded))
     if optimality:
-        told = int(mechanism.lower is not None)
-        checks.append(Check("lower bound not proved", told, 0, exact=True))
-    found = claim_facts("mechanism", guarantee, mechanism.provenance)
-    found["guarantee"]["sentence"] = mechanism.promise
-    found |= {"digest": mechanism.digest, "optimality": optimality}
-    return Certificate(tuple(checks)), found
+        stated = int(mechanism.lower is not None)
+        checks.append(Check("lower bound not proved", stated, 0, exact=True))
+    facts = claim_facts("mechanism", guarantee, mechanism.provenance)
+    facts["guarantee"]["sentence"] = mechanism.promise
+    facts |= {"digest": mechanism.digest, "optimality": optimality}
+    return Certificate(tuple(checks)), facts
 
 
 def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
@@ -446,23 +446,26 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     from discreet.tables.reading import read_rows
 
     _no_bound(optimality)
-    kept = load_anonymous(path)
+    stored = load_anonymous(path)
     table = read_rows(path, "path")
-    names = kept.guarantee.quasi_identifiers
+    names = stored.guarantee.quasi_identifiers
     lacking = [name for name in names if name not in table.columns]
     if lacking:
         expected = "a table with the quasi-identifiers that its record states"
         raise InvalidProblemError("path", expected, f"one without {', '.join(lacking)}")
-    checks = verify_table(table, kept.guarantee, models=recorded_models(kept)).checks
+    checks = verify_table(table, stored.guarantee, models=recorded_models(stored)).checks
     classes = classes_of(table, names)
-    unchecked = ["that rows are those of an original, generalized: --against does", *unmapped(kept)]
-    found = {
-        **claim_facts(ANONYMOUS, kept.guarantee, kept.provenance, unchecked),
+    unchecked = [
+        "that rows are those of an original, generalized: --against does",
+        *unmapped(stored),
+    ]
+    facts = {
+        **claim_facts(ANONYMOUS, stored.guarantee, stored.provenance, unchecked),
         "rows": table.height,
         "classes": len(classes.sizes),
         "smallest_class": int(classes.sizes.min()),
     }
-    return Certificate((*checks, *record_checks(kept))), found
+    return Certificate((*checks, *record_checks(stored))), facts
 
 
 def judge_folder(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
@@ -471,10 +474,10 @@ def judge_folder(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     from discreet.artefact.folders import count_folder, load_folder
 
     _no_bound(optimality)
-    kept = load_folder(path)
-    counted, found = count_folder(path, kept.guarantee, recorded_models(kept), "path")
-    facts = claim_facts(ANONYMOUS, kept.guarantee, kept.provenance, unmapped(kept))
-    return Certificate((*counted.checks, *record_checks(kept))), {**facts, **found}
+    stored = load_folder(path)
+    counted, totals = count_folder(path, stored.guarantee, recorded_models(stored), "path")
+    facts = claim_facts(ANONYMOUS, stored.guarantee, stored.provenance, unmapped(stored))
+    return Certificate((*counted.checks, *record_checks(stored))), {**facts, **totals}
 
 
 def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
@@ -508,18 +511,19 @@ def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     from discreet.hierarchy.verify import NOT_SHOWN, unchecked
 
     _no_bound(optimality)
-    kept, kind = load_by_region(path), kind_of_file(path)
-    result = getattr(kept, "result", None)
-    by_size = isinstance((result or kept).frame, Frame)
-    more = {"not_shown": list(NOT_SHOWN if by_size else NOT_SHOWN_OF_TABLES), "method": None}
+    stored, kind = load_by_region(path), kind_of_file(path)
+    result = getattr(stored, "result", None)
+    by_size = isinstance((result or stored).frame, Frame)
+    not_shown = list(NOT_SHOWN if by_size else NOT_SHOWN_OF_TABLES)
+    more: dict[str, Any] = {"not_shown": not_shown, "method": None}
     if result is None:
-        return _verify_measured(kept), {**claim_facts(kind, kept.guarantee, None), **more}
-    more["method"] = kept.provenance.method
-    missed = unchecked(result.frame, kept.provenance.parameters) if by_size else UNCHECKED
+        return _verify_measured(stored), {**claim_facts(kind, stored.guarantee, None), **more}
+    more["method"] = stored.provenance.method
+    missed = unchecked(result.frame, stored.provenance.parameters) if by_size else UNCHECKED
     if not by_size:
         more["gaps"] = [{"level": one.level, "gap": one.gap} for one in result.gaps]
-    found = claim_facts(kind, kept.guarantee, kept.provenance, missed)
-    return _verify_release(kept), {**found, **more}
+    facts = claim_facts(kind, stored.guarantee, stored.provenance, missed)
+    return _verify_release(stored), {**facts, **more}
 
 
 def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
@@ -531,11 +535,11 @@ def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     from discreet.submodular.verify import verify as verify_choice
 
     _no_bound(optimality, "a choice")
-    kept = load_choice(path)
-    checks = verify_choice(kept).checks
+    stored = load_choice(path)
+    checks = verify_choice(stored).checks
     unchecked = ["that the draws were made as stated: no file can show it"]
-    found = claim_facts("choice", kept.guarantee, kept.provenance, unchecked)
-    return Certificate((*checks, _seeded(kept.provenance.seeded))), found
+    facts = claim_facts("choice", stored.guarantee, stored.provenance, unchecked)
+    return Certificate((*checks, _seeded(stored.provenance.seeded))), facts
 
 
 def _seeded(seeded: bool) -> Check:  # noqa: FBT001 - the one fact that it is about

@@ -42,7 +42,7 @@ class Merged(Protocol):
         ...
 
     def share(self, count: int) -> NDArray[np.int64]:
-        """Give the counts of the children whose sum is ``count`` and whose cost is least."""
+        """Return the counts of the children whose sum is ``count`` and whose cost is least."""
         ...
 
 
@@ -55,7 +55,7 @@ class Merge(Protocol):
 
 
 def widths(measured: Measured, delta: int | None) -> NDArray[np.int64]:
-    """Give how far the domain of each region goes to either side of its noisy count."""
+    """Return the half-width of each region's window around its noisy count."""
     check_kind(measured, "direct")
     if delta is not None:
         if delta < 0:
@@ -88,27 +88,27 @@ def by_tables(
     total = measured.frame.total
     values: NDArray[np.int64] = measured.values
     roots: list[CountCosts] = []
-    kept: list[dict[int, Merged]] = []
+    merged_by_size: list[dict[int, Merged]] = []
     for s in range(n_sizes):
         if on_progress is not None:
             on_progress(f"tables of size {s + 1} of {n_sizes}")
         tables, shared = _up(measured, values[:, s], radius, merge)
         roots.append(tables[0])
         if keep:
-            kept.append(shared)
+            merged_by_size.append(shared)
     if total is None:
         chosen = np.array([root.low + int(np.argmin(root.costs)) for root in roots])
     else:
-        whole = merge(roots, total, total)
-        if not whole.table.low <= total <= whole.table.high:
+        merged_root = merge(roots, total, total)
+        if not merged_root.table.low <= total <= merged_root.table.high:
             raise InfeasibleError("no counts within delta of the noisy ones sum to G: raise delta")
-        chosen = whole.share(total)
+        chosen = merged_root.share(total)
     counts = np.zeros((tree.n, n_sizes), dtype=np.int64)
     counts[0] = chosen
     for s in range(n_sizes):
         if on_progress is not None:
             on_progress(f"shares of size {s + 1} of {n_sizes}")
-        shared = kept[s] if keep else _up(measured, values[:, s], radius, merge)[1]
+        shared = merged_by_size[s] if keep else _up(measured, values[:, s], radius, merge)[1]
         for node in sorted(shared):
             children = tree.children(node)
             counts[children.start : children.stop, s] = shared[node].share(int(counts[node, s]))
@@ -118,7 +118,7 @@ def by_tables(
 def _up(
     measured: Measured, y: NDArray[np.int64], radius: NDArray[np.int64], merge: Merge
 ) -> tuple[list[CountCosts], dict[int, Merged]]:
-    """Make the tables of all regions for one size."""
+    """Compute the cost tables of all regions for one size."""
     tree = measured.frame.tree
     tables: list[CountCosts] = [CountCosts(0, y[:0])] * tree.n
     shared: dict[int, Merged] = {}

@@ -209,6 +209,6 @@ def counts(
 
 
 def _with_outputs(charge: dict[str, Any], planned: object) -> dict[str, Any]:
-    """Let a function of the plan name the outputs."""
+    """Resolve outputs that are a function of the plan."""
     outputs = charge["outputs"]
     return {**charge, "outputs": outputs(planned) if callable(outputs) else outputs}

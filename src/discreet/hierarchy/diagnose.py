@@ -95,10 +95,10 @@ def diagnose(
         raise InvalidProblemError("result", "a release of RegionCounts", type(result).__name__)
     if counts.frame != data.frame:
         raise InvalidProblemError("result", "counts on the frame of the data", "another frame")
-    tree, given = data.frame.tree, counts.counts
+    tree, published = data.frame.tree, counts.counts
     true = data.node_counts()
-    error = given - true
-    moved = np.abs(survival_of(data.frame, given) - data.survival()).sum(axis=1)
+    error = published - true
+    moved = np.abs(survival_of(data.frame, published) - data.survival()).sum(axis=1)
     zeros = np.where(true == 0, error, 0).sum(axis=1), (true == 0).sum(axis=1)
     wrong = violations(counts)
     bias = [
@@ -111,19 +111,19 @@ def diagnose(
         tuple(bias),
         int(wrong.sum()),
         int(wrong.any(axis=1).sum()),
-        int((given < 0).sum()),
-        int((given != np.floor(given)).sum()),
+        int((published < 0).sum()),
+        int((published != np.floor(published)).sum()),
     )
 
 
 def violations(counts: RegionCounts) -> NDArray[np.bool_]:
     """Find the counts that are not the sum of those below: array ``(n_nodes, n_sizes)``. Needs no private data."""
     tree = counts.frame.tree
-    given = counts.counts
-    sums = np.zeros_like(given)
-    np.add.at(sums, tree.parents[1:], given[1:])
+    published = counts.counts
+    sums = np.zeros_like(published)
+    np.add.at(sums, tree.parents[1:], published[1:])
     above = np.diff(tree.child_start) > 0
-    wrong: NDArray[np.bool_] = above[:, None] & ~np.isclose(sums, given, rtol=0.0, atol=1e-6)
+    wrong: NDArray[np.bool_] = above[:, None] & ~np.isclose(sums, published, rtol=0.0, atol=1e-6)
     return wrong
 
 

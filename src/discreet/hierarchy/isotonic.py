@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["isotonic_float", "isotonic_int", "isotonic_l1", "isotonic_sums"]
 
-_MOST_WEIGHT = 1 << 31
-_MOST_SUM = 1 << 62
+_MAX_WEIGHT_SUM = 1 << 31
+_MAX_SUM = 1 << 62
 
 
 def isotonic_int(
@@ -78,7 +78,7 @@ def isotonic_int(
         if heavy.dtype.kind not in "iu" or (heavy < 1).any():
             raise InvalidProblemError("weights", "positive integers", "others")
         heavy = heavy.astype(np.int64)
-    if rows.size and (np.abs(rows.astype(np.float64)) * heavy).max() >= _MOST_SUM:
+    if rows.size and (np.abs(rows.astype(np.float64)) * heavy).max() >= _MAX_SUM:
         raise InvalidProblemError("values", "weighted sums below 2^62", "larger ones")
     if decreasing:
         rows, heavy = rows[:, ::-1], heavy[:, ::-1]
@@ -109,7 +109,7 @@ def isotonic_sums(sums: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArra
     fit, heavy = np.array(sums, order="C"), np.array(weights, order="C")
     if fit.size:
         largest = np.abs(fit.astype(np.float64)).sum(axis=1).max()
-        if largest >= _MOST_SUM or heavy.sum(axis=1, dtype=np.float64).max() >= _MOST_WEIGHT:
+        if largest >= _MAX_SUM or heavy.sum(axis=1, dtype=np.float64).max() >= _MAX_WEIGHT_SUM:
             raise InvalidProblemError("values", "weighted sums below 2^62", "larger ones")
     pool_integers(fit, heavy)
     return fit
@@ -163,12 +163,12 @@ def isotonic_float(values: NDArray[np.float64], *, decreasing: bool = False) -> 
 
 
 def _rows(values: ArrayLike) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    given = np.asarray(values)
-    if given.ndim not in (1, 2) or given.dtype.kind not in "iu":
+    array = np.asarray(values)
+    if array.ndim not in (1, 2) or array.dtype.kind not in "iu":
         raise InvalidProblemError(
-            "values", "one or two dimensions of integers", f"{given.dtype} {given.shape}"
+            "values", "one or two dimensions of integers", f"{array.dtype} {array.shape}"
         )
-    return np.array(np.atleast_2d(given), dtype=np.int64, order="C"), given.shape
+    return np.array(np.atleast_2d(array), dtype=np.int64, order="C"), array.shape
 
 
 def _clipped(

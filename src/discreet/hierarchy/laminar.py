@@ -3,7 +3,7 @@ r"""Exact least-cost counts on a tree: whole numbers, none negative, that add up
 For each size s the counts of the regions add up along the tree; the sizes are coupled by the root's total alone. So the
 constraints are laminar and the cost is separable and convex,
 
-.. math:: \min \sum_{r,s} w_r f(x_{rs} - y_{rs}), \qquad x_{rs} = \sum_{c \in ch(r)} x_{cs}, \qquad
+.. math:: \min \sum_{r,s} w_r (x_{rs} - y_{rs})^2, \qquad x_{rs} = \sum_{c \in ch(r)} x_{cs}, \qquad
           \sum_s x_{root,s} = G, \qquad x \in \mathbb{Z}_{\ge 0}.
 
 Tables of optimal cost are convex, so that they are lists of increments in ascending order, and the table of a region is
@@ -25,9 +25,7 @@ from discreet.core.errors import SolverError
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.laminar_problem import (
     NOT_POSSIBLE,
-    Huber,
     LaminarTask,
-    Loss,
     least_exchange,
     objective,
     optimal,
@@ -43,9 +41,9 @@ if TYPE_CHECKING:
     from discreet.core.tree import Tree
     from discreet.hierarchy.problem import Frame
 
-__all__ = ["Huber", "Loss", "continuous", "objective", "optimal", "project"]
+__all__ = ["continuous", "objective", "optimal", "project"]
 
-_WIDEST = 64
+MAX_HALF_WIDTH = 64
 """Windows are never wider to either side."""
 
 
@@ -95,7 +93,7 @@ def continuous(
     >>> continuous(tree, [[4], [1], [0]], total=None).tolist()
     [[3.0], [2.0], [1.0]]
     """
-    task = read_task(frame, y, total, weights, "l2")
+    task = read_task(frame, y, total, weights)
     return np.ascontiguousarray(_flows(task).T)
 
 
@@ -105,7 +103,6 @@ def project(
     *,
     total: int | None,
     weights: ArrayLike | None = None,
-    loss: Loss = "l2",
     threads: int = 1,
 ) -> NDArray[np.int64]:
     """Find whole numbers that add up and cost least, and prove it.
@@ -120,8 +117,6 @@ def project(
         G, the sum of the root's counts; ``None`` leaves it free.
     weights
         ``(n_nodes,)`` integers: positive for leaves, 0 or more above; 1 by default.
-    loss
-        ``"l2"`` for squares, ``"l1"`` for absolute values, or :class:`Huber`.
     threads
         Among how many threads the sizes are dealt out; the result does not depend on it.
 
@@ -138,15 +133,14 @@ def project(
 
     Complexity
     ----------
-    O(n depth log n) for each size for squares; for others a few passes for each halving of how far squares moved a
-    count. Memory O(n n_sizes).
+    O(n depth log n) for each size. Memory O(n n_sizes).
 
     Notes
     -----
-    Everything starts from :func:`continuous`. Other losses than squares go on in steps of a power of two, which is
-    halved again and again: the proximity of scaled optima [Hoc94]_, here not trusted but checked. The optimum inside
-    windows of a few counts is found by merging increments. Where the test of :func:`optimal` finds an exchange that
-    improves it, it becomes the center of windows twice as wide.
+    Everything starts from :func:`continuous`. The optimum inside windows of a few counts is found by merging
+    increments. Where the test of :func:`optimal` finds an exchange that improves it, it becomes the center of windows
+    twice as wide. Where no window holds a solution, steps of a power of two are halved again and again: the proximity
+    of scaled optima [Hoc94]_, here not trusted but checked.
 
     Examples
     --------
@@ -155,15 +149,11 @@ def project(
     >>> project(tree, [[3, 1, 2], [2, -1, 1], [0, 1, 3]], total=6).tolist()
     [[3, 1, 2], [3, 0, 0], [0, 1, 2]]
     """
-    task = replace(
-        read_task(frame, y, total, weights, loss), threads=positive_count(threads, "threads")
-    )
-    flows = _flows(task)
-    if loss == "l2":
-        counts = np.rint(flows).astype(np.int64)
-        if _refine(task, counts, 1, half=1):
-            return np.ascontiguousarray(counts.T)
-    return np.ascontiguousarray(_scaled(task, flows).T)
+    task = replace(read_task(frame, y, total, weights), threads=positive_count(threads, "threads"))
+    counts = np.rint(_flows(task)).astype(np.int64)
+    if not _refine(task, counts, 1, half=1):
+        counts = _scaled(task)
+    return np.ascontiguousarray(counts.T)
 
 
 def _flows(task: LaminarTask) -> NDArray[np.float64]:
@@ -205,20 +195,15 @@ def _deal(task: LaminarTask, work: Callable[[slice], None]) -> None:
         list(executor.map(work, parts))
 
 
-def _scaled(task: LaminarTask, flows: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Solve in steps of powers of two down to 1: from the flows, or else from a step beyond every count."""
-    # Other costs than squares move an optimum about as far as squares moved it from what was measured.
-    apart = int(np.abs(flows - task.ys).max()) + 1
-    farthest = reach(task.tree, task.ys, task.total)
-    starts = ((apart.bit_length(), flows), (farthest.bit_length(), np.zeros_like(flows)))
-    for power, start in starts:
-        step = 1 << power
-        centers = np.rint(start / step).astype(np.int64)
-        while _refine(task, centers, step, half=4):
-            if step == 1:
-                return centers
-            step //= 2
-            centers *= 2
+def _scaled(task: LaminarTask) -> NDArray[np.int64]:
+    """Solve in steps of powers of two, from one beyond every count down to 1."""
+    step = 1 << reach(task.tree, task.ys, task.total).bit_length()
+    centers = np.zeros(task.ys.shape, dtype=np.int64)
+    while _refine(task, centers, step, half=4):
+        if step == 1:
+            return centers
+        step //= 2
+        centers *= 2
     raise SolverError("laminar engine", "no solution in any window")
 
 
@@ -228,10 +213,10 @@ def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: i
         if _solve(task, centers, step, half):
             if least_exchange(task, centers, step) >= 0:
                 return True
-        elif half >= _WIDEST:
+        elif half >= MAX_HALF_WIDTH:
             return False
         # Windows around a solution hold something better, if there is; so this ends also at the widest.
-        half = min(2 * half, _WIDEST)
+        half = min(2 * half, MAX_HALF_WIDTH)
 
 
 def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) -> bool:
@@ -239,7 +224,7 @@ def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) 
     from discreet.hierarchy.kernels import laminar as kernels
 
     n_sizes, children = len(task.ys), task.tree.child_start
-    shape = (task.weights, step, half, task.bound)
+    shape = (task.weights, step, half)
 
     def settle(roots: NDArray[np.int64]) -> None:
         _deal(

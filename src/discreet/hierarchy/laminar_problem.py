@@ -6,13 +6,12 @@ The check is one pass over whole numbers, whatever found the counts; it shares n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
-from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.problem import MOST_GROUPS, Frame
 
 if TYPE_CHECKING:
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_POSSIBLE",
-    "Huber",
     "LaminarTask",
-    "Loss",
     "least_exchange",
     "objective",
     "optimal",
@@ -32,39 +29,11 @@ __all__ = [
     "read_task",
 ]
 
-_FREE = 2**62
-"""Increments are cut off at this bound, which none of squares reaches."""
-
 NOT_POSSIBLE = 2**61
-"""The cost of what can't be done."""
+"""The cost of counts that are not feasible."""
 
-_ROOM = 2**60
+MAX_PATH_SUM = 2**60
 """So far the sums of increments along a path may reach."""
-
-
-@final
-@dataclass(frozen=True)
-class Huber:
-    """Squares up to ``delta``, straight lines beyond: ``2 delta |t| - delta^2``.
-
-    Parameters
-    ----------
-    delta
-        A positive integer.
-
-    Examples
-    --------
-    >>> Huber(3)
-    Huber(delta=3)
-    """
-
-    delta: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", positive_count(self.delta, "delta", MOST_GROUPS))
-
-
-Loss = Literal["l2", "l1"] | Huber
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +43,6 @@ class LaminarTask:
     tree: Tree
     ys: NDArray[np.int64]
     weights: NDArray[np.int64]
-    bound: int
     total: int | None
     threads: int = 1
 
@@ -84,7 +52,6 @@ def read_task(
     y: ArrayLike,
     total: int | None,
     weights: ArrayLike | None,
-    loss: Loss,
 ) -> LaminarTask:
     """Read the arguments that all functions of the engine share."""
     tree = frame.tree if isinstance(frame, Frame) else frame
@@ -100,16 +67,10 @@ def read_task(
         raise InvalidProblemError("weights", "positive integers, or 0 above the leaves", "others")
     if total is not None and not 0 <= total <= MOST_GROUPS:
         raise InvalidProblemError("total", f"0 to {MOST_GROUPS}, or None", total)
-    if 8 * reach(tree, noisy, total) * int(w.max()) * (tree.depth + 1) >= _ROOM:
+    if 8 * reach(tree, noisy, total) * int(w.max()) * (tree.depth + 1) >= MAX_PATH_SUM:
         raise InvalidProblemError("y, weights", "products that fit into 64 bits", "larger ones")
-    if isinstance(loss, Huber):
-        bound = 2 * loss.delta
-    elif loss in ("l1", "l2"):
-        bound = 1 if loss == "l1" else _FREE
-    else:
-        raise InvalidProblemError("loss", "'l2', 'l1' or Huber(delta)", repr(loss))
     rows = np.ascontiguousarray(noisy.T, dtype=np.int64)
-    return LaminarTask(tree, rows, w.astype(np.int64), bound, total)
+    return LaminarTask(tree, rows, w.astype(np.int64), total)
 
 
 def reach(tree: Tree, y: NDArray[np.integer[Any]], total: int | None) -> int:
@@ -126,13 +87,12 @@ def optimal(
     *,
     total: int | None,
     weights: ArrayLike | None = None,
-    loss: Loss = "l2",
 ) -> Certificate:
     """Check that counts are an optimum, whatever found them, in integers and in one pass.
 
     Parameters
     ----------
-    frame, y, total, weights, loss
+    frame, y, total, weights
         The problem, as for :func:`project`.
     x
         ``(n_nodes, n_sizes)`` integers: the counts.
@@ -170,24 +130,26 @@ def optimal(
     total that does not hold         0      0    yes  passed
     gain of an exchange              2      0    yes  FAILED   the best of all exchanges of one group
     """
-    task = read_task(frame, y, total, weights, loss)
-    given = np.asarray(x)
-    if given.shape != task.ys.shape[::-1] or not np.issubdtype(given.dtype, np.integer):
+    task = read_task(frame, y, total, weights)
+    counts = np.asarray(x)
+    if counts.shape != task.ys.shape[::-1] or not np.issubdtype(counts.dtype, np.integer):
         raise InvalidProblemError(
-            "x", f"integers of shape {task.ys.shape[::-1]}", f"{given.dtype} of {given.shape}"
+            "x", f"integers of shape {task.ys.shape[::-1]}", f"{counts.dtype} of {counts.shape}"
         )
-    rows = np.ascontiguousarray(given.T, dtype=np.int64)
+    rows = np.ascontiguousarray(counts.T, dtype=np.int64)
     sums = task.tree.totals(rows.T[task.tree.leaves])
     off = 0 if total is None else abs(int(rows[:, 0].sum()) - total)
     gain = max(0, -least_exchange(task, rows, 1))
-    found = (
+    violations = (
         ("counts below zero", int((rows < 0).sum()), ""),
         ("sums that do not hold", int((sums != rows.T).sum()), "along the tree"),
         ("total that does not hold", off, ""),
         ("gain of an exchange", gain, "the best of all exchanges of one group"),
     )
     return Certificate(
-        tuple(Check(name, number, 0, exact=True, detail=detail) for name, number, detail in found)
+        tuple(
+            Check(name, number, 0, exact=True, detail=detail) for name, number, detail in violations
+        )
     )
 
 
@@ -197,13 +159,12 @@ def objective(
     y: ArrayLike,
     *,
     weights: ArrayLike | None = None,
-    loss: Loss = "l2",
 ) -> int:
     """Add the cost of counts in integers of any length.
 
     Parameters
     ----------
-    frame, y, weights, loss
+    frame, y, weights
         The problem, as for :func:`project`.
     x
         ``(n_nodes, n_sizes)`` integers: the counts.
@@ -218,21 +179,16 @@ def objective(
     >>> from discreet.core.tree import Tree
     >>> tree = Tree.from_paths([("GA",), ("NY",)])
     >>> y = [[4], [1], [0]]
-    >>> objective(tree, [[3], [2], [1]], y), objective(tree, [[3], [2], [1]], y, loss="l1")
-    (3, 3)
+    >>> objective(tree, [[3], [2], [1]], y)
+    3
     """
-    task = read_task(frame, y, None, weights, loss)
-    apart = np.abs(np.asarray(x) - np.asarray(y)).astype(object)
-    if isinstance(loss, Huber):
-        d = loss.delta
-        apart = np.where(apart > d, 2 * d * apart - d * d, apart**2)
-    elif loss == "l2":
-        apart = apart**2
+    task = read_task(frame, y, None, weights)
+    apart = (np.asarray(x) - np.asarray(y)).astype(object) ** 2
     return int((apart * task.weights.astype(object)[:, None]).sum())
 
 
 def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
-    """Give the least change of the cost by moving one group, or by adding or dropping one where the total is free."""
+    """Return the least change of the cost by moving one group, or by adding or dropping one if the total is free."""
     tree, children = task.tree, task.tree.child_start
     parents = [
         level[children[level] < children[level + 1]]
@@ -244,8 +200,8 @@ def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
         x, y = xs[block : block + 64], task.ys[block : block + 64]
         # One more costs what one less gains, a count higher.
         own = 2 * (step * x - y) + step
-        up = np.clip(own, -task.bound, task.bound) * task.weights
-        down = -np.clip(own - 2 * step, -task.bound, task.bound) * task.weights
+        up = own * task.weights
+        down = -(own - 2 * step) * task.weights
         leaves = tree.leaves
         down[:, leaves] = np.where(x[:, leaves] > 0, down[:, leaves], NOT_POSSIBLE)
         for nodes in reversed(parents):

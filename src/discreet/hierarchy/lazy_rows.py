@@ -2,7 +2,7 @@
 
 No row of a lazy frame has a position, and its regions are not joined to the public list where the rows are: units are
 added up there by the labels that they have, and what comes back is one row for each path and size. Rows whose labels
-are not in the public lists are one group, so that the number of groups is bounded by what is public.
+are not in the public lists are one group, so that the number of groups is bounded by public facts.
 """
 
 from __future__ import annotations

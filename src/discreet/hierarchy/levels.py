@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["choose_levels", "expected_error"]
 
-_GRAIN = 1000
+_N_PARTS = 1000
 """Parts are multiples of a thousandth, and none is smaller."""
 
-_DEEP = 8
+_MAX_DEPTH_OF_RESTARTS = 8
 """Levels below the root from which on there is one start: each takes a time that grows with their square."""
 
 
@@ -137,32 +137,32 @@ def choose_levels(
         raise InvalidProblemError(
             "workload", f"{depth + 1} weights, none negative, not all 0", "others"
         )
-    if depth >= _GRAIN:
-        raise InvalidProblemError("tree", f"fewer than {_GRAIN} levels", depth + 1)
+    if depth >= _N_PARTS:
+        raise InvalidProblemError("tree", f"fewer than {_N_PARTS} levels", depth + 1)
 
     def error(grains: list[int]) -> float:
-        parts = [Fraction(grain, _GRAIN) for grain in grains]
+        parts = [Fraction(grain, _N_PARTS) for grain in grains]
         return float(weights @ expected_error(frame, kind, guarantee, parts))
 
-    least, best = _descended(_parts(depth, 0, _GRAIN // (depth + 1)), error)
-    if isinstance(guarantee, PureDP) and 0 < depth < _DEEP:
+    least, best = _descended(_parts(depth, 0, _N_PARTS // (depth + 1)), error)
+    if isinstance(guarantee, PureDP) and 0 < depth < _MAX_DEPTH_OF_RESTARTS:
         for level in range(depth + 1):
-            found, grains = _descended(_parts(depth, level, max(1, _GRAIN // (10 * depth))), error)
-            if found < least:
-                least, best = found, grains
-    return level_shares(depth, [Fraction(grain, _GRAIN) for grain in best])
+            cost, grains = _descended(_parts(depth, level, max(1, _N_PARTS // (10 * depth))), error)
+            if cost < least:
+                least, best = cost, grains
+    return level_shares(depth, [Fraction(grain, _N_PARTS) for grain in best])
 
 
 def _parts(depth: int, level: int, each: int) -> list[int]:
-    """Give each level so many thousandths, and one of them the rest."""
+    """Return `each` thousandths for every level, and the rest for one of them."""
     grains = [each] * (depth + 1)
-    grains[level] += _GRAIN - sum(grains)
+    grains[level] += _N_PARTS - sum(grains)
     return grains
 
 
 def _descended(grains: list[int], error: Callable[[list[int]], float]) -> tuple[float, list[int]]:
     """Move thousandths from one level to another while that helps; give the error and the parts."""
-    least, step = error(grains), _GRAIN // 4
+    least, step = error(grains), _N_PARTS // 4
     levels = range(len(grains))
     while step:
         better = None

@@ -37,10 +37,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Measured",
     "Noise",
+    "amount_of",
+    "check_guarantee",
+    "draw_noise",
     "level_shares",
     "measure",
     "node_scales",
+    "noise_of",
     "scales_by_level",
+    "variance_of",
     "width",
 ]
 
@@ -93,8 +98,8 @@ class Measured:
     seeded: bool = False
 
     def __post_init__(self) -> None:
-        given: Any = self.values
-        values = np.array(given)
+        array: Any = self.values
+        values = np.array(array)
         nodes = self.frame.tree.n
         if self.kind not in KINDS:
             raise InvalidProblemError("kind", f"one of {', '.join(KINDS)}", repr(self.kind))
@@ -134,9 +139,12 @@ class Measured:
         """
         # Regions of a level share one object: fractions are hashed slowly, once for each object here.
         objects = {id(scale): scale for scale in self.scales}
-        known = {scale: _variance(scale, self.noise) for scale in set(objects.values())}
-        found = {place: known[scale] for place, scale in objects.items()}
-        return np.array([found[id(scale)] for scale in self.scales])
+        known = {
+            scale: np.inf if scale is None else float_ceil(variance_of(scale, self.noise))
+            for scale in set(objects.values())
+        }
+        by_object = {place: known[scale] for place, scale in objects.items()}
+        return np.array([by_object[id(scale)] for scale in self.scales])
 
     def parameters(self) -> dict[str, Any]:
         """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
@@ -147,7 +155,7 @@ class Measured:
             sensitivity(frame, self.kind, self.guarantee.neighbors, level, norm=norm)
             for level in range(tree.depth + 1)
         ]
-        spent = _amount(self.guarantee)
+        spent = amount_of(self.guarantee)
         name = "epsilon" if self.noise == "laplace" else "rho"
         return {
             "kind": self.kind,
@@ -185,8 +193,8 @@ def level_shares(depth: int, levels: Sequence[Exact] | None) -> tuple[Fraction, 
     """
     if levels is None:
         return (Fraction(1, depth + 1),) * (depth + 1)
-    given = items_of(levels, "levels", f"{depth + 1} numbers, the root first")
-    shares = tuple(to_fraction(share, "levels") for share in given)
+    numbers = items_of(levels, "levels", f"{depth + 1} numbers, the root first")
+    shares = tuple(to_fraction(share, "levels") for share in numbers)
     if len(shares) != depth + 1:
         raise InvalidProblemError("levels", f"{depth + 1} numbers, the root first", len(shares))
     if min(shares) < 0 or sum(shares) != 1:
@@ -235,7 +243,7 @@ def node_scales(
         expected = "False for a chain on a tree whose leaves have different depths"
         raise InvalidProblemError("leaves_inherit", expected, repr(leaves_inherit))
     norm = 1 if isinstance(guarantee, PureDP) else 2
-    budget = _amount(guarantee) * norm
+    budget = amount_of(guarantee) * norm
     bounds = [
         sensitivity(frame, kind, guarantee.neighbors, level, norm=norm)
         for level in range(tree.depth + 1)
@@ -253,7 +261,7 @@ def node_scales(
 def scales_by_level(
     tree: Tree, scales: Sequence[Fraction | None]
 ) -> tuple[list[Fraction | None], list[Fraction | None]]:
-    """Give the scale of the noise of the inner regions of each level, and that of its leaves.
+    """Return the scale of the noise of the inner regions of each level, and of its leaves.
 
     ``None`` where nothing is measured, or where a level has no such region.
     """
@@ -316,13 +324,11 @@ def measure(
     ----------
     One pass over the counts, and one draw for each value.
     """
-    given: Any = guarantee
-    if not isinstance(given, PureDP | ZeroConcentratedDP):
-        raise InvalidProblemError("guarantee", "PureDP or ZeroConcentratedDP", type(given).__name__)
+    check_guarantee(guarantee)
     frame = data.frame
     shares = level_shares(frame.tree.depth, levels)
     scales = node_scales(frame, kind, guarantee, shares, leaves_inherit=leaves_inherit)
-    noise: Noise = "laplace" if isinstance(guarantee, PureDP) else "gaussian"
+    noise = noise_of(guarantee)
     return Measured(
         frame,
         kind,
@@ -364,7 +370,7 @@ def noisy(
             if scale is None:
                 flat[run] = 0
             else:
-                flat[run] += _draw(scale, noise, int(starts[stop] - starts[first]), source)
+                flat[run] += draw_noise(scale, noise, int(starts[stop] - starts[first]), source)
     return values
 
 
@@ -399,23 +405,36 @@ def _runs(nodes: list[int]) -> list[tuple[int, int]]:
     return [(int(part[0]), int(part[-1]) + 1) for part in np.split(array, breaks)]
 
 
-def _draw(scale: Fraction, noise: Noise, size: int, bits: RandomBits) -> NDArray[np.int64]:
+def draw_noise(scale: Fraction, noise: Noise, size: int, bits: RandomBits) -> NDArray[np.int64]:
+    """Draw independent noises of one scale, exactly."""
     draw = discrete_laplaces if noise == "laplace" else discrete_gaussians
     return draw(scale, size, bits)
 
 
-def _amount(guarantee: PureDP | ZeroConcentratedDP) -> Fraction:
+def amount_of(guarantee: PureDP | ZeroConcentratedDP) -> Fraction:
+    """Return epsilon or rho."""
     return guarantee.epsilon if isinstance(guarantee, PureDP) else guarantee.rho
 
 
-def _variance(scale: Fraction | None, noise: Noise) -> float:
-    if scale is None:
-        return float("inf")
+def check_guarantee(guarantee: Any) -> None:  # noqa: ANN401 - anything that a caller may pass
+    """Refuse all guarantees but pure and zero-concentrated differential privacy."""
+    if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
+        expected = "PureDP or ZeroConcentratedDP"
+        raise InvalidProblemError("guarantee", expected, type(guarantee).__name__)
+
+
+def noise_of(guarantee: PureDP | ZeroConcentratedDP) -> Noise:
+    """Return the kind of noise that gives a guarantee."""
+    return "laplace" if isinstance(guarantee, PureDP) else "gaussian"
+
+
+def variance_of(scale: Fraction, noise: Noise) -> Fraction:
+    """Return at least the variance of a noise: the parameter, for the discrete Gaussian law."""
     if noise == "gaussian":
-        return float_ceil(scale)
-    # 2q / (1 - q)^2 rises with q = exp(-1/b); 1 - q is at least this, since exp is rounded down.
+        return scale
+    # 2q / (1 - q)^2 rises with q = exp(-1/b), which is at most this.
     q = Fraction(exp_floor(-1 / scale, 128) + 2, 1 << 128)
-    return float_ceil(2 * q / (1 - q) ** 2)
+    return Fraction(float_ceil(2 * q / (1 - q) ** 2))
 
 
 def _text(scale: Fraction | None) -> str:

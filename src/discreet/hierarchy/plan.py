@@ -5,37 +5,37 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, cast, final
 
 from discreet.core.calls import explained
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
-from discreet.core.options import callback
 from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.printed import count
 from discreet.core.progress import Reporter
-from discreet.core.randomness import as_bits
-from discreet.core.release import run_release
 from discreet.core.tree import Tree
 from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
-from discreet.hierarchy.measure import level_shares, measure, node_scales, scales_by_level
+from discreet.hierarchy.measure import (
+    check_guarantee,
+    level_shares,
+    measure,
+    node_scales,
+    scales_by_level,
+)
 from discreet.hierarchy.methods import DEFAULT, METHODS, reason
+from discreet.hierarchy.planned import Drawing, RegionPlan, RowSource
 from discreet.hierarchy.problem import Frame, GroupSizes
 from discreet.hierarchy.result import RegionCounts
 from discreet.hierarchy.survival import check_needs
 from discreet.hierarchy.verify import PROMISES, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Hashable, Sequence
     from fractions import Fraction
 
-    from discreet.core.budget import Budget
     from discreet.core.exact import Exact
-    from discreet.core.progress import Progress
-    from discreet.core.randomness import UniformSource
-    from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.diagnose import Diagnosis
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.methods import Method
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "level_parts", "plan", "provenance_of", "solved"]
 
-_BYTES = 32
+_BYTES_PER_COUNT = 32
 """Bytes that a count takes at least: what was counted, its noisy value, what is published, and one to work on."""
 
 _DECLARED = (
@@ -57,7 +57,7 @@ _DECLARED = (
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(RegionPlan[GroupSizes, RegionCounts]):
     """A release that is decided but for the private data: made by :func:`plan` from public inputs, frozen, picklable.
 
     Parameters
@@ -101,8 +101,11 @@ class Plan:
     public: Public | None = None
     named: Named | None = None
 
+    _data_type: ClassVar[type[GroupSizes]] = GroupSizes
+    _source_type: ClassVar[type[Any]] = RowSource
+
     def __post_init__(self) -> None:
-        _check_guarantee(self.guarantee)
+        check_guarantee(self.guarantee)
         without = reason(self.method)
         if without:
             raise InvalidProblemError(
@@ -118,39 +121,35 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        name, regions = METHODS.name_of(self.method), self.frame.tree.n
+        name, regions = self.method_name, self.frame.tree.n
         return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
 
     def _repr_html_(self) -> str:
         return plan_view(self.guarantee, str(self))
 
     def __str__(self) -> str:
-        """Say what a release does, what it costs and what it takes to be public, a line each."""
+        """Return method, guarantee, cost, noise and public inputs of a release, a line each."""
         frame = self.frame
         counted = (
             f"{frame.tree.n} regions on {frame.tree.depth + 1} levels, sizes {frame.first_size} to "
         )
-        lines = [
-            ("method", f"{METHODS.name_of(self.method)}, {self.why}"),
-            ("guarantee", str(self.guarantee)),
-            ("cost", f"{self.cost}, charged again by each release"),
-            ("counts", f"{counted}{frame.max_size}, {frame.units} units"),
-            *((f"level {level}", noise) for level, noise in enumerate(self.noise, start=1)),
-            *(("assumed public", f"{one.name}: {one.description}") for one in self.assumed_public),
-        ]
-        width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name.ljust(width)}  {text}" for name, text in lines)
+        return self._text(
+            [("method", f"{self.method_name}, {self.why}")],
+            [
+                ("counts", f"{counted}{frame.max_size}, {frame.units} units"),
+                *((f"level {level}", noise) for level, noise in enumerate(self.noise, start=1)),
+            ],
+        )
+
+    @property
+    def method_name(self) -> str:
+        """Registered name of the method."""
+        return METHODS.name_of(self.method)
 
     @property
     def assumed_public(self) -> tuple[PublicInput, ...]:
         """What a release takes to be public, with hashes: facts, and what was declared."""
         return (*self.frame.assumed_public(), *self.declared)
-
-    @property
-    def cost(self) -> str:
-        """What one release charges."""
-        name = "epsilon" if isinstance(self.guarantee, PureDP) else "rho"
-        return f"{name} {getattr(self.guarantee, name)}"
 
     @property
     def scales(self) -> tuple[Fraction | None, ...]:
@@ -172,171 +171,31 @@ class Plan:
             else "Gaussian noise of variance up to"
         )
         inner, leaf = scales_by_level(self.frame.tree, self.scales)
-        found = []
+        sentences = []
         for part, above, ends in zip(self.levels, inner, leaf, strict=True):
             scales = dict.fromkeys(str(scale) for scale in (above, ends) if scale is not None)
-            told = f"{law} {' (lowest regions: '.join(scales)}" if scales else "not measured"
-            found.append(f"{told}{')' * (len(scales) > 1)}, {part} of the budget")
-        return tuple(found)
+            sentence = f"{law} {' (lowest regions: '.join(scales)}" if scales else "not measured"
+            sentences.append(f"{sentence}{')' * (len(scales) > 1)}, {part} of the budget")
+        return tuple(sentences)
 
     def with_guarantee(self, guarantee: DPForPersons) -> Plan:
         """Plan the same release for another guarantee, such as for a table of costs on synthetic data."""
         return replace(self, guarantee=guarantee)
 
-    def check(self, source: object) -> None:
-        """Refuse a source by what may be looked at before the charge: names of columns, and division into cells.
-
-        Parameters
-        ----------
-        source
-            As for :meth:`release`.
-
-        Raises
-        ------
-        InvalidProblemError
-            For no table, a column that is missing, a row of a CSV file with other than as many cells as there are
-            names (by its line), or :class:`GroupSizes` on other public facts than the plan's.
-        """
-        if isinstance(source, GroupSizes):
-            if source.frame != self.frame:
-                expected = f"counts on the public facts of the plan, {self.frame!r}"
-                raise InvalidProblemError("source", expected, f"counts on {source.frame!r}")
-            return
-        if source is None:
-            raise InvalidProblemError("source", "a path, a frame or GroupSizes", "None")
+    @property
+    def _wanted(self) -> tuple[str, list[str]] | None:
+        """Private table: its name in messages, and the columns that are read; ``None`` if only counts are taken."""
         if self.public is None or self.named is None:
-            expected = "GroupSizes, or a plan that names the columns of the table"
-            raise InvalidProblemError("source", expected, type(source).__name__)
-        from discreet.hierarchy.records import RowSource
-        from discreet.hierarchy.refusals import check_shape
+            return None
+        return self.named.argument, self.named.columns(self.public)
 
-        argument, wanted = self.named.argument, self.named.columns(self.public)
-        if isinstance(source, RowSource):
-            source.check(argument, wanted)
-        else:
-            check_shape(source, argument, wanted)
-
-    def release(
-        self,
-        source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or GroupSizes
-        *,
-        budget: Budget | None = None,
-        dataset: str | None = None,
-        budget_delta: Exact | None = None,
-        bits: UniformSource | None = None,
-        keep_measurements: bool = False,
-        on_progress: Callable[[Progress], None] | None = None,
-        outputs: ReleaseOutputs | None = None,
-    ) -> Release[RegionCounts]:
-        """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
-
-        Parameters
-        ----------
-        source
-            The private data: a path, a frame that Narwhals knows, also a lazy one, or :class:`GroupSizes`. Types that a
-            reader of files inferred from private values depend on all rows, outside of the guarantee: pass the path,
-            or read the columns as text (``infer_schema=False`` in Polars, ``dtype=str`` in pandas).
-        budget, dataset
-            A ledger, and the name under which the data stand in it.
-        budget_delta
-            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
-        bits
-            Source of chance; the operating system's by default. With any other the outcome is marked as not private.
-        keep_measurements
-            Whether the result carries the noisy counts. They are covered by the same guarantee and cost nothing more.
-        on_progress
-            Called after each stage, without times; what is told depends on the noisy counts alone.
-        outputs
-            Files, such as :class:`discreet.artefact.ReleaseFiles`. Without them the result can't be recovered.
-
-        Returns
-        -------
-        Release
-            A :class:`~discreet.hierarchy.RegionCounts`; its provenance has the release id.
-
-        Raises
-        ------
-        InvalidProblemError
-            Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
-        BudgetError, ChargedError, CertificateError
-            As :func:`discreet.core.release.run_release`.
-
-        Guarantee
-        ---------
-        That of the plan, for counts and measurements together; see :func:`discreet.hierarchy.measure.measure`.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> from discreet import PureDP
-        >>> from discreet.core.budget import MemoryBudget
-        >>> guarantee = PureDP(200, neighbors="add-remove-person")
-        >>> planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=2)
-        >>> people = pl.DataFrame({"home": [1, 1, 2], "state": ["GA", "GA", "NY"]})
-        >>> ledger = MemoryBudget({"census": PureDP(300, neighbors="add-remove-person")})
-        >>> out = planned.release(people, budget=ledger, dataset="census")
-        >>> out.result.counts.tolist(), str(ledger.account("census").left[0])
-        ([[1, 1], [0, 1], [1, 0]], '100')
-        """
-        callback(on_progress)
-        as_bits(bits)
-
-        def prepare() -> None:
-            self.check(source)
-            method = cast("Hashable", self.method)
-            _load_kernels(method, self.guarantee, self.frame.tree.depth, self.frame.units)
-
-        def draw() -> Release[RegionCounts]:
-            report = Reporter(on_progress, clock=None)
-            report("reading the table")
-            return self.draw(self._count(source), bits, report, keep=keep_measurements)
-
-        return run_release(
-            self,
-            METHODS.name_of(self.method),
-            budget=budget,
-            dataset=dataset,
-            budget_delta=budget_delta,
-            prepare=prepare,
-            draw=draw,
-            outputs=outputs,
-        )
-
-    def draw(
-        self,
-        counted: GroupSizes,
-        bits: UniformSource | None,
-        report: Reporter,
-        *,
-        keep: bool,
-    ) -> Release[RegionCounts]:
-        """Draw the noise, make the counts consistent, and check them, without any charge: :meth:`release` charges."""
-        measured = measure(
-            counted,
-            self.method.kind,
-            self.guarantee,
-            levels=self.levels,
-            leaves_inherit=self.leaves_inherit,
-            bits=bits,
-        )
-        result = solved(self.method, measured, keep, report)
-        provenance = provenance_of(self.method, measured, self.declared)
-        made = Release(result, self.guarantee, Certificate(()), provenance)
-        return replace(made, certificate=verify(made))
-
-    def diagnose(
-        self,
-        source: Any,  # noqa: ANN401 - as for release
-        outcome: Release[RegionCounts] | RegionCounts,
-    ) -> Diagnosis:
-        """Compare published counts with the true ones; private, for the curator only. The source is read once more."""
-        self.check(source)
-        return diagnose(self._count(source), outcome)
+    def _load_code(self) -> None:
+        """Load all compiled code of the method."""
+        method = cast("Hashable", self.method)
+        _load_kernels(method, self.guarantee, self.frame.tree.depth, self.frame.units)
 
     def _count(self, source: Any) -> GroupSizes:  # noqa: ANN401 - as for release
-        """Read the private values."""
-        if isinstance(source, GroupSizes):
-            return source
+        """Read the values of a private table. Private: called after the charge."""
         from discreet.hierarchy.records import count_rows
 
         if self.public is None or self.named is None:
@@ -349,6 +208,32 @@ class Plan:
             max_size=frame.max_size,
             max_quantity=frame.max_quantity,
         )
+
+    def draw(self, counted: GroupSizes, how: Drawing) -> Release[RegionCounts]:
+        """Draw the noise, make the counts consistent, and check them, without any charge."""
+        measured = measure(
+            counted,
+            self.method.kind,
+            self.guarantee,
+            levels=self.levels,
+            leaves_inherit=self.leaves_inherit,
+            bits=how.bits,
+        )
+        report = Reporter(how.on_progress, clock=None)
+        result = solved(self.method, measured, how.keep_measurements, report)
+        provenance = provenance_of(self.method, measured, self.declared)
+        made = Release(result, self.guarantee, Certificate(()), provenance)
+        return replace(made, certificate=verify(made))
+
+    def diagnose(
+        self,
+        source: Any,  # noqa: ANN401 - as for release
+        outcome: Release[RegionCounts] | RegionCounts,
+    ) -> Diagnosis:
+        """Compare published counts with the true ones; private, for the curator only. The source is read once more."""
+        self.check(source)
+        counted = source if isinstance(source, GroupSizes) else self._count(source)
+        return diagnose(counted, outcome)
 
 
 @explained(
@@ -391,7 +276,7 @@ def plan(
     size
         Column of the size of the unit, where each row of the private table is a unit.
     quantity
-        Column of what each person adds to the size; 1 without it.
+        Column of the number that each person adds to the size; 1 without it.
     person
         Column that names the person, where one person may not have two rows.
     max_size
@@ -448,10 +333,10 @@ def plan(
     why = "the default, whatever the data" if method is None else "chosen by the caller"
     public, named, declared = None, None, False
     if isinstance(regions, Frame):
-        given: dict[str, object] = {"columns": columns, "unit": unit, "size": size}
-        given["quantity"] = quantity
-        given |= {"person": person, "max_size": max_size, "public_units": public_units}
-        for name, value in given.items():
+        facts: dict[str, object] = {"columns": columns, "unit": unit, "size": size}
+        facts["quantity"] = quantity
+        facts |= {"person": person, "max_size": max_size, "public_units": public_units}
+        for name, value in facts.items():
             if value is not None:
                 raise InvalidProblemError(name, "None beside a Frame", type(value).__name__)
         frame = regions
@@ -479,7 +364,7 @@ def plan(
         named.columns(public)
         frame = public.frame(max_size, max_quantity)
     _refuse_large(frame)
-    _check_guarantee(guarantee)
+    check_guarantee(guarantee)
     shares = _shares(frame, chosen, levels)
     return Plan(
         frame,
@@ -499,7 +384,7 @@ def _refuse_large(frame: Frame) -> None:
     from discreet.tables.sizes import allowed
 
     regions = frame.tree.n
-    most = allowed() // (_BYTES * regions)
+    most = allowed() // (_BYTES_PER_COUNT * regions)
     if frame.n_sizes > most:
         expected = f"at most {count(most)} for {count(regions)} regions, in half of the memory"
         expected += "; larger groups count as of this size"
@@ -536,7 +421,7 @@ def level_parts(
     chosen: Method = METHODS.resolve(
         DEFAULT if method is None else method, accept_no_guarantee=True
     )
-    _check_guarantee(guarantee)
+    check_guarantee(guarantee)
     shares = _shares(frame, chosen, levels)
     needs = getattr(chosen, "needs", ())
     # Where all leaves are equally deep there is nothing to inherit, and other trees are refused by the need.
@@ -544,13 +429,6 @@ def level_parts(
     scales = node_scales(frame, chosen.kind, guarantee, shares, leaves_inherit=inherit)
     check_needs(frame, scales, needs)
     return shares
-
-
-def _check_guarantee(guarantee: Any) -> None:  # noqa: ANN401 - anything that a caller may pass
-    if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
-        raise InvalidProblemError(
-            "guarantee", "PureDP or ZeroConcentratedDP", type(guarantee).__name__
-        )
 
 
 def _shares(frame: Frame, method: Method, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
@@ -584,7 +462,7 @@ def _load_kernels(method: Hashable, guarantee: DPForPersons, depth: int, units: 
     sizes = GroupSizes.from_counts(tree, [[1, 1]] * len(tree.leaves), units=units)
     with suppress(InvalidProblemError):
         rehearsed = plan(sizes.frame, guarantee, method=cast("Method", method))
-        rehearsed.draw(sizes, None, Reporter(None, clock=None), keep=False)
+        rehearsed.draw(sizes, Drawing())
 
 
 def provenance_of(

@@ -22,23 +22,68 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["MOST_GROUPS", "MOST_PERSONS", "Frame", "GroupSizes", "Units"]
+__all__ = [
+    "MOST_GROUPS",
+    "MOST_PERSONS",
+    "Frame",
+    "GroupSizes",
+    "RegionFrame",
+    "Units",
+    "read_counts",
+    "sha256_of",
+]
 
 Units = Literal["public", "private"]
 
 MOST_PERSONS = 1 << 30
 """Persons of one group, at most: a table has a column for each size."""
 
-_MOST = 1 << 62
+_MAX_COLUMN_NUMBER = 1 << 62
 """What a column of integers may be compared with."""
 
 MOST_GROUPS = 2**45
 """So many groups keep every sum of differences, on trees as deep as one likes to draw, inside 64-bit integers."""
 
 
+class RegionFrame:
+    """Public facts about regions: two are equal if their hashes are."""
+
+    tree: Tree
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def _stated(self) -> list[object]:
+        """List everything that the hash is of."""
+        return [self._tree_digest]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything in the frame."""
+        return sha256_of("\n".join(map(str, self._stated())))
+
+    @cached_property
+    def _tree_digest(self) -> str:
+        # repr tells 1 from "1", and quotes what could be taken for a separator.
+        named = sha256_of("\n".join(map(repr, self.tree.labels)))
+        return sha256_of(f"{named} {digest_array(self.tree.parents)}")
+
+    def _regions(self) -> PublicInput:
+        described = f"{self.tree.n} regions on {self.tree.depth + 1} levels"
+        return PublicInput("regions", self._tree_digest, described)
+
+
+def sha256_of(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Frame:
+class Frame(RegionFrame):
     """The public facts about counts of groups by region and size.
 
     Parameters
@@ -79,8 +124,8 @@ class Frame:
     group_totals: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        size = positive_count(self.max_size, "max_size", _MOST)
-        quantity = positive_count(self.max_quantity, "max_quantity", _MOST)
+        size = positive_count(self.max_size, "max_size", _MAX_COLUMN_NUMBER)
+        quantity = positive_count(self.max_quantity, "max_quantity", _MAX_COLUMN_NUMBER)
         object.__setattr__(self, "max_size", size)
         object.__setattr__(self, "max_quantity", quantity)
         if self.units not in ("public", "private"):
@@ -99,12 +144,6 @@ class Frame:
             f"Frame(regions={self.tree.n}, levels={self.tree.depth + 1}, "
             f"sizes={self.first_size}..{self.max_size}, units={self.units})"
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Frame) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
 
     @property
     def first_size(self) -> int:
@@ -126,41 +165,22 @@ class Frame:
         """G, the number of groups; ``None`` where it is not public."""
         return None if self.group_totals is None else int(self.group_totals[0])
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of everything in the frame."""
-        parts = [self.max_size, self.units, self.max_quantity, self._tree_digest]
-        if self.group_totals is not None:
-            parts.append(digest_array(self.group_totals))
-        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
-
-    @cached_property
-    def _tree_digest(self) -> str:
-        # repr tells 1 from "1", and quotes what could be taken for a separator.
-        named = hashlib.sha256("\n".join(map(repr, self.tree.labels)).encode()).hexdigest()
-        return hashlib.sha256(f"{named} {digest_array(self.tree.parents)}".encode()).hexdigest()
+    def _stated(self) -> list[object]:
+        parts: list[object] = [self.max_size, self.units, self.max_quantity, self._tree_digest]
+        return parts if self.group_totals is None else [*parts, digest_array(self.group_totals)]
 
     def assumed_public(self) -> tuple[PublicInput, ...]:
         """List what a release on this frame takes to be public, each with its hash."""
-        bounds = f"{self.max_size} {self.max_quantity}"
-        listed = [
-            (
-                "regions",
-                self._tree_digest,
-                f"{self.tree.n} regions on {self.tree.depth + 1} levels",
-            ),
-            (
-                "max_size, max_quantity",
-                hashlib.sha256(bounds.encode()).hexdigest(),
-                f"sizes up to {self.max_size}, a person adds at most {self.max_quantity}",
-            ),
-        ]
-        if self.group_totals is not None:
-            detail = (
-                f"which units exist, and where: {self.total} groups, and how many in each region"
-            )
-            listed.append(("units", digest_array(self.group_totals), detail))
-        return tuple(PublicInput(*entry) for entry in listed)
+        bounds = PublicInput(
+            "max_size, max_quantity",
+            sha256_of(f"{self.max_size} {self.max_quantity}"),
+            f"sizes up to {self.max_size}, a person adds at most {self.max_quantity}",
+        )
+        if self.group_totals is None:
+            return self._regions(), bounds
+        detail = f"which units exist, and where: {self.total} groups, and how many in each region"
+        units = PublicInput("units", digest_array(self.group_totals), detail)
+        return self._regions(), bounds, units
 
 
 @final
@@ -196,7 +216,7 @@ class GroupSizes:
 
     def __post_init__(self) -> None:
         tree = self.frame.tree
-        counts = _read_counts(self.counts)
+        counts = read_counts(self.counts, MOST_GROUPS, "groups")
         if counts.shape != (len(tree.leaves), self.frame.n_sizes):
             raise InvalidProblemError(
                 "counts", f"shape {(len(tree.leaves), self.frame.n_sizes)}", counts.shape
@@ -247,17 +267,17 @@ class GroupSizes:
         [[4, 1], [2, 11]]
         """
         instance_of(tree, Tree, "tree", "a Tree")
-        given = _read_counts(counts)
+        table = read_counts(counts, MOST_GROUPS, "groups")
         first = 0 if units == "public" else 1
-        if given.ndim != 2 or given.shape[1] + first < 2:
-            raise InvalidProblemError("counts", "rows with a column for size 1", given.shape)
-        top = given.shape[1] - 1 + first
+        if table.ndim != 2 or table.shape[1] + first < 2:
+            raise InvalidProblemError("counts", "rows with a column for size 1", table.shape)
+        top = table.shape[1] - 1 + first
         most = top if max_size is None else positive_count(max_size, "max_size", MOST_PERSONS)
         width = most + 1 - first
-        coded = np.zeros((len(given), width), dtype=np.int64)
-        kept = min(width, given.shape[1])
-        coded[:, :kept] = given[:, :kept]
-        coded[:, -1] += given[:, kept:].sum(axis=1)
+        coded = np.zeros((len(table), width), dtype=np.int64)
+        columns = min(width, table.shape[1])
+        coded[:, :columns] = table[:, :columns]
+        coded[:, -1] += table[:, columns:].sum(axis=1)
         totals = tree.totals(coded.sum(axis=1)) if units == "public" else None
         return cls(Frame(tree, most, units, max_quantity, totals), coded)
 
@@ -266,40 +286,40 @@ class GroupSizes:
         return self.frame.tree.totals(self.counts)
 
     def survival(self) -> NDArray[np.int64]:
-        """Give ``(n_nodes, N)``: in column ``s - 1`` how many groups of each region have size s or more."""
+        """Return ``(n_nodes, N)``: column ``s - 1`` is the number of groups of each region with size s or more."""
         tails = np.cumsum(self.counts[:, ::-1], axis=1)[:, ::-1]
         return self.frame.tree.totals(tails[:, 1 - self.frame.first_size :])
 
 
-def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
-    """Read a copy of private counts; say nothing of their values."""
-    given = array_of(counts, "counts", "integers")
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InvalidProblemError("counts", "integers", given.dtype)
-    whole = given.astype(np.int64)
-    if whole.size and int(whole.min()) < 0:
+def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
+    """Read a copy of private counts of at most `most` groups or records; an error has none of their values."""
+    array = array_of(counts, "counts", "integers")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InvalidProblemError("counts", "integers", array.dtype)
+    integers = array.astype(np.int64)
+    if integers.size and int(integers.min()) < 0:
         raise InvalidProblemError("counts", "non-negative integers", "a negative one")
-    if float(whole.sum(dtype=np.float64)) > MOST_GROUPS:
-        raise InvalidProblemError("counts", f"at most {MOST_GROUPS} groups", "more")
-    return whole
+    if float(integers.sum(dtype=np.float64)) > most:
+        raise InvalidProblemError("counts", f"at most {most} {named}", "more")
+    return integers
 
 
 def _read_totals(tree: Tree, totals: ArrayLike) -> NDArray[np.int64]:
-    given = array_of(totals, "group_totals", f"{tree.n} integers")
-    if given.shape != (tree.n,) or not np.issubdtype(given.dtype, np.integer):
+    array = array_of(totals, "group_totals", f"{tree.n} integers")
+    if array.shape != (tree.n,) or not np.issubdtype(array.dtype, np.integer):
         raise InvalidProblemError(
-            "group_totals", f"{tree.n} integers", f"{given.dtype} of shape {given.shape}"
+            "group_totals", f"{tree.n} integers", f"{array.dtype} of shape {array.shape}"
         )
-    whole = given.astype(np.int64)
+    integers = array.astype(np.int64)
     # In floats, which do not wrap around: sums of whole numbers might, and then fit the root.
-    groups = float(whole[tree.leaves].sum(dtype=np.float64))
-    if whole.min() < 0 or max(groups, float(whole.max())) > MOST_GROUPS:
+    groups = float(integers[tree.leaves].sum(dtype=np.float64))
+    if integers.min() < 0 or max(groups, float(integers.max())) > MOST_GROUPS:
         raise InvalidProblemError(
             "group_totals", f"numbers from 0 to {MOST_GROUPS}", "one outside of that"
         )
-    if not np.array_equal(tree.totals(whole[tree.leaves]), whole):
+    if not np.array_equal(tree.totals(integers[tree.leaves]), integers):
         raise InvalidProblemError(
             "group_totals", "for each region the sum of those below it", "another number"
         )
-    whole.setflags(write=False)
-    return whole
+    integers.setflags(write=False)
+    return integers

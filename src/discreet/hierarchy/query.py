@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 __all__ = ["CountAnswers", "query"]
 
 
-_MOST = 10**6
+_MAX_WEIGHT = 10**6
 """Largest weight of a size."""
 
-_TOO_LARGE = 1 << 63
+_INT64_LIMIT = 1 << 63
 """Answers and the ends of their intervals are 64-bit integers; they are computed without that limit."""
 
 
@@ -106,7 +106,7 @@ class CountAnswers:
         return f"CountAnswers(regions={len(self.nodes)}, interval={decimal(self.interval)})"
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
-        """Lay the answers out: one row a region, with columns ``level``, ``region``, ``value``, ``low`` and ``high``.
+        """Return a table with one row a region and columns ``level``, ``region``, ``value``, ``low`` and ``high``.
 
         Raises
         ------
@@ -206,7 +206,7 @@ def query(
                 for factor, count in shape.items()
             }
             widths[key] = half_width(terms, measured.noise, chance)
-        if abs(value) + widths[key] >= _TOO_LARGE:
+        if abs(value) + widths[key] >= _INT64_LIMIT:
             expected = "weights so small that each answer and its interval are below 2^63"
             raise InvalidProblemError("sizes", expected, "larger ones")
         values.append(value)
@@ -253,7 +253,7 @@ def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> 
     bound = most * sum(abs(factor) for factor in factors.tolist())
     if totals is not None:
         bound += abs(constant) * int(totals[0])
-    exact = np.int64 if bound < _TOO_LARGE else object
+    exact = np.int64 if bound < _INT64_LIMIT else object
     own: NDArray[Any] = values.astype(exact) @ factors.astype(exact)
     return own if totals is None else own + constant * totals.astype(exact)
 
@@ -266,24 +266,28 @@ def _once(sizes: tuple[Any, ...]) -> dict[Any, int]:
 
 def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int, int]:
     """Read the weight of each size."""
-    given: Any = sizes
+    question: Any = sizes
     expected = "sizes, or their weights by size"
-    weights = dict(given if hasattr(given, "keys") else _once(items_of(given, "sizes", expected)))
+    weights = dict(
+        question if hasattr(question, "keys") else _once(items_of(question, "sizes", expected))
+    )
     known = set(frame.sizes.tolist())
     for size, weight in weights.items():
         if size not in known:
             expected = f"sizes from {frame.first_size} to {frame.max_size}"
             raise InvalidProblemError("sizes", expected, repr(size))
-        whole = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
-        if not whole or abs(weight) > _MOST:
-            raise InvalidProblemError("sizes", f"whole-number weights up to {_MOST}", repr(weight))
+        is_integer = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
+        if not is_integer or abs(weight) > _MAX_WEIGHT:
+            raise InvalidProblemError(
+                "sizes", f"whole-number weights up to {_MAX_WEIGHT}", repr(weight)
+            )
     if not any(weights.values()):
         raise InvalidProblemError("sizes", "a size that counts", "none")
     return {int(size): int(weight) for size, weight in weights.items()}
 
 
 def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.int64], int]:
-    """Give the factor of each noisy value of a region, and that of its public number of groups."""
+    """Return the factor of each noisy value of a region, and that of its public number of groups."""
     frame = measured.frame
     by_size = np.array([weights.get(size, 0) for size in frame.sizes.tolist()], dtype=np.int64)
     if measured.kind == "direct":
@@ -309,13 +313,13 @@ def _sources(measured: Measured) -> Callable[[int], list[int]]:
     def sources(node: int) -> list[int]:
         if not np.isfinite(best[node]):
             raise InvalidProblemError("regions", "regions that were measured", "another")
-        found, pending = [], [node]
+        nodes, pending = [], [node]
         while pending:
             at = pending.pop()
             if divided[at]:
                 pending.extend(tree.children(at))
             else:
-                found.append(at)
-        return found
+                nodes.append(at)
+        return nodes
 
     return sources

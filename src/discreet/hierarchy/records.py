@@ -16,14 +16,15 @@ that come in parts are grouped part by part, and groups of parts are added up.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.lazy_rows import is_remote, remote_groups
-from discreet.hierarchy.problem import Frame, GroupSizes
+from discreet.hierarchy.planned import RowSource
+from discreet.hierarchy.problem import GroupSizes
 from discreet.hierarchy.refusals import (
     GROUPS,
     LEAF,
@@ -50,10 +51,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.hierarchy.problem import Frame
     from discreet.tables.frames import Table
 
 __all__ = [
-    "RowSource",
     "add_groups",
     "count_groups",
     "count_rows",
@@ -77,21 +78,6 @@ _REASONS = {
     8: "units beyond the public number of a region",
 }
 """Reasons why rows are left out, or how units are mapped: public words for private numbers."""
-
-
-@runtime_checkable
-class RowSource(Protocol):
-    """Private rows that are counted where they are, such as files that are read piece by piece."""
-
-    def check(self, argument: str, wanted: Sequence[str]) -> None:
-        """Refuse by names and declared types, without reading a value, before anything is charged."""
-        ...
-
-    def count(
-        self, public: Public, named: Named, frame: Frame
-    ) -> tuple[NDArray[np.int64], Counter[int]]:
-        """Count units by lowest region and by sizes from 0 on, and rows by the reason why they are left out."""
-        ...
 
 
 def count_rows(
@@ -130,7 +116,7 @@ def count_rows(
 
 
 def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table:
-    """Give each row its lowest region, unit, size and person, and the reason why it does not count."""
+    """Add to each row its lowest region, unit, size and person, and the reason why it does not count."""
     table = place_rows(canonical(table, public.columns), public.columns, public.tree)
     persons = named.size is None
     number, most = (named.quantity, frame.max_quantity) if persons else (named.size, frame.max_size)
@@ -159,13 +145,13 @@ def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table
 
 
 def keep_one_row(table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Leave out all rows of a person but the first that counts, in the order of region, unit and size."""
+    """Mark all rows of a person but the first that counts, in the order of region, unit and size."""
     numbered = nth_rows(table, PERSON, [WHY, LEAF, UNIT, SIZE])
     again = (nw.col(WHY) == 0) & (nw.col("discreet nth") > 0)
-    kept = {LEAF: nw.lit(-1), SIZE: nw.lit(0), UNIT: nw.lit(""), WHY: nw.lit(6)}
+    replacements = {LEAF: nw.lit(-1), SIZE: nw.lit(0), UNIT: nw.lit(""), WHY: nw.lit(6)}
     return numbered.with_columns(
         nw.when(again).then(value).otherwise(nw.col(name)).cast(numbered.schema[name]).alias(name)
-        for name, value in kept.items()
+        for name, value in replacements.items()
     )
 
 
@@ -267,7 +253,7 @@ def from_records(
         The units that exist, one row each, with `unit` and `columns`: public. Units without a person have size 0.
         ``None`` keeps the units private.
     quantity
-        Column of what each person adds to the size of the group; 1 without it.
+        Column of the number that each person adds to the size of the group; 1 without it.
     max_quantity
         Larger quantities are taken as this one.
     person

@@ -68,16 +68,16 @@ class Public:
     units: Table | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the wrapper of the table of units, which does not pickle; the table itself does."""
-        kept = None if self.units is None else nw.to_native(self.units)
-        return {**self.__dict__, "units": kept}
+        """Return the table of units without its wrapper, which does not pickle."""
+        units = None if self.units is None else nw.to_native(self.units)
+        return {**self.__dict__, "units": units}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        kept = state["units"]
-        self.__dict__.update(state, units=None if kept is None else nw.from_native(kept))
+        units = state["units"]
+        self.__dict__.update(state, units=None if units is None else nw.from_native(units))
 
     def frame(self, max_size: int, max_quantity: int) -> Frame:
-        """Give the public facts of a release."""
+        """Return the public facts of a release."""
         if self.groups is None:
             return Frame(self.tree, max_size, "private", max_quantity)
         totals = self.tree.totals(self.groups)
@@ -96,7 +96,7 @@ class Named:
     size
         Of the size of the unit, in a table with one row for each unit; ``None`` for one row for each person.
     quantity
-        Of what a person adds to the size.
+        Of the number that a person adds to the size.
     person
         Of the person, of whom one row counts.
     refuse_rows
@@ -139,8 +139,8 @@ class Named:
         InvalidProblemError
             When one of them has two uses.
         """
-        given = (self.unit, self.size, self.quantity, self.person)
-        wanted = [*public.columns, *(name for name in given if name is not None)]
+        names = (self.unit, self.size, self.quantity, self.person)
+        wanted = [*public.columns, *(name for name in names if name is not None)]
         if len(set(wanted)) < len(wanted):
             raise InvalidProblemError(
                 "unit, size, quantity, person", "different columns", repr(wanted)
@@ -253,7 +253,7 @@ def declared_regions(
     columns: tuple[str, ...],
     root: Hashable,
 ) -> Tree:
-    """Make the tree of the regions that the rows of a table name, whose owner declares them to be public.
+    """Build the tree of the regions that the rows of a table name, whose owner declares them to be public.
 
     Rows that name none, or one with a gap, are left out, as they are when rows are counted.
 
@@ -295,7 +295,7 @@ def _read_tree(
     units: Table | None,
     root: Hashable,
 ) -> Tree:
-    """Make the tree of a list of regions, or of the regions in which public units are."""
+    """Build the tree of a list of regions, or of the regions in which public units are."""
     if isinstance(regions, Tree):
         return regions
     if isinstance(regions, list | tuple):
@@ -334,7 +334,7 @@ def canonical(table: Table, columns: tuple[str, ...]) -> Table:
 
 
 def place_rows(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
-    """Give each row the number of its lowest region, or -1 where the list has none."""
+    """Add to each row the number of its lowest region, or -1 if the list has none."""
     known: dict[str, Any] = path_keys(columns, tree)
     leaves = range(len(tree.leaves))
     if not columns:

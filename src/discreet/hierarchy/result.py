@@ -72,10 +72,10 @@ class RegionCounts:
     measurements: Measured | None = None
 
     def __post_init__(self) -> None:
-        given = np.asarray(self.counts)
-        if given.dtype.kind == "u" and given.size and int(given.max()) >= 1 << 63:
+        array = np.asarray(self.counts)
+        if array.dtype.kind == "u" and array.size and int(array.max()) >= 1 << 63:
             raise InvalidProblemError("counts", "integers below 2^63", "a larger one")
-        counts = np.array(given, dtype=np.int64 if given.dtype.kind in "iu" else np.float64)
+        counts = np.array(array, dtype=np.int64 if array.dtype.kind in "iu" else np.float64)
         expected = (self.frame.tree.n, self.frame.n_sizes)
         if counts.shape != expected:
             raise InvalidProblemError("counts", f"shape {expected}", f"shape {counts.shape}")
@@ -101,7 +101,7 @@ class RegionCounts:
         ]
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
-        """Lay the counts out as a tidy table: one row for each region and size.
+        """Return the counts as a tidy table: one row for each region and size.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ def size_columns(tree: Tree, sizes: NDArray[np.int64]) -> list[Column]:
 
 
 def region_names(tree: Tree) -> list[str]:
-    r"""Name every node by its full path.
+    r"""Return the full path of every node.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ Weights = Literal["inverse-variance", "equal", "spread"]
 """How much the cost of a node counts: by the precision of its noise, as all others, or by its precision times the
 fourth root of the number of leaves below it."""
 
-_FINE = 16
-_MOST = 1 << 24
+_WEIGHT_RESOLUTION = 16
+_MAX_WEIGHT = 1 << 24
 
 
 def check_kind(measured: Measured, kind: Kind, *, everywhere: bool = True) -> None:
@@ -84,7 +84,7 @@ def check_needs(
 
 
 def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn survival counts ``(rows, N)`` of all nodes into counts ``(rows, n_sizes)``."""
+    """Convert survival counts ``(rows, N)`` of all nodes to counts ``(rows, n_sizes)``."""
     last = np.zeros((len(survival), 1), dtype=survival.dtype)
     counts = -np.diff(survival, append=last, axis=1)
     if frame.group_totals is None:
@@ -93,7 +93,7 @@ def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def survival_of(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn counts ``(rows, n_sizes)`` into survival counts ``(rows, N)``."""
+    """Convert counts ``(rows, n_sizes)`` to survival counts ``(rows, N)``."""
     tails = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     return np.ascontiguousarray(tails[:, 1 - frame.first_size :])
 
@@ -107,7 +107,7 @@ def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
 
 
 def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
-    """Give each node an integer weight, 0 where nothing was measured."""
+    """Return an integer weight for each node, 0 if it was not measured."""
     known = measured.measured
     if weights == "equal":
         return known.astype(np.int64)
@@ -120,4 +120,6 @@ def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
     relative = wanted / wanted[known].min()
     if relative.max() == 1:
         return known.astype(np.int64)
-    return np.asarray(np.minimum(np.rint(_FINE * relative), _MOST), dtype=np.int64)
+    return np.asarray(
+        np.minimum(np.rint(_WEIGHT_RESOLUTION * relative), _MAX_WEIGHT), dtype=np.int64
+    )

@@ -110,9 +110,9 @@ class TreeFit:
         :math:`V_c = \frac{1}{a_c} - \frac{A}{a_c^2} + \frac{A^2}{a_c^2} V_r`.
         """
         tree = self.tree
-        found = 1 / self._total
+        variances = 1 / self._total
         for first, stop in reversed(self._levels()):
             parents = tree.parents[first:stop]
             a, above = self._total[first:stop], self._below[parents]
-            found[first:stop] = 1 / a - above / a**2 + (above / a) ** 2 * found[parents]
-        return found
+            variances[first:stop] = 1 / a - above / a**2 + (above / a) ** 2 * variances[parents]
+        return variances

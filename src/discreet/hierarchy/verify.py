@@ -26,16 +26,23 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.guarantee import Guarantee
+    from discreet.core.tree import Tree
     from discreet.hierarchy.problem import Frame
 
 __all__ = [
     "NOT_SHOWN",
     "PROMISES",
+    "claimed_amount",
+    "divided_regions",
+    "read_scales",
+    "spent_checks",
+    "sums_below",
     "unchecked",
     "verify",
     "verify_counts",
     "verify_guarantee",
     "verify_measurements",
+    "wide_numbers",
 ]
 
 PROMISES = ("integral", "nonnegative", "consistent", "faithful")
@@ -54,7 +61,7 @@ _UNPROMISED = {
     "faithful": "that each level sums to the public number of groups",
 }
 
-_TOLERANCE = 1e-9
+_REL_TOL = 1e-9
 """Relative difference of sums of floats that counts as rounding."""
 
 _RELATIONS = {"add-remove-person": 1, "replace-person": 2}
@@ -118,7 +125,7 @@ def verify(release: Release[Any]) -> Certificate:
 
 
 def unchecked(frame: Frame, parameters: Mapping[str, Any]) -> list[str]:
-    """Name what :func:`verify` does not check of a table: how it was made, and what its record does not promise.
+    """List what :func:`verify` does not check of a table: its making, and properties that its record does not promise.
 
     Parameters
     ----------
@@ -139,8 +146,8 @@ def unchecked(frame: Frame, parameters: Mapping[str, Any]) -> list[str]:
     return [
         "that the counts were made of such measurements, by the stated method",
         *(
-            f"{said}, which the record does not promise"
-            for promise, said in _UNPROMISED.items()
+            f"{sentence}, which the record does not promise"
+            for promise, sentence in _UNPROMISED.items()
             # Where the number of groups is not public, nobody could promise it.
             if promise not in promised and (promise != "faithful" or frame.total is not None)
         ),
@@ -150,27 +157,27 @@ def unchecked(frame: Frame, parameters: Mapping[str, Any]) -> list[str]:
 def _unfounded(frame: Frame, counts: NDArray[Any], parameters: Mapping[str, Any]) -> Check:
     """Count regions that were not measured and whose counts do not follow from those below them."""
     tree = frame.tree
-    inner = np.isin(np.arange(tree.n), tree.parents)
+    inner = divided_regions(tree)
     silent = np.array([scale is None for scale in _scale_of_each(frame, parameters)])
-    table = _wide(counts)
-    off = np.abs(_below(tree.parents, table) - table).max(axis=1)
+    table = wide_numbers(counts)
+    off = np.abs(sums_below(tree.parents, table) - table).max(axis=1)
     slack = np.zeros(tree.n)
     if "consistent" not in parameters.get("promises", PROMISES):
         # Each count may have been rounded to the nearest whole number by itself.
         slack = (1 + np.bincount(tree.parents[1:], minlength=tree.n)) / 2
     if np.issubdtype(table.dtype, np.floating):
-        slack = slack + _TOLERANCE * max(1.0, float(np.abs(table).max()))
+        slack = slack + _REL_TOL * max(1.0, float(np.abs(table).max()))
     # Written so that a sum that is no number, of floats that are too large, does not follow.
     wrong = silent & ~(inner & (off <= slack))
     return Check("counts that nothing measured", int(wrong.sum()), 0, exact=True, detail="regions")
 
 
 def _scale_of_each(frame: Frame, parameters: Mapping[str, Any]) -> list[Fraction | None]:
-    """Give each region the scale that the record states for its level, and for regions that are divided or not."""
+    """Return for each region the scale that the record states for its level, divided regions and lowest ones apart."""
     tree, levels = frame.tree, frame.tree.depth + 1
     inner = _scales(parameters, "scale_by_level", levels)
     leaf = _scales(parameters, "scale_of_leaves_by_level", levels)
-    divided = np.isin(np.arange(tree.n), tree.parents).tolist()
+    divided = divided_regions(tree).tolist()
     return [
         (inner if above else leaf)[level]
         for above, level in zip(divided, tree.levels.tolist(), strict=True)
@@ -211,7 +218,9 @@ def verify_measurements(measured: Any) -> Certificate:  # noqa: ANN401 - its typ
     """
     frame, stated = measured.frame, _record(measured)
     of_level = _scale_of_each(frame, stated)
-    apart = sum(own != told for own, told in zip(measured.scales, of_level, strict=True))
+    apart = sum(
+        own != stated_scale for own, stated_scale in zip(measured.scales, of_level, strict=True)
+    )
     widths = [measured.values.shape[-1]] * frame.tree.n
     if measured.values.ndim == 1 and frame.group_totals is not None:
         # Sorted sizes are as many as a region has groups, region after region.
@@ -229,10 +238,10 @@ def verify_measurements(measured: Any) -> Certificate:  # noqa: ANN401 - its typ
 
 
 def _record(measured: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-    """Give what a release of these measurements would state: the scale of each level, which its last region has."""
+    """Return the record of a release of these measurements: the scale of each level is that of its last region."""
     frame, guarantee = measured.frame, measured.guarantee
     tree = frame.tree
-    divided = np.isin(np.arange(tree.n), tree.parents).tolist()
+    divided = divided_regions(tree).tolist()
     scales: dict[bool, list[Any]] = {above: ["none"] * (tree.depth + 1) for above in (True, False)}
     regions = zip(divided, tree.levels.tolist(), measured.scales, strict=True)
     for above, level, scale in regions:
@@ -291,33 +300,33 @@ def verify_counts(
         raise InvalidProblemError(
             "counts", f"shape {(frame.tree.n, frame.n_sizes)}", f"shape {table.shape}"
         )
-    whole = np.issubdtype(table.dtype, np.integer)
-    if not (whole or np.issubdtype(table.dtype, np.floating)):
+    is_integer = np.issubdtype(table.dtype, np.integer)
+    if not (is_integer or np.issubdtype(table.dtype, np.floating)):
         raise InvalidProblemError("counts", "finite numbers", table.dtype)
-    table = _wide(table)
-    if not (whole or np.isfinite(table).all()):
+    table = wide_numbers(table)
+    if not (is_integer or np.isfinite(table).all()):
         raise InvalidProblemError("counts", "finite numbers", "others")
-    given: Any = promises
-    if not isinstance(given, Iterable):
-        raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", type(given).__name__)
+    names: Any = promises
+    if not isinstance(names, Iterable):
+        raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", type(names).__name__)
     wanted = [promises] if isinstance(promises, str) else list(promises)
     if not all(promise in PROMISES for promise in wanted):
         raise InvalidProblemError("promises", f"of {', '.join(PROMISES)}", wanted)
     checks = []
     if "integral" in wanted:
-        broken = 0 if whole else int((table != np.floor(table)).sum())
+        broken = 0 if is_integer else int((table != np.floor(table)).sum())
         checks.append(Check("numbers that are not whole", broken, 0, exact=True))
     if "nonnegative" in wanted:
         checks.append(Check("numbers below zero", int((table < 0).sum()), 0, exact=True))
     if "consistent" in wanted:
-        checks.append(_sums(frame, table, exact=bool(whole)))
+        checks.append(_sums(frame, table, exact=bool(is_integer)))
     if "faithful" in wanted and frame.total is not None:
-        checks.append(_levels(frame, table, frame.total, exact=bool(whole)))
+        checks.append(_levels(frame, table, frame.total, exact=bool(is_integer)))
     return Certificate(tuple(checks))
 
 
-def _wide(table: NDArray[Any]) -> NDArray[Any]:
-    """Give numbers of a type in which no sum of them wraps around, and then holds though it does not."""
+def wide_numbers(table: NDArray[Any]) -> NDArray[Any]:
+    """Convert numbers to a type in which no sum of them wraps around."""
     if not np.issubdtype(table.dtype, np.integer):
         # Sums in half precision hold up to a thousandth. Beyond double precision there is infinity, which is refused.
         with np.errstate(over="ignore"):
@@ -326,7 +335,12 @@ def _wide(table: NDArray[Any]) -> NDArray[Any]:
     return table.astype(np.int64 if largest * table.size < 1 << 62 else object)
 
 
-def _below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
+def divided_regions(tree: Tree) -> NDArray[np.bool_]:
+    """Return for each region whether there are regions below it."""
+    return np.isin(np.arange(tree.n), tree.parents)
+
+
+def sums_below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
     """Sum for each region the rows whose parent it is."""
     below = np.zeros_like(table)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -337,31 +351,31 @@ def _below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
 def _sums(frame: Frame, table: NDArray[Any], *, exact: bool) -> Check:
     """Compare each region above the leaves with the sum of the rows whose parent it is."""
     parents = frame.tree.parents
-    below = _below(parents, table)
-    inner = np.isin(np.arange(frame.tree.n), parents)
+    below = sums_below(parents, table)
+    inner = divided_regions(frame.tree)
     off = np.abs(below[inner] - table[inner])
     detail = f"{frame.tree.n} regions, {frame.n_sizes} sizes"
     if exact:
         return Check("sums that do not hold", int((off != 0).sum()), 0, exact=True, detail=detail)
-    limit = _TOLERANCE * max(1.0, float(np.abs(table).max()))
+    limit = _REL_TOL * max(1.0, float(np.abs(table).max()))
     return Check("largest sum that is off", float(off.max(initial=0.0)), limit, exact=False)
 
 
 def _levels(frame: Frame, table: NDArray[Any], total: int, *, exact: bool) -> Check:
     """Compare the sum of each level, with the leaves that end above it, with the number of groups."""
     tree = frame.tree
-    inner = np.isin(np.arange(tree.n), tree.parents)
+    inner = divided_regions(tree)
     rows = table.sum(axis=1)
     sums = [
         rows[(tree.levels == level) | (~inner & (tree.levels < level))].sum()
         for level in range(tree.depth + 1)
     ]
     if exact:
-        wrong = sum(int(found) != total for found in sums)
+        wrong = sum(int(level_sum) != total for level_sum in sums)
         detail = f"{len(sums)} levels"
         return Check("levels that do not sum to G", wrong, 0, exact=True, detail=detail)
-    worst = max(abs(float(found) - total) for found in sums)
-    return Check("largest level that is off", worst, _TOLERANCE * max(1, total), exact=False)
+    worst = max(abs(float(level_sum) - total) for level_sum in sums)
+    return Check("largest level that is off", worst, _REL_TOL * max(1, total), exact=False)
 
 
 def verify_guarantee(
@@ -382,7 +396,7 @@ def verify_guarantee(
         The claim.
     parameters
         The record: ``kind``, ``noise``, ``neighbors``, ``max_size``, ``units``, ``max_quantity``, and the scales by
-        level, from the root down, of regions that are divided (``scale_by_level``) and of those that are not
+        level, from the root down, of regions that are divided (``scale_by_level``) and of lowest regions
         (``scale_of_leaves_by_level``): fractions as text, ``"none"`` where nothing was measured.
 
     Returns
@@ -426,7 +440,6 @@ def verify_guarantee(
     if not all(name in names for name, names in zip(named, known, strict=True)):
         expected = "a noise, a kind and a neighbor relation that have a proof"
         raise InvalidProblemError("parameters", expected, list(named))
-    claimed = Fraction(0)
     differ = [
         parameters["neighbors"] != getattr(guarantee, "neighbors", None),
         not isinstance(guarantee, claims[noise]),
@@ -436,37 +449,31 @@ def verify_guarantee(
         kind in ("sorted", "chain") and frame.units != "public",
         _misstated(frame, parameters),
     ]
-    if isinstance(guarantee, PureDP):
-        claimed = guarantee.epsilon
-    elif isinstance(guarantee, ZeroConcentratedDP):
-        claimed = guarantee.rho
     spent = max(_paths(frame, parameters))
+    # What is measured costs something.
+    detail = "" if spent else "every scale in the record is none"
+    unmeasured = Check("claims without a measurement", int(not spent), 0, exact=True, detail=detail)
+    basis = f"{noise} noise on {kind} counts"
+    checks = spent_checks(sum(differ), noise, spent, claimed_amount(guarantee), basis)
+    return Certificate((*checks, unmeasured))
+
+
+def claimed_amount(guarantee: Guarantee) -> Fraction:
+    """Return epsilon or rho of a guarantee; 0 for others."""
+    if isinstance(guarantee, PureDP):
+        return guarantee.epsilon
+    return guarantee.rho if isinstance(guarantee, ZeroConcentratedDP) else Fraction(0)
+
+
+def spent_checks(
+    differ: int, noise: str, spent: Fraction, claimed: Fraction, detail: str
+) -> tuple[Check, Check]:
+    """Return the checks of facts that differ, and of the cost of the worst path beside the claim."""
+    facts = "between record, frame and guarantee"
     name = "epsilon" if noise == "laplace" else "rho"
-    return Certificate(
-        (
-            Check(
-                "facts that differ",
-                sum(differ),
-                0,
-                exact=True,
-                detail="between record, frame and guarantee",
-            ),
-            Check(
-                f"{name} spent on the worst path",
-                spent,
-                claimed,
-                exact=True,
-                detail=f"{noise} noise on {kind} counts",
-            ),
-            Check(
-                "claims without a measurement",
-                # What is measured costs something.
-                int(not spent),
-                0,
-                exact=True,
-                detail="every scale in the record is none" if not spent else "",
-            ),
-        )
+    return (
+        Check("facts that differ", differ, 0, exact=True, detail=facts),
+        Check(f"{name} spent on the worst path", spent, claimed, exact=True, detail=detail),
     )
 
 
@@ -504,7 +511,7 @@ def _paths(frame: Frame, parameters: Mapping[str, Any]) -> list[Fraction]:
 def _vectors(frame: Frame, parameters: Mapping[str, Any]) -> list[Fraction]:
     """Compute what each level costs where it is one vector: the costs of all its regions, each with its own noise."""
     tree, levels = frame.tree, frame.tree.depth + 1
-    divided = np.isin(np.arange(tree.n), tree.parents)
+    divided = divided_regions(tree)
     costs = [Fraction(0)] * levels
     for kind_of_region, which in (
         ("scale_by_level", divided),
@@ -534,7 +541,7 @@ def _sensitivity(frame: Frame, parameters: Mapping[str, Any]) -> int:
 
 
 def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
-    """Tell whether the record says other sensitivities than there are, or less than a level of regions costs."""
+    """Return whether the record states other sensitivities than the true ones, or less than a level costs."""
     tree, levels = frame.tree, range(frame.tree.depth + 1)
     chain = parameters["kind"] == "chain"
     widths = np.bincount(tree.levels).tolist() if chain else [1] * len(levels)
@@ -542,11 +549,11 @@ def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
     if parameters.get("sensitivity", moved) != moved:
         return True
     name = "rho" if parameters["noise"] == "gaussian" else "epsilon"
-    told = parameters.get(f"{name}_by_level")
-    if told is None:
+    stated = parameters.get(f"{name}_by_level")
+    if stated is None:
         return False
     try:
-        parts = [to_fraction(text, name) for text in told]
+        parts = [to_fraction(text, name) for text in stated]
     except (InvalidProblemError, TypeError):
         return True
     if len(parts) != len(levels):
@@ -578,12 +585,14 @@ def _moved(kind: str, frame: Frame, *, squared: bool) -> int:
 
 
 def _scales(parameters: Mapping[str, Any], name: str, levels: int) -> list[Fraction | None]:
+    return read_scales(parameters[name], name, f"{levels} positive fractions or 'none'", levels)
+
+
+def read_scales(given: Any, name: str, expected: str, count: int) -> list[Fraction | None]:  # noqa: ANN401 - as read
     """Read scales: positive fractions as text, or ``"none"``."""
-    given = parameters[name]
-    expected = f"{levels} positive fractions or 'none'"
     if not isinstance(given, list | tuple):
         raise InvalidProblemError(name, expected, type(given).__name__)
     scales = [None if text == "none" else to_fraction(text, name) for text in given]
-    if len(scales) != levels or any(scale is not None and scale <= 0 for scale in scales):
+    if len(scales) != count or any(scale is not None and scale <= 0 for scale in scales):
         raise InvalidProblemError(name, expected, f"{len(scales)}, or others")
     return scales

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.core import printed
 from discreet.core.statements import state
-from discreet.hierarchy.result import region_names
+from discreet.hierarchy.query import CountAnswers
 from discreet.plot.counts import plot_answers
+from discreet.plot.style import BLUE, FAINT, plain
 from discreet.report.figures import drawn
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from discreet.hierarchy.contingency import MeasuredTables
+    from discreet.hierarchy.contingency.query import TableAnswers
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.query import CountAnswers
 
 __all__ = ["chapter"]
 
-_LEAD = "{question}, from the noisy counts without bias; {interval}. They cost nothing."
-_ROWS = 40
-"""Regions up to which the figure grows: beyond it names are left out of it."""
+_LEAD = "{question}, from the noisy {source} without bias; {interval}. They cost nothing."
+
+MAX_ROWS_OF_COUNTS, MAX_ROWS_OF_TABLES = 40, 60
+"""Answers up to which the figure grows: names beyond are left out of it, or the answers."""
 
 
 def chapter(
-    answers: CountAnswers,
+    answers: CountAnswers | TableAnswers,
     *,
-    measured: Measured,
+    measured: Measured | MeasuredTables,
     people: bool = False,
     title: str = "Answers",
     anchor: str = "answers",
 ) -> Chapter:
-    """Make the chapter.
+    """Render answers to a question.
 
     Parameters
     ----------
     answers
-        What :func:`discreet.hierarchy.query` returned.
+        What :func:`discreet.hierarchy.query` or :func:`discreet.hierarchy.contingency.query` returned.
     measured
-        What was asked: noisy counts and the guarantee that they were made with.
+        The noisy counts, with the guarantee that they were made with.
     people
         Whether sizes were added up, and not units.
     title, anchor
@@ -48,35 +55,54 @@ def chapter(
     Chapter
         Figure and table; all of it follows from what the guarantee covers.
     """
-    shown = min(len(answers.nodes), _ROWS)
-    figure = drawn(
-        lambda figure: plot_answers(answers, ax=figure.add_subplot()),
-        5.6,
-        1.0 + 0.24 * shown,
-        label="Answers by region, with intervals",
-        salt=anchor,
-    )
-    names = region_names(answers.frame.tree)
+    table = answers.to_frame("dict")
+    notes, source, most = [f"{measured.guarantee}."], "counts", MAX_ROWS_OF_COUNTS
+    by: tuple[str, ...] = ()
+    by_size = isinstance(answers, CountAnswers)
+    if not isinstance(answers, CountAnswers):
+        notes.append(f"Why intervals cover: {answers.argument}.")
+        by, source, most = answers.by, "marginals", MAX_ROWS_OF_TABLES
+    labels = [
+        ", ".join([region, *(table[name][at] for name in by)])
+        for at, region in enumerate(table["region"])
+    ]
+    shown = min(len(labels), most)
+    if not by_size and shown < len(labels):
+        notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")
+
+    def draw(figure: Figure) -> None:
+        ax = figure.add_subplot()
+        if isinstance(answers, CountAnswers):
+            plot_answers(answers, ax=ax)
+            return
+        places = np.arange(shown)
+        ax.hlines(places, table["low"][:shown], table["high"][:shown], color=FAINT, linewidth=3)
+        ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
+        ax.set_yticks(places, labels[:shown])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
+        plain(ax)
+
     interval = state("interval", probability=printed.share_or_more(answers.interval))
     question = answers.question
-    if answers.weights is None and people:
+    if isinstance(answers, CountAnswers) and answers.weights is None and people:
         question = "How many people there are"
-    lead = _LEAD.format(question=question, interval=interval)
-    rows = zip(
-        answers.nodes.tolist(), answers.values.tolist(), answers.half_widths.tolist(), strict=True
-    )
+    lead = _LEAD.format(question=question, source=source, interval=interval)
+    ends = zip(labels, table["value"], table["low"], table["high"], strict=True)
     body = render_template(
         "listed.html",
         title=title,
         anchor=anchor,
         lead=lead,
-        warning="",
-        figure=figure,
+        warning="Not private: this was measured with seeded randomness." if measured.seeded else "",
+        figure=drawn(
+            draw, 5.6, 1.0 + 0.24 * shown, label="Answers by region, with intervals", salt=anchor
+        ),
         head=["region", "answer", "from", "to"],
         rows=[
-            [names[node], printed.estimate(value), *printed.interval(value - half, value + half)]
-            for node, value, half in rows
+            [label, printed.estimate(value), *printed.interval(low, high)]
+            for label, value, low, high in ends
         ],
-        notes=[f"{measured.guarantee}."],
+        notes=notes,
     )
     return Chapter(title, anchor, body, lead)

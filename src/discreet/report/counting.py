@@ -66,7 +66,7 @@ def compare_counts(
     list of MethodError
         One for each method and budget.
     """
-    found = []
+    errors = []
     for method in methods:
         for epsilon in epsilons:
             guarantee = PureDP(epsilon, neighbors="add-remove-person")
@@ -78,8 +78,8 @@ def compare_counts(
                 else float(np.mean([one.bias_on_zeros[level] or 0.0 for one in seen]))
                 for level in range(len(l1))
             )
-            found.append(MethodError(method, epsilon, tuple(l1.tolist()), bias))
-    return found
+            errors.append(MethodError(method, epsilon, tuple(l1.tolist()), bias))
+    return errors
 
 
 def count_demo(

@@ -128,20 +128,20 @@ def chapter(
 
 
 def _levels(release: Release[RegionCounts]) -> list[tuple[int, int, str, str]]:
-    """Say of each level how many regions it has, its part of the budget, and how noisy one measured count is."""
+    """Return for each level its regions, its part of the budget, and the half-width of one measured count."""
     parameters, tree = release.provenance.parameters, release.result.frame.tree
     rows = []
     scales = zip(parameters["scale_by_level"], parameters["scale_of_leaves_by_level"], strict=True)
     for level, (inner, leaf) in enumerate(scales):
         regions = int(tree.level_start[level + 1] - tree.level_start[level])
         widths = [_width(parameters, scale) for scale in dict.fromkeys((inner, leaf))]
-        said = " or ".join(width for width in widths if width) or "not measured"
-        rows.append((level + 1, regions, str(parameters["shares"][level]), said))
+        widths_in_words = " or ".join(width for width in widths if width) or "not measured"
+        rows.append((level + 1, regions, str(parameters["shares"][level]), widths_in_words))
     return rows
 
 
 def _width(parameters: Mapping[str, Any], scale: str) -> str:
-    """Give the half-width of the interval of one measured count, or nothing where none was measured."""
+    """Return the half-width of the interval of one measured count, or an empty text if none was measured."""
     if scale == "none":
         return ""
     # One size is the difference of two survival counts.

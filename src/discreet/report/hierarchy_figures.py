@@ -75,9 +75,9 @@ def draw_multiples(
     published, truth
         ``(regions, n_sizes)`` counts; `truth` only where data are made.
     """
-    whole = np.clip(published[0], 0, None)
+    of_root = np.clip(published[0], 0, None)
     # As many sizes as hold all but a thousandth of the groups.
-    reach = int(np.searchsorted(np.cumsum(whole), 0.999 * whole.sum())) + 1
+    reach = int(np.searchsorted(np.cumsum(of_root), 0.999 * of_root.sum())) + 1
     width = min(len(sizes), max(_FEWEST_SIZES, min(reach, _MOST_SIZES)))
     rows = -(-len(names) // _PER_ROW)
     for at, name in enumerate(names):
@@ -103,12 +103,12 @@ def draw_scatter(figure: Figure, parts: Sequence[tuple[str, NDArray[Any], NDArra
     parts
         For each panel its name, the true and the published counts.
     """
-    top = max(1.0, *(float(max(true.max(), said.max())) for _, true, said in parts))
-    for at, (name, true, said) in enumerate(parts):
+    top = max(1.0, *(float(max(true.max(), published.max())) for _, true, published in parts))
+    for at, (name, true, published) in enumerate(parts):
         ax = figure.add_subplot(1, len(parts), at + 1)
         ax.plot([0, top], [0, top], color=FAINT, lw=1)
         # Many cells are one point: each is drawn once.
-        cells = np.unique(np.stack([true, said], axis=1), axis=0)
+        cells = np.unique(np.stack([true, published], axis=1), axis=0)
         ax.plot(cells[:, 0], cells[:, 1], "o", color=BLUE, ms=2.4, alpha=0.6, mew=0)
         for axis in ("x", "y"):
             getattr(ax, f"set_{axis}scale")("symlog", linthresh=10)

@@ -1,7 +1,4 @@
-"""The chapters of tables by region: what was published and how noisy it is; and answers from kept marginals.
-
-Both show what the guarantee covers and nothing else.
-"""
+"""The chapter of tables by region: what was published and how noisy it is, and nothing that no guarantee covers."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core import printed
-from discreet.core.statements import state
 from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.result import region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, log_scale, plain
@@ -23,31 +19,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
-    from discreet.hierarchy.contingency import MeasuredTables, RegionTables
+    from discreet.hierarchy.contingency import RegionTables
     from discreet.hierarchy.contingency.expected import ExpectedError
-    from discreet.hierarchy.contingency.query import TableAnswers
 
-__all__ = ["answers_chapter", "chapter"]
+__all__ = ["chapter"]
 
 _LEAD = (
     "How many {} of each category every region has: whole numbers, none below zero, that add up over regions and "
     "categories. Cells that may not be negative are pushed up where there is nothing, and small ones are too low: ask "
     "discreet query for answers without bias."
 )
-_ANSWERS = "{}, from the noisy marginals without bias; {}. They cost nothing."
 _ERRORS = (
     "Noise and error are upper bounds of standard deviations of one entry: as it was measured by itself, and as it is "
     "estimated from all measurements together. Both are public facts."
 )
 _MOST_TILES = 1500
 """Regions that are drawn, at most: the level below is then left out."""
-
-_MOST_ROWS = 60
-"""Answers that a figure shows, at most."""
 
 
 def chapter(
@@ -169,11 +159,11 @@ def draw_regions(result: RegionTables, ax: Axes) -> None:
         )
         if width[node] > 0.09:
             label = names[node].rsplit("/", 1)[-1]
-            told = f"{label}\n{printed.count(int(totals[node]))}"
+            text = f"{label}\n{printed.count(int(totals[node]))}"
             ax.text(
                 left[node] + width[node] / 2,
                 -level,
-                told,
+                text,
                 ha="center",
                 va="center",
                 color=INK,
@@ -227,73 +217,3 @@ def draw_expected(errors: Sequence[ExpectedError], ax: Axes) -> None:
         frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=2
     )
     plain(ax)
-
-
-def answers_chapter(
-    answers: TableAnswers,
-    *,
-    measured: MeasuredTables,
-    title: str = "Answers",
-    anchor: str = "answers",
-) -> Chapter:
-    """Render answers to a question about tables.
-
-    Parameters
-    ----------
-    answers
-        What :func:`discreet.hierarchy.contingency.query` returned.
-    measured
-        The noisy marginals, with the guarantee that they were made with.
-    title, anchor
-        The heading, and its name in links.
-
-    Returns
-    -------
-    Chapter
-        Figure and table; all of it follows from what the guarantee covers.
-    """
-    table = answers.to_frame("dict")
-    labels = [
-        ", ".join([region, *(table[name][at] for name in answers.by)])
-        for at, region in enumerate(table["region"])
-    ]
-    shown = min(len(labels), _MOST_ROWS)
-
-    def draw(figure: Figure) -> None:
-        ax = figure.add_subplot()
-        places = np.arange(shown)
-        ax.hlines(places, table["low"][:shown], table["high"][:shown], color=FAINT, linewidth=3)
-        ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)
-        ax.set_yticks(places, labels[:shown])
-        ax.invert_yaxis()
-        ax.set_xlabel(f"answer, with intervals of {printed.share_at_least(answers.interval)}")
-        plain(ax)
-
-    interval = state("interval", probability=printed.share_or_more(answers.interval))
-    lead = _ANSWERS.format(answers.question, interval)
-    notes = [f"{measured.guarantee}.", f"Why intervals cover: {answers.argument}."]
-    if shown < len(labels):
-        notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")
-    body = render_template(
-        "listed.html",
-        title=title,
-        anchor=anchor,
-        lead=lead,
-        warning="Not private: this was measured with seeded randomness." if measured.seeded else "",
-        figure=drawn(
-            draw,
-            5.6,
-            1.0 + 0.24 * shown,
-            label="Answers by region, with intervals",
-            salt=anchor,
-        ),
-        head=["region", "answer", "from", "to"],
-        rows=[
-            [label, printed.estimate(value), *printed.interval(low, high)]
-            for label, value, low, high in zip(
-                labels, table["value"], table["low"], table["high"], strict=True
-            )
-        ],
-        notes=notes,
-    )
-    return Chapter(title, anchor, body, lead)

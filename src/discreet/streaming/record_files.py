@@ -80,7 +80,7 @@ class RecordFiles:
     threads
         Pieces that this process works on at a time; the counts do not depend on it.
     memory
-        Bytes for each process, about; default: half of what is free, and never more than a million rows at once.
+        Bytes for each process, about; default: half of the free memory, and never more than a million rows at once.
     executor
         A ``Client`` of dask.distributed or its executor, whose workers see the same files; default: this process.
     by_meaning

@@ -20,7 +20,6 @@ from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import TableFrame
 from discreet.hierarchy.contingency.query import query
 from discreet.hierarchy.contingency.widths import noise_of_answer
-from discreet.hierarchy.noise_sum import noise_law
 from hierarchy.contingency.made_tables import (
     ADDED,
     PAIR,
@@ -36,6 +35,26 @@ if TYPE_CHECKING:
     from discreet.hierarchy.measure import Noise
 
 LEVEL = Fraction(19, 20)
+
+
+def noise_law(
+    factor: int, scale: float, noise: Noise, step: int, length: int
+) -> NDArray[np.float64]:
+    """Return the law of one noise times its factor, rounded to a grid, with the negative half at the end."""
+    if noise == "laplace":
+        most = math.ceil(40 * scale) + 1
+        weights = np.exp(-np.arange(most + 1) / scale)
+    else:
+        most = math.ceil(10 * math.sqrt(scale)) + 1
+        weights = np.exp(-(np.arange(most + 1.0) ** 2) / (2 * scale))
+    weights /= weights[0] + 2 * weights[1:].sum()
+    # To the nearest point of the grid, symmetrically; what lies beyond its ends is left out.
+    places = (2 * factor * np.arange(most + 1) + step) // (2 * step)
+    kept = places < length // 2
+    law = np.zeros(length)
+    np.add.at(law, places[kept], weights[kept])
+    np.add.at(law, -places[1:][kept[1:]], weights[1:][kept[1:]])
+    return law
 
 
 def coefficients(kept: MeasuredTables, marginal: Any, question: Any, regions: Any) -> Counter[Any]:

@@ -1,4 +1,4 @@
-"""What others publish, on the same measurements: the same estimate by matrices, and a descent that looks up only."""
+"""A published way to make whole tables, on the same measurements: a descent that looks up only."""
 
 from __future__ import annotations
 
@@ -12,30 +12,11 @@ from discreet import InvalidProblemError, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
 from discreet.hierarchy.contingency import plan
 from discreet.hierarchy.contingency.cell_counts import CellCounts
-from discreet.hierarchy.contingency.estimates import estimate
 from discreet.hierarchy.contingency.measure import measure
-from discreet.hierarchy.contingency.methods.block_regression import block_regression
 from discreet.hierarchy.contingency.methods.top_down import TopDownPasses
-from discreet.hierarchy.contingency.problem import Domain, TableFrame
+from discreet.hierarchy.contingency.problem import TableFrame
 from discreet.hierarchy.contingency.verify import verify_tables
-from hierarchy.contingency.made_tables import ADDED, PAIR, SEX_AGE, frame_of, random_case
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_block_regression_is_our_estimate(seed: int) -> None:
-    measured = random_case(np.random.default_rng(seed))
-    theirs, ours = block_regression(measured), estimate(measured)
-    assert np.abs(theirs - ours).max() < 1e-9 * max(1.0, np.abs(ours).max())
-
-
-def test_block_regression_is_for_small_domains() -> None:
-    domain = Domain.read({"a": list(map(str, range(600)))})
-    frame = frame_of(PAIR, domain, [(0,)])
-    kept = measure(
-        CellCounts(frame, np.ones((2, 600), dtype=np.int64)), ZeroConcentratedDP(1, ADDED)
-    )
-    with pytest.raises(InvalidProblemError, match="at most 512 cells"):
-        block_regression(kept)
+from hierarchy.contingency.made_tables import ADDED, PAIR, SEX_AGE, frame_of
 
 
 def test_a_descent_that_looks_below_knows_more() -> None:

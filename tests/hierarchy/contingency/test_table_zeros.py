@@ -13,7 +13,7 @@ import pytest
 
 from discreet import InvalidProblemError, PureDP, Tree, ZeroConcentratedDP
 from discreet.core.randomness import SeededBits
-from discreet.hierarchy.contingency import exact, systems
+from discreet.hierarchy.contingency import exact, systems, widths
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.estimates import estimate
 from discreet.hierarchy.contingency.exact import ExactFit
@@ -180,6 +180,17 @@ def test_zeros_are_answered_with_certainty_and_others_better() -> None:
     children = query(kept, where={"age": "0-17"}, level=3).values
     assert (children[:, 0] == held.values[:, held.categories.index(("0-17", "no"))]).all()
     assert query(kept, level=1).values[0, 0] == query(kept, by=both, level=3).values.sum()
+
+
+def test_laws_of_noise_are_limited_without_zeros_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit intervals are wider and still cover; with zeros nearly every answer has its own noise."""
+    kept = kept_of(ZeroConcentratedDP("1/50", ADDED))
+    held, free = (query(kept, by=["age"], level=2, zeros=zeros) for zeros in ("held", "free"))
+    monkeypatch.setattr(widths, "MAX_LAWS", 0)
+    again, wider = (query(kept, by=["age"], level=2, zeros=zeros) for zeros in ("held", "free"))
+    assert (again.high == held.high).all()
+    assert (wider.high > free.high).all()
+    assert (wider.low < free.low).all()
 
 
 def test_renamed_and_reordered_categories_permute_the_answers() -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import array_of
 from discreet.hierarchy.contingency.problem import MOST_PERSONS
+from discreet.hierarchy.problem import read_counts
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
 
@@ -51,7 +51,7 @@ class CellCounts:
     counts: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        counts = _read_counts(self.counts)
+        counts = read_counts(self.counts, MOST_PERSONS, "records")
         frame = self.frame
         expected = (len(frame.tree.leaves), frame.domain.size)
         if counts.shape != expected:
@@ -69,16 +69,3 @@ class CellCounts:
         """Add up to ``(n_nodes, entries)``: a marginal of every region."""
         part = self.frame.domain.project(self.counts, marginal)
         return np.asarray(self.frame.tree.totals(part), dtype=np.int64)
-
-
-def _read_counts(counts: ArrayLike) -> NDArray[np.int64]:
-    """Read a copy of private counts; say nothing of their values."""
-    given = array_of(counts, "counts", "integers")
-    if not np.issubdtype(given.dtype, np.integer):
-        raise InvalidProblemError("counts", "integers", given.dtype)
-    whole = given.astype(np.int64)
-    if whole.size and int(whole.min()) < 0:
-        raise InvalidProblemError("counts", "non-negative integers", "a negative one")
-    if float(whole.sum(dtype=np.float64)) > MOST_PERSONS:
-        raise InvalidProblemError("counts", f"at most {MOST_PERSONS} records", "more")
-    return whole

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Siblings", "Solved", "proved", "solve"]
 
-_CHECKED = 10
+_ROUNDS_PER_CHECK = 10
 """Rounds between two looks at the residual."""
 
-_UNIT = 2.0**-53
-_SUMS = 1 + 1e-9
+_HALF_ULP = 2.0**-53
+_ROUND_UP = 1 + 1e-9
 """Sums of at most 2^30 terms that are not negative, in floats, are right up to this factor."""
 
 
@@ -113,22 +113,22 @@ def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 
     parent, fixed = _sums(task, basis)
     # Nothing is below a parent that has nothing.
     free = task.free if task.parent is None else task.free & (task.parent > 0)
-    kept = np.maximum(basis.backward(targets), 0)
-    kept[:, ~free] = 0
-    dual = np.zeros_like(kept)
-    wanted, gap = kept.copy(), np.zeros(kept.shape[1])
+    clipped = np.maximum(basis.backward(targets), 0)
+    clipped[:, ~free] = 0
+    dual = np.zeros_like(clipped)
+    wanted, gap = clipped.copy(), np.zeros(clipped.shape[1])
     residual = math.inf
     for count in range(1, rounds + 1):
         moved = basis.forward(wanted)
         kernels.mix(moved, targets, precision, basis.subset, step, parent.astype(kind), fixed, gap)
-        residual = float(kernels.clip(basis.backward(moved), kept, dual, free, wanted))
-        if count % _CHECKED == 0 and residual < tol:
+        residual = float(kernels.clip(basis.backward(moved), clipped, dual, free, wanted))
+        if count % _ROUNDS_PER_CHECK == 0 and residual < tol:
             break
-    return Solved(kept.astype(np.float64), -step * dual.astype(np.float64), residual)
+    return Solved(clipped.astype(np.float64), -step * dual.astype(np.float64), residual)
 
 
 def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Give the sums of coefficients that are fixed, and which are."""
+    """Return the sums of coefficients over the children, and which of these sums are fixed."""
     size = task.targets.shape[1]
     if task.parent is not None:
         wide = type(basis)(basis.domain)
@@ -171,7 +171,7 @@ def proved(
     error of at most ``(n + 8) sqrt(n)`` units of the Euclidean norm; blocks add up. With the weights in front, an error
     e of the coefficients of a row moves the norm by at most ``sqrt(max a) e``, or ``e / sqrt(min a)`` for multipliers.
     """
-    fine = sum((len(block) + 8) * math.sqrt(len(block)) for block in basis.blocks) * 2 * _UNIT
+    fine = sum((len(block) + 8) * math.sqrt(len(block)) for block in basis.blocks) * 2 * _HALF_ULP
     free = task.free if task.parent is None else task.free & (task.parent > 0)
     weight = task.precision[:, basis.subset]
     if tables.min(initial=0) < 0 or tables[:, ~free].any():
@@ -179,24 +179,29 @@ def proved(
     cells = tables.astype(np.float64)
     off = basis.forward(cells) - task.targets
     # Multipliers are any numbers of the right sign: the floats that are there.
-    given = np.where(free, np.maximum(solved.multipliers, 0), solved.multipliers)
+    multipliers = np.where(free, np.maximum(solved.multipliers, 0), solved.multipliers)
     _, fixed = _sums(task, basis)
-    marked = basis.forward(given)
+    marked = basis.forward(multipliers)
     common = np.where(
         fixed, (off.sum(axis=0) - (marked / weight).sum(axis=0)) / (1 / weight).sum(axis=0), 0.0
     )
-    turned = marked + common
+    shifted = marked + common
     largest, smallest = math.sqrt(float(weight.max())), math.sqrt(float(weight.min()))
     # The subtraction and the sum round once more, each number by itself.
-    moved = fine * np.linalg.norm(cells, axis=1) + 2 * _UNIT * (
+    moved = fine * np.linalg.norm(cells, axis=1) + 2 * _HALF_ULP * (
         np.linalg.norm(off, axis=1) + np.linalg.norm(task.targets, axis=1)
     )
-    turning = fine * np.linalg.norm(given, axis=1) + 2 * _UNIT * np.linalg.norm(turned, axis=1)
-    slack = (largest * moved + turning / smallest) * _SUMS
-    whole = np.linalg.norm(off * np.sqrt(weight), axis=1)
-    slack += 8 * _UNIT * (whole + np.linalg.norm(turned / np.sqrt(weight), axis=1)) * _SUMS
-    rows = np.linalg.norm((weight * off - turned) / np.sqrt(weight), axis=1) * _SUMS + slack
-    apart = float((rows**2).sum()) / 2 * _SUMS + float((given * cells)[:, free].sum()) * _SUMS
-    least = float((np.maximum(whole / _SUMS - largest * moved, 0) ** 2).sum()) / 2 / _SUMS
-    most = float(((whole * _SUMS + largest * moved) ** 2).sum()) / 2 * _SUMS
+    turning = fine * np.linalg.norm(multipliers, axis=1) + 2 * _HALF_ULP * np.linalg.norm(
+        shifted, axis=1
+    )
+    slack = (largest * moved + turning / smallest) * _ROUND_UP
+    norms = np.linalg.norm(off * np.sqrt(weight), axis=1)
+    slack += 8 * _HALF_ULP * (norms + np.linalg.norm(shifted / np.sqrt(weight), axis=1)) * _ROUND_UP
+    rows = np.linalg.norm((weight * off - shifted) / np.sqrt(weight), axis=1) * _ROUND_UP + slack
+    apart = (
+        float((rows**2).sum()) / 2 * _ROUND_UP
+        + float((multipliers * cells)[:, free].sum()) * _ROUND_UP
+    )
+    least = float((np.maximum(norms / _ROUND_UP - largest * moved, 0) ** 2).sum()) / 2 / _ROUND_UP
+    most = float(((norms * _ROUND_UP + largest * moved) ** 2).sum()) / 2 * _ROUND_UP
     return least, most, apart

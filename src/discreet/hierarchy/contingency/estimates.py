@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["InteractionBasis", "Upward", "combine", "estimate", "upward"]
 
-_LARGEST_BLOCK = 64
+_MAX_CATEGORIES_PER_BLOCK = 64
 """Attributes beside one another are transformed together up to so many categories: fewer and larger products."""
 
-_CHUNK = 1 << 20
+_MAX_NUMBERS_AT_ONCE = 1 << 20
 """Numbers that are transformed together: they stay in a processor's cache."""
 
 
@@ -61,7 +61,7 @@ class InteractionBasis:
         self.blocks: list[NDArray[np.floating]] = []
         block: NDArray[np.float64] = np.ones((1, 1))
         for size in domain.shape:
-            if len(block) * size > _LARGEST_BLOCK and len(block) > 1:
+            if len(block) * size > _MAX_CATEGORIES_PER_BLOCK and len(block) > 1:
                 self.blocks.append(block.astype(dtype))
                 block = np.ones((1, 1))
             block = np.asarray(np.kron(block, _helmert(size)), dtype=np.float64)
@@ -69,20 +69,20 @@ class InteractionBasis:
         self.subset = _subset_of_coefficients(domain)
 
     def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Give the coefficients of rows of cells."""
+        """Return the coefficients of rows of cells."""
         return self._apply(cells, transposed=False)
 
     def backward(self, coefficients: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Give the cells of rows of coefficients."""
+        """Return the cells of rows of coefficients."""
         return self._apply(coefficients, transposed=True)
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
-        found = np.empty(rows.shape, dtype=self.dtype)
-        many = max(1, _CHUNK // self.domain.size)
+        result = np.empty(rows.shape, dtype=self.dtype)
+        many = max(1, _MAX_NUMBERS_AT_ONCE // self.domain.size)
         for first in range(0, len(rows), many):
             part = np.ascontiguousarray(rows[first : first + many], dtype=self.dtype)
-            found[first : first + many] = self._chunk(part, transposed=transposed)
-        return found
+            result[first : first + many] = self._chunk(part, transposed=transposed)
+        return result
 
     def _chunk(self, part: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
         count, before = len(part), 1
@@ -145,7 +145,7 @@ class Upward:
 
 
 def upward(measured: MeasuredTables, *, look_below: bool = True) -> Upward:
-    """Make the estimate of each region from its subtree: the mean of its marginals, then the pass up.
+    """Estimate each region from its subtree: the mean of its marginals, then the pass up.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def combine(
     below: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]],
     subset: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Make the estimate of a region from its own and those of the regions below it: what machines of a cluster send.
+    """Estimate a region from its own measurements and the estimates of the regions below it, as machines send them.
 
     Parameters
     ----------
@@ -217,9 +217,9 @@ def combine(
     for mean, precision in below:
         sums += mean
         spread += 1 / precision
-    whole = own[1] + 1 / spread
-    part = (own[1] / whole)[subset]
-    return part * own[0] + (1 - part) * sums, whole
+    precision_of_sum = own[1] + 1 / spread
+    part = (own[1] / precision_of_sum)[subset]
+    return part * own[0] + (1 - part) * sums, precision_of_sum
 
 
 def estimate(
@@ -248,7 +248,7 @@ def estimate(
     Notes
     -----
     The values are those of :func:`query` up to rounding of floats. They are neither whole nor non-negative, and are
-    post-processing of what the guarantee covers; whole tables are :func:`discreet.hierarchy.contingency.whole.whole`.
+    post-processing of the measurements; whole tables are :func:`discreet.hierarchy.contingency.whole.whole`.
 
     Examples
     --------
@@ -272,14 +272,14 @@ def estimate(
     tree = measured.frame.tree
     beta = (made.weights.beta / made.weights.unit).T.copy()
     passes.down(tree.child_start, made.means, beta, made.basis.subset)
-    found = made.basis.backward(made.means)
-    return np.asarray(found, dtype=np.float64)
+    cells = made.basis.backward(made.means)
+    return np.asarray(cells, dtype=np.float64)
 
 
 def _own_means(
     measured: MeasuredTables, weights: TableWeights, basis: InteractionBasis
 ) -> NDArray[np.float64]:
-    """Make the weighted mean of the marginals of each region, as coefficients."""
+    """Return the weighted mean of the marginals of each region, as coefficients."""
     frame = measured.frame
     domain = frame.domain
     means = np.zeros((frame.tree.n, domain.size))
@@ -290,22 +290,22 @@ def _own_means(
         if not len(rows):
             continue
         if q == domain.full:
-            many = max(1, _CHUNK // domain.size)
+            many = max(1, _MAX_NUMBERS_AT_ONCE // domain.size)
             for first in range(0, len(rows), many):
                 some = rows[first : first + many]
                 made = basis.forward(measured.values[q][some].astype(np.float64))
                 means[some] += made * parts[some][:, basis.subset]
             continue
         made = _marginal_coefficients(measured.values[q][rows].astype(np.float64), domain, q)
-        held = _places(domain, q)
-        means[np.ix_(rows, held)] += made * parts[rows][:, basis.subset[held]]
+        places = _places(domain, q)
+        means[np.ix_(rows, places)] += made * parts[rows][:, basis.subset[places]]
     return means
 
 
 def _marginal_coefficients(
     tables: NDArray[np.float64], domain: Domain, q: Marginal
 ) -> NDArray[np.float64]:
-    """Transform a marginal: the coefficients of the cells, as far as it knows them."""
+    """Transform a marginal: the coefficients of the cells whose interactions are parts of it."""
     shaped = tables.reshape(len(tables), *domain.shape_of(q))
     for axis, at in enumerate(q, start=1):
         moved = np.tensordot(shaped, _helmert(domain.shape[at]), axes=(axis, 1))
@@ -315,11 +315,11 @@ def _marginal_coefficients(
 
 def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
     """Find the coefficients whose interaction is a part of a marginal, in the order of its entries."""
-    found = np.zeros(1, dtype=np.int64)
+    places = np.zeros(1, dtype=np.int64)
     for at in q:
         stride = math.prod(domain.shape[at + 1 :])
-        found = (found[:, None] + stride * np.arange(domain.shape[at])).reshape(-1)
-    return found
+        places = (places[:, None] + stride * np.arange(domain.shape[at])).reshape(-1)
+    return places
 
 
 def check_room(frame: TableFrame, free: int) -> None:
@@ -333,7 +333,7 @@ def check_room(frame: TableFrame, free: int) -> None:
         Bytes that are free.
     """
     numbers = frame.tree.n * frame.domain.size
-    most = free // _BYTES
+    most = free // _BYTES_PER_CELL
     if numbers > most:
         expected = f"at most {printed.count(most)} cells of regions in the memory that is free"
         regions, cells = printed.count(frame.tree.n), printed.count(frame.domain.size)
@@ -341,5 +341,5 @@ def check_room(frame: TableFrame, free: int) -> None:
         raise InvalidProblemError("domain", expected, got)
 
 
-_BYTES = 64
+_BYTES_PER_CELL = 64
 """Bytes for each cell of a region: true, noisy and published counts, coefficients, and what is computed with them."""

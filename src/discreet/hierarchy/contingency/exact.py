@@ -116,8 +116,8 @@ class ExactFit:
         shaped = questions.reshape(len(questions), *domain.shape_of(self.marginal))
         order = [0, *(1 + self.marginal.index(at) for at in (*inside, *self.regular))]
         shaped = shaped.transpose(order).reshape(len(questions), domain.size_of(inside), -1)
-        kept, place = layout.entries(self.marginal)
-        return shaped[:, kept[place]]
+        possible, place = layout.entries(self.marginal)
+        return shaped[:, possible[place]]
 
     def answers(self, questions: NDArray[Any], nodes: NDArray[np.int64]) -> NDArray[Any]:
         """Answer linear questions about the entries of the marginal, as fractions.
@@ -150,11 +150,11 @@ class ExactFit:
                 raise InvalidProblemError("zeros", expected, count(numbers))
             self._values = {subset: self.solve(subset) for subset in self.steps}
         spread = self.cells_of(questions)
-        found = np.zeros((len(nodes), len(questions)), dtype=object)
+        sums = np.zeros((len(nodes), len(questions)), dtype=object)
         for subset, values in self._values.items():
             part = summed_to(spread, domain, self.regular, subset).reshape(len(questions), -1)
-            found += values[nodes].reshape(len(nodes), -1) @ part.T
-        return divided(found, self.scale)
+            sums += values[nodes].reshape(len(nodes), -1) @ part.T
+        return divided(sums, self.scale)
 
     def _refuse_large(self) -> None:
         """Refuse more numbers than an exact fit without structural zeros is good for."""
@@ -175,7 +175,7 @@ class ExactFit:
         return up
 
     def _up(self, subset: Marginal, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401 - as for solve
-        """Make the estimate of each region from its subtree, and for each parent the sum of those below."""
+        """Return the estimate of each region from its subtree, and for each parent the sum over its children."""
         frame = self.measured.frame
         tree, steps, of = frame.tree, self.steps[subset], np.array(self.subtrees.of)
         seen = {
@@ -204,7 +204,7 @@ class ExactFit:
         return up, sums
 
     def _down(self, subset: Marginal, up: NDArray[Any], sums: NDArray[Any]) -> None:
-        """Give each region its part of what its parent has more than the regions below it together."""
+        """Add to each region its share of the difference between its parent and the sum of its siblings and itself."""
         tree, steps, unit = self.measured.frame.tree, self.steps[subset], self.unit
         of, starts = np.array(self.subtrees.of), tree.level_start.tolist()
         for level in range(1, tree.depth + 1):
@@ -245,7 +245,7 @@ class ExactFit:
             subset: centered_along(summed_to(spread, domain, self.regular, subset), domain, subset)
             for subset in self.steps
         }
-        found = []
+        parts = []
         for q, stratum, many, tables in self._coefficients(centered, regions):
             outside = layout.parts(q)[1]
             shared = tuple(at for at in outside if at in self.regular)
@@ -256,8 +256,8 @@ class ExactFit:
                 spread_out = np.broadcast_to(table.reshape(len(table), *along), wide)
                 made = made + spread_out.reshape(len(table), -1)
             each = domain.size_of(outside) // domain.size_of(shared)
-            found.append(NoisePart(q, stratum, many * each, made.reshape(-1)))
-        return found
+            parts.append(NoisePart(q, stratum, many * each, made.reshape(-1)))
+        return parts
 
     def _coefficients(self, question: Tables, regions: Mapping[int, int]) -> Noises:
         """Hand a question up and down the tree: the coefficients of each kind of region and marginal."""
@@ -290,7 +290,7 @@ class ExactFit:
 
     def _handed(self, node: int, question: Tables, wanted: Mapping[int, Tables]) -> Tables:
         """Add up what is wanted of the regions below and comes from their parent."""
-        found = {s: 0 * one for s, one in question.items()}
+        sums = {s: 0 * one for s, one in question.items()}
         children, of = self.measured.frame.tree.children(node), self.subtrees.of
         for child in wanted.keys() & set(children):
             for s in question:
@@ -298,8 +298,8 @@ class ExactFit:
                 share = step.shares[of[child]]
                 if step.first is not None and child == children[0]:
                     share = share + step.first
-                found[s] = found[s] + share.T @ wanted[child][s]
-        return found
+                sums[s] = sums[s] + share.T @ wanted[child][s]
+        return sums
 
     def _spread(self, place: int, given: Tables, many: int) -> Noises:
         """Spread over the noises what an answer takes of several regions with equal subtrees."""
@@ -312,7 +312,7 @@ class ExactFit:
                 yield from self._spread(child, passed, many * count)
 
     def _of_region(self, place: int, own: Tables) -> Noises:
-        """Give what an answer takes of each marginal of a region, at the scale of the deepest level."""
+        """Yield the coefficients of each marginal of a region in an answer, at the scale of the deepest level."""
         stratum = self.subtrees.strata[place]
         lift = self.unit ** (self.measured.frame.tree.depth - self.subtrees.levels[place])
         measured = dict.fromkeys(q for s in own for q in self.steps[s][place].gains)
@@ -325,12 +325,12 @@ class ExactFit:
             yield q, stratum, 1, tables
 
     def _passed(self, place: int, own: Tables) -> Tables:
-        """Give what an answer takes of the sum of the regions below."""
-        found = {}
+        """Return the coefficients of the sum of the regions below in an answer."""
+        tables = {}
         for s, one in own.items():
-            kept = self.steps[s][place].kept
-            found[s] = 0 * one if kept is None else kept.T @ one
-        return found
+            factor = self.steps[s][place].kept
+            tables[s] = 0 * one if factor is None else factor.T @ one
+        return tables
 
 
 def _times(matrix: NDArray[Any], tables: NDArray[Any]) -> NDArray[Any]:
@@ -368,5 +368,5 @@ def estimate_held(measured: MeasuredTables) -> NDArray[np.float64]:
     every[:, layout.combinations] = made
     shaped = every.reshape(frame.tree.n, *domain.shape_of(layout.irregular), *regular)
     order = [(*layout.irregular, *layout.regular).index(at) for at in domain.full]
-    turned = shaped.transpose([0, *(1 + at for at in order)])
-    return np.ascontiguousarray(turned).reshape(frame.tree.n, domain.size)
+    ordered = shaped.transpose([0, *(1 + at for at in order)])
+    return np.ascontiguousarray(ordered).reshape(frame.tree.n, domain.size)

@@ -13,8 +13,9 @@ from discreet.core import printed
 from discreet.core.guarantee import PureDP
 from discreet.core.printed import at_most, estimate, share_at_most
 from discreet.core.spaces.inputs import positive_count
-from discreet.hierarchy.contingency.measure import marginal_scales, moved_by_person, variance_of
+from discreet.hierarchy.contingency.measure import marginal_scales, moved_by_person
 from discreet.hierarchy.contingency.shares import Program, kinds_of
+from discreet.hierarchy.measure import amount_of, noise_of, variance_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import ZeroConcentratedDP
     from discreet.hierarchy.contingency.problem import TableFrame
     from discreet.hierarchy.contingency.workload import Workload
-    from discreet.hierarchy.measure import Noise
 
 __all__ = ["ExpectedError", "expected_errors", "expected_lines", "expected_rows"]
 
@@ -87,14 +87,17 @@ def expected_errors(
     """
     domain, tree = frame.domain, frame.tree
     pure = isinstance(guarantee, PureDP)
-    noise: Noise = "laplace" if pure else "gaussian"
+    noise = noise_of(guarantee)
     scales = marginal_scales(frame, guarantee)
     kinds = kinds_of(tree, frame.strata.tolist())
     first = np.unique(kinds.of, return_index=True)[1]
     strata = frame.strata[first].tolist()
     shape = (len(strata), len(frame.marginals))
     program = Program(kinds, domain, frame.marginals, np.ones(shape), "variance")
-    own = [[variance_of(scales[q][one], noise) for q in frame.marginals] for one in strata]
+    own = [
+        [None if (b := scales[q][one]) is None else variance_of(b, noise) for q in frame.marginals]
+        for one in strata
+    ]
     weights = [[0.0 if one is None else 1 / float(one) for one in row] for row in own]
     precision = np.array(weights) @ program.within(frame.marginals)
     if frame.total is not None and () in program.subsets:
@@ -107,8 +110,8 @@ def expected_errors(
     ]
     equal = Fraction(1, max(1, sum(map(sum, demand))))
     moved = moved_by_person(guarantee.neighbors, frame.max_rows, norm=1 if pure else 2)
-    amount = guarantee.epsilon if isinstance(guarantee, PureDP) else 2 * guarantee.rho
-    naive = math.sqrt(variance_of(moved / (equal * amount), noise) or 0)
+    amount = amount_of(guarantee) * (1 if pure else 2)
+    naive = math.sqrt(variance_of(moved / (equal * amount), noise))
     errors = []
     for level in range(tree.depth + 1):
         rows = np.flatnonzero(kinds.levels == level)

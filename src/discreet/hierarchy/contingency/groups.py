@@ -78,16 +78,18 @@ def read_groups(
             if one not in known:
                 raise unknown_name(f"domain, {group} of {name}", one, known)
             if one in place:
-                told = f"each category of {fine} in one group of {name}"
-                raise InvalidProblemError("domain", told, f"{one!r} in several")
+                partition = f"each category of {fine} in one group of {name}"
+                raise InvalidProblemError("domain", partition, f"{one!r} in several")
             place[one] = at
     left = [one for one in known if one not in place]
     if left:
-        told = f"each category of {fine} in one group of {name}"
-        raise InvalidProblemError("domain", told, f"{left[0]!r} in none")
-    others = [tuple(one for one in known if place[one] != at) for at in range(len(groups))]
+        partition = f"each category of {fine} in one group of {name}"
+        raise InvalidProblemError("domain", partition, f"{left[0]!r} in none")
+    impossible = [tuple(one for one in known if place[one] != at) for at in range(len(groups))]
     zeros = tuple(
-        {name: (group,), fine: other} for group, other in zip(groups, others, strict=True) if other
+        {name: (group,), fine: other}
+        for group, other in zip(groups, impossible, strict=True)
+        if other
     )
     return Grouped(fine, tuple(groups), tuple(place[one] for one in known), zeros)
 
@@ -114,9 +116,9 @@ def read_domain(data: Mapping[str, Any], by: Sequence[str] | None = None) -> Dom
     >>> read_domain({"age": ["0-9", "10-17", "18+"], "grown": grown})
     Domain(age 3 x grown 2, 6 cells, 3 of them structural zeros)
     """
-    given: Any = data
-    stated: Any = given.get("attributes") if isinstance(given, Mapping) else None
-    lists: Any = stated if isinstance(stated, Mapping) else given
+    source: Any = data
+    stated: Any = source.get("attributes") if isinstance(source, Mapping) else None
+    lists: Any = stated if isinstance(stated, Mapping) else source
     if not isinstance(lists, Mapping) or not any(
         isinstance(one, Mapping) for one in lists.values()
     ):
@@ -130,8 +132,8 @@ def read_domain(data: Mapping[str, Any], by: Sequence[str] | None = None) -> Dom
     plain = {name: one for name, one in lists.items() if not isinstance(one, Mapping)}
     plain |= {name: list(one.names) for name, one in grouped.items()}
     also = [zero for one in grouped.values() for zero in one.zeros]
-    kept: dict[str, Any] = dict(given) if lists is stated else {}
-    zeros: Any = kept.get("zeros", [])
-    kept["zeros"] = [*zeros, *also] if isinstance(zeros, list | tuple) else zeros
-    made = Domain.from_dict({**kept, "attributes": plain}, names)
+    stated_parts: dict[str, Any] = dict(source) if lists is stated else {}
+    zeros: Any = stated_parts.get("zeros", [])
+    stated_parts["zeros"] = [*zeros, *also] if isinstance(zeros, list | tuple) else zeros
+    made = Domain.from_dict({**stated_parts, "attributes": plain}, names)
     return replace(made, groups={name: (one.of, one.codes) for name, one in grouped.items()})

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["excess", "half_width", "whole_root"]
 
-_STEEP = 600
+_MAX_ARGUMENT = 600
 """Beyond it hyperbolic functions leave the floats; a bound there is of no use."""
 
-_SAFE = 1 + 1e-9
+_ROUND_UP = 1 + 1e-9
 """Some floating operations are done with relative errors below this by far."""
 
 
 def whole_root(square: Fraction) -> Fraction:
-    """Give a number that is not below the square root, and hardly above it.
+    """Return an upper bound of the square root, within 2^-59.
 
     Examples
     --------
@@ -81,31 +81,31 @@ def half_width(
     # ln(2 / alpha), rounded up.
     bits = 60
     tail = Fraction(log_ceil(2 / (1 - interval), bits), 1 << bits)
-    kinds = [(float(b), float(top) * _SAFE) for b, top in steepest if top]
+    kinds = [(float(b), float(top) * _ROUND_UP) for b, top in steepest if top]
     if not kinds:
         return whole_root(2 * variance * tail)
-    v, level = float(variance) * _SAFE, float(tail) * _SAFE
-    limit = min(min(1 / b, _STEEP) / top for b, top in kinds)
+    v, level = float(variance) * _ROUND_UP, float(tail) * _ROUND_UP
+    limit = min(min(1 / b, _MAX_ARGUMENT) / top for b, top in kinds)
     ideal = math.sqrt(2 * level / v)
     best = math.inf
     for step in range(1, 200):
         t = min(ideal, limit) * step / 200
         worst = max(excess(b, t * top) for b, top in kinds)
         best = min(best, (level + worst * v * t * t / 2) / t)
-    return Fraction(best * _SAFE)
+    return Fraction(best * _ROUND_UP)
 
 
 def excess(b: float, turn: float) -> float:
     """Divide the log-moment of a discrete Laplace noise by that of a Gaussian one of its variance, rounded up."""
-    if turn > _STEEP:
+    if turn > _MAX_ARGUMENT:
         return math.inf
     # 1 - q from below: kappa and the variance, which is kappa, from above. expm1 keeps its digits for large scales.
     gone = -math.expm1(-1 / b)
-    kappa = 2 * math.exp(-1 / b) / gone**2 * _SAFE
+    kappa = 2 * math.exp(-1 / b) / gone**2 * _ROUND_UP
     # cosh(x) - 1 without cancellation.
     inside = kappa * 2 * math.sinh(turn / 2) ** 2
     if inside >= 1:
         return math.inf
     if not inside:
         return 1.0
-    return max(1.0, -math.log1p(-inside) / (turn * turn * kappa / 2) * _SAFE * _SAFE)
+    return max(1.0, -math.log1p(-inside) / (turn * turn * kappa / 2) * _ROUND_UP * _ROUND_UP)

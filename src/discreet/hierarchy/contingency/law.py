@@ -42,20 +42,20 @@ __all__ = ["half_width_by_law", "log_characteristic"]
 _DEGREES = (1 << 12, 1 << 10, 1 << 8)
 """Degrees of the polynomials: with the first a half-width is 1/256 of a deviation longer than it has to be."""
 
-_CIRCLE = 32
+_CIRCLE_DEVIATIONS = 32
 """Length of the circle in standard deviations."""
 
-_BEYOND = 24
+_TAIL_DEVIATIONS = 24
 """Standard deviations beyond which the noise is bounded by Chernoff."""
 
-_CLOSE = 1e-9
+_COEFFICIENT_ERROR = 1e-9
 """A coefficient may be off by so much of itself."""
 
-_FLOATS = 1e-12
-"""Bound of what the logarithm of one characteristic function changes the product by, through floats: a relative error
+_PRODUCT_ERROR = 1e-12
+"""Bound of the change of the product by rounding the logarithm of one characteristic function: a relative error
 of some units in the last place, and an angle that is off by at most 2^-50 times 4,096 / 32 turns."""
 
-_SEEN = 1e-17
+_MIN_PRODUCT = 1e-17
 """Frequencies where the product is below this are left out, and counted as errors."""
 
 
@@ -102,7 +102,7 @@ def half_width_by_law(
     deviation = math.sqrt(sum(a * a * n * v for a, n, _, v in groups) + rest)
     if not deviation:
         return None
-    length = _CIRCLE * deviation
+    length = _CIRCLE_DEVIATIONS * deviation
     steps = np.arange(1, _DEGREES[0] + 1)
     logs = np.zeros(_DEGREES[0])
     left = np.arange(_DEGREES[0])
@@ -110,22 +110,22 @@ def half_width_by_law(
         # In turns, so that nothing is lost where an angle is many of them.
         turns = np.asarray(coefficient / length * steps[left], dtype=np.float64)
         logs[left] += count * log_characteristic(turns, scale, noise)
-        left = left[logs[left] > math.log(_SEEN)]
+        left = left[logs[left] > math.log(_MIN_PRODUCT)]
     error = 2 * _tail(groups, rest, scales, noise, deviation)
-    floats = (len(groups) + 2) * _FLOATS + _SEEN
+    floats = (len(groups) + 2) * _PRODUCT_ERROR + _MIN_PRODUCT
     # Coefficients that are off move the noise by a small multiple of noise no larger than itself.
-    moved = _BEYOND * _CLOSE * deviation
+    moved = _TAIL_DEVIATIONS * _COEFFICIENT_ERROR * deviation
     alpha = float(1 - interval) * (1 - 1e-12) - error
     best = None
-    high = min(most, (_CIRCLE - _BEYOND) * deviation)
+    high = min(most, (_CIRCLE_DEVIATIONS - _TAIL_DEVIATIONS) * deviation)
     # Where a rest is not known, few frequencies may say more than many.
     for degree in _DEGREES if rest else _DEGREES[:1]:
         some = left[left < degree]
         unknown = -np.expm1(-rest * (2 * math.pi / length * steps[some]) ** 2 / 2)
         polynomial = _Minorant(degree, steps[some], np.exp(logs[some]), unknown, floats)
-        found = _least(polynomial, moved, length, high, alpha)
-        if found is not None:
-            best = high = found
+        half = _least(polynomial, moved, length, high, alpha)
+        if half is not None:
+            best = high = half
     return None if best is None else best * (1 + 1e-9)
 
 
@@ -145,7 +145,7 @@ class _Minorant:
     unknown
         The part of it that is not sure.
     floats
-        Error of each product, and of those that are left out.
+        Error of each product, and of the products that are left out.
     """
 
     degree: int
@@ -188,7 +188,7 @@ def _least(
 def log_characteristic(
     turns: NDArray[np.float64], scale: float, noise: Noise
 ) -> NDArray[np.float64]:
-    r"""Give the logarithm of the characteristic function of a noise at angles in turns; it is a positive function.
+    r"""Return the logarithm of the characteristic function of a noise, which is positive, at angles in turns.
 
     For Laplace noise with :math:`q = e^{-1/b}` it is :math:`(1-q)^2 / (1 - 2q \cos s + q^2)`; for Gaussian noise by
     Poisson's summation :math:`\sum_m e^{-\sigma^2 (s + 2 \pi m)^2 / 2}` divided by its value at 0.
@@ -201,8 +201,8 @@ def log_characteristic(
     angle = 2 * math.pi * (turns - np.rint(turns))
     if noise == "laplace":
         gone = -math.expm1(-1 / scale)
-        found = -np.log1p(4 * math.exp(-1 / scale) * (np.sin(angle / 2) / gone) ** 2)
-        return np.asarray(found, dtype=np.float64)
+        logs = -np.log1p(4 * math.exp(-1 / scale) * (np.sin(angle / 2) / gone) ** 2)
+        return np.asarray(logs, dtype=np.float64)
     if scale < 1 / 2:
         # Three terms on each side are all that matter; cosines of halves, so that nothing cancels near 0.
         k = np.arange(1, 9)
@@ -216,8 +216,8 @@ def log_characteristic(
         for side in (base, -base):
             more += np.exp(-scale * base**2 / 2 - scale * side * angle)
         at_zero += 2 * math.exp(-scale * base**2 / 2)
-    found = -scale * angle**2 / 2 + np.log1p(more) - math.log1p(at_zero)
-    return np.asarray(np.minimum(found, 0), dtype=np.float64)
+    logs = -scale * angle**2 / 2 + np.log1p(more) - math.log1p(at_zero)
+    return np.asarray(np.minimum(logs, 0), dtype=np.float64)
 
 
 def _tail(
@@ -225,7 +225,7 @@ def _tail(
 ) -> float:
     """Bound by Chernoff the probability that noise, or noise with smaller coefficients, is far beyond its deviation."""
     if noise == "gaussian":
-        return 2 * math.exp(-(_BEYOND**2) / 2 * (1 - 1e-9))
+        return 2 * math.exp(-(_TAIL_DEVIATIONS**2) / 2 * (1 - 1e-9))
     # Noise whose variance is no float is 0 but for a chance that is none either.
     kinds = [(b, v) for b in scales if rest and (v := _spread(b))]
     best = 0.0
@@ -236,10 +236,10 @@ def _tail(
         moment = worst * rest * t * t / 2 if rest else 0.0
         for a, n, scale, v in groups:
             moment += n * v * (a * t) ** 2 / 2 * excess(scale, a * t * 1.01) * 1.03
-        best = min(best, moment * (1 + 1e-9) - rate * _BEYOND)
+        best = min(best, moment * (1 + 1e-9) - rate * _TAIL_DEVIATIONS)
     return 2 * math.exp(best)
 
 
 def _spread(b: float) -> float:
-    """Give the variance of discrete Laplace noise."""
+    """Return the variance of discrete Laplace noise."""
     return 2 * math.exp(-1 / b) / math.expm1(-1 / b) ** 2

@@ -19,19 +19,26 @@ entry with the inverse of its noise, so that k times the worst path is enough, a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_floor, float_ceil
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
-from discreet.core.randomness import as_bits, discrete_gaussians, discrete_laplaces, is_private
+from discreet.core.randomness import as_bits, is_private
+from discreet.hierarchy.measure import (
+    amount_of,
+    check_guarantee,
+    draw_noise,
+    noise_of,
+    variance_of,
+)
+from discreet.hierarchy.sensitivity import NEIGHBORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -49,11 +56,7 @@ __all__ = [
     "measure",
     "moved_by_person",
     "noise_in_words",
-    "variance_of",
 ]
-
-RELATIONS = ("add-remove-person", "replace-person")
-"""The neighboring relations for which the sensitivities are proved."""
 
 
 def moved_by_person(
@@ -89,8 +92,8 @@ def moved_by_person(
     >>> moved_by_person("replace-person", single=True)
     0
     """
-    if neighbors not in RELATIONS:
-        raise InvalidProblemError("neighbors", f"one of {', '.join(RELATIONS)}", repr(neighbors))
+    if neighbors not in NEIGHBORS:
+        raise InvalidProblemError("neighbors", f"one of {', '.join(NEIGHBORS)}", repr(neighbors))
     if norm not in (1, 2):
         raise InvalidProblemError("norm", "1 or 2", norm)
     added = max_rows if norm == 1 else max_rows * max_rows
@@ -114,19 +117,17 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
         For another kind of guarantee, a public total that the neighbors do not keep, or a share for the total of the
         root where a replaced person does not move it.
     """
-    given: Any = guarantee
-    if not isinstance(given, PureDP | ZeroConcentratedDP):
-        raise InvalidProblemError("guarantee", "PureDP or ZeroConcentratedDP", type(given).__name__)
-    kept = guarantee.neighbors == "replace-person" and frame.max_rows == 1
-    if frame.total is not None and not kept:
+    check_guarantee(guarantee)
+    total_is_fixed = guarantee.neighbors == "replace-person" and frame.max_rows == 1
+    if frame.total is not None and not total_is_fixed:
         expected = (
             "none: an exact total is shared by all neighbors only where a person has one row and is replaced; "
             "with others the guarantee would cover no pair of data sets"
         )
         raise InvalidProblemError("total", expected, guarantee.neighbors)
     norm = 1 if isinstance(guarantee, PureDP) else 2
-    amount = guarantee.epsilon if isinstance(guarantee, PureDP) else guarantee.rho
-    found: dict[Marginal, tuple[Fraction | None, ...]] = {}
+    amount = amount_of(guarantee)
+    by_marginal: dict[Marginal, tuple[Fraction | None, ...]] = {}
     for marginal in frame.marginals:
         scales: list[Fraction | None] = []
         for stratum in range(frame.n_strata):
@@ -139,8 +140,8 @@ def marginal_scales(frame: TableFrame, guarantee: DPForPersons) -> Scales:
                 )
                 raise InvalidProblemError("shares", expected, str(share))
             scales.append(moved / (norm * share * amount) if share and moved else None)
-        found[marginal] = tuple(scales)
-    return MappingProxyType(found)
+        by_marginal[marginal] = tuple(scales)
+    return MappingProxyType(by_marginal)
 
 
 def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...]:
@@ -152,15 +153,15 @@ def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...
         else "Gaussian noise of variance up to"
     )
     scales = marginal_scales(frame, guarantee)
-    strata, found = frame.strata, []
+    strata, sentences = frame.strata, []
     for level in range(frame.tree.depth + 1):
-        there = dict.fromkeys(strata[frame.tree.levels == level].tolist())
+        level_strata = dict.fromkeys(strata[frame.tree.levels == level].tolist())
         for q in frame.marginals:
-            noisy = {scales[q][one]: one for one in there if scales[q][one] is not None}
+            noisy = {scales[q][one]: one for one in level_strata if scales[q][one] is not None}
             entries = domain.size_of(q)
             named = f"level {level + 1}, {domain.name(q)} ({entries} {'entry' if entries == 1 else 'entries'})"
             if not noisy:
-                found.append(f"{named}: not measured")
+                sentences.append(f"{named}: not measured")
                 continue
             listed = sorted(noisy)
             words = " (lowest regions: ".join(map(str, noisy)) + ")" * (len(noisy) > 1)
@@ -169,8 +170,8 @@ def noise_in_words(frame: TableFrame, guarantee: DPForPersons) -> tuple[str, ...
                 words = f"{listed[0]} to {listed[-1]}, by region"
                 parts = sorted(frame.share(q, one) for one in noisy.values())
                 part = f"{parts[0]} to {parts[-1]} of the budget"
-            found.append(f"{named}: {law} {words}, {part}")
-    return tuple(found)
+            sentences.append(f"{named}: {law} {words}, {part}")
+    return tuple(sentences)
 
 
 @final
@@ -214,10 +215,10 @@ class MeasuredTables:
         if set(self.values) != set(frame.marginals) or set(self.scales) != set(frame.marginals):
             names = ", ".join(map(frame.domain.name, frame.marginals))
             raise InvalidProblemError("values, scales", f"the marginals {names}", "others")
-        kept = {}
+        tables = {}
         for marginal in frame.marginals:
-            given: Any = self.values[marginal]
-            values = np.asarray(given)
+            table: Any = self.values[marginal]
+            values = np.asarray(table)
             expected = (frame.tree.n, frame.domain.size_of(marginal))
             if values.dtype != np.int64 or values.shape != expected:
                 raise InvalidProblemError(
@@ -227,13 +228,13 @@ class MeasuredTables:
                 )
             values = values.view()
             values.setflags(write=False)
-            kept[marginal] = values
+            tables[marginal] = values
             scales = self.scales[marginal]
             if len(scales) != frame.n_strata or any(b is not None and b <= 0 for b in scales):
                 raise InvalidProblemError(
                     "scales", "positive numbers or None, one a stratum", "others"
                 )
-        object.__setattr__(self, "values", MappingProxyType(kept))
+        object.__setattr__(self, "values", MappingProxyType(tables))
         object.__setattr__(self, "scales", MappingProxyType(dict(self.scales)))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -252,8 +253,9 @@ class MeasuredTables:
         )
 
     def variance(self, marginal: Marginal, stratum: int) -> Fraction | None:
-        """Give the variance of the noise of one entry, rounded up a little; ``None`` where nothing was measured."""
-        return variance_of(self.scales[marginal][stratum], self.noise)
+        """Return at least the variance of the noise of one entry; ``None`` if nothing was measured."""
+        scale = self.scales[marginal][stratum]
+        return None if scale is None else variance_of(scale, self.noise)
 
     def parameters(self) -> dict[str, Any]:
         """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
@@ -307,17 +309,14 @@ def measure(
     >>> from discreet.hierarchy.contingency.cell_counts import CellCounts
     >>> from discreet.hierarchy.contingency.problem import Domain, TableFrame
     >>> domain = Domain.read({"sex": ["F", "M"]})
-    >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(0,): (Fraction(1, 2),) * 2})
+    >>> frame = TableFrame(Tree.from_paths([("GA",), ("NY",)]), domain, {(0,): ("1/2",) * 2})
     >>> data = CellCounts(frame, np.array([[3, 1], [2, 2]]))
     >>> measure(data, PureDP(200, neighbors="add-remove-person")).values[(0,)].tolist()
     [[5, 3], [3, 1], [2, 2]]
     """
     frame = data.frame
     scales = marginal_scales(frame, guarantee)
-    noise: Noise = "laplace" if isinstance(guarantee, PureDP) else "gaussian"
-    source = as_bits(bits)
-    draw = discrete_laplaces if noise == "laplace" else discrete_gaussians
-    strata = frame.strata
+    noise, source, strata = noise_of(guarantee), as_bits(bits), frame.strata
     values = {}
     for marginal in frame.marginals:
         table = data.of_regions(marginal)
@@ -329,16 +328,7 @@ def measure(
             if scale is None:
                 table[rows] = 0
                 continue
-            drawn = draw(scale, len(rows) * table.shape[1], source)
+            drawn = draw_noise(scale, noise, len(rows) * table.shape[1], source)
             table[rows] += drawn.reshape(len(rows), -1)
         values[marginal] = table
     return MeasuredTables(frame, values, scales, noise, guarantee, seeded=not is_private(bits))
-
-
-def variance_of(scale: Fraction | None, noise: Noise) -> Fraction | None:
-    """Give the variance of one noise, rounded up a little: at most the parameter for the discrete Gaussian law."""
-    if scale is None or noise == "gaussian":
-        return scale
-    # 2q / (1 - q)^2 rises with q = exp(-1/b), which is at most this.
-    q = Fraction(exp_floor(-1 / scale, 128) + 2, 1 << 128)
-    return Fraction(float_ceil(2 * q / (1 - q) ** 2))

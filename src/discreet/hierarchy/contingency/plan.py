@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, cast, final
 
 import numpy as np
 
@@ -14,11 +14,8 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
-from discreet.core.options import callback, items_of, whole_number
+from discreet.core.options import items_of
 from discreet.core.outcome import Provenance, Release
-from discreet.core.progress import Reporter
-from discreet.core.randomness import as_bits
-from discreet.core.release import run_release
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.expected import (
@@ -31,23 +28,19 @@ from discreet.hierarchy.contingency.groups import read_domain
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
 from discreet.hierarchy.contingency.optimum import BestFrame, best_frame, pruned
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
-from discreet.hierarchy.contingency.records import PEOPLE, CellSource, RecordColumns, count_cells
+from discreet.hierarchy.contingency.records import PEOPLE, RecordColumns, count_cells
 from discreet.hierarchy.contingency.verify import verify
 from discreet.hierarchy.contingency.verify_loss import loss_in_words, proved_loss
 from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.contingency.workload import LOSSES, Workload, read_workload
-from discreet.hierarchy.refusals import check_shape
+from discreet.hierarchy.measure import check_guarantee, level_shares
+from discreet.hierarchy.planned import CellSource, Drawing, RegionPlan
 from discreet.hierarchy.regions import read_regions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
-    from discreet.core.budget import Budget
     from discreet.core.exact import Exact
-    from discreet.core.outcome import PublicInput
-    from discreet.core.progress import Progress
-    from discreet.core.randomness import UniformSource
-    from discreet.core.release import ReleaseOutputs
     from discreet.hierarchy.contingency.expected import ExpectedError
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import Marginal
@@ -63,7 +56,7 @@ __all__ = ["TablesPlan", "plan"]
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class TablesPlan:
+class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     """A release that is decided but for the private data: made by :func:`plan` from public inputs, frozen, picklable.
 
     Parameters
@@ -97,6 +90,9 @@ class TablesPlan:
     workload: Workload | None = None
     record: Mapping[str, Any] | None = None
 
+    _data_type: ClassVar[type[CellCounts]] = CellCounts
+    _source_type: ClassVar[type[Any]] = CellSource
+
     def __post_init__(self) -> None:
         # Noise that cannot be had is refused before anything is charged for it.
         marginal_scales(self.frame, self.guarantee)
@@ -107,30 +103,20 @@ class TablesPlan:
         return f"TablesPlan({frame.tree.n} regions, {frame.domain.size} cells, {self.cost}, {self.guarantee.neighbors})"
 
     def __str__(self) -> str:
-        """Say what a release does, what it costs and what it takes to be public, a line each."""
-        lines = [
-            ("guarantee", str(self.guarantee)),
-            ("cost", f"{self.cost}, charged again by each release"),
-            *(("noise", line) for line in self.noise),
-            *(("proof", line) for line in self.proof),
-            *(("assumed public", f"{one.name}: {one.description}") for one in self.assumed_public),
-        ]
-        if self.frame.total is not None:
-            told = "who is among the records may change, how many there are may not: that number is public"
-            lines.append(("invariant", told))
-        width = max(len(name) for name, _ in lines)
-        return "\n".join(f"{name.ljust(width)}  {text}" for name, text in lines)
+        """Return method, guarantee, cost, noise and public inputs of a release, a line each."""
+        lines = [("noise", line) for line in self.noise]
+        text = self._text([], [*lines, *(("proof", line) for line in self.proof)])
+        if self.frame.total is None:
+            return text
+        invariant = (
+            "who is among the records may change, how many there are may not: that number is public"
+        )
+        return f"{text}\n{'invariant'.ljust(len('assumed public'))}  {invariant}"
 
     @property
-    def assumed_public(self) -> tuple[PublicInput, ...]:
-        """What a release takes to be public, with hashes."""
-        return self.frame.assumed_public()
-
-    @property
-    def cost(self) -> str:
-        """What one release charges."""
-        name = "epsilon" if isinstance(self.guarantee, PureDP) else "rho"
-        return f"{name} {getattr(self.guarantee, name)}"
+    def method_name(self) -> str:
+        """Registered name of the method."""
+        return method_name(self.method)
 
     @property
     def noise(self) -> tuple[str, ...]:
@@ -138,7 +124,7 @@ class TablesPlan:
         return noise_in_words(self.frame, self.guarantee)
 
     def expected_errors(self) -> tuple[ExpectedError, ...]:
-        """Say how noisy each marginal of each level will be, alone and by all measurements together.
+        """Compute the standard error of each marginal of each level, alone and from all measurements together.
 
         Structural zeros are left out of this fit: answers that hold them at zero are as precise or more so.
         """
@@ -175,130 +161,33 @@ class TablesPlan:
 
     def with_guarantee(self, guarantee: DPForPersons) -> TablesPlan:
         """Plan the same release for another guarantee."""
-        kept = self.record if isinstance(guarantee, ZeroConcentratedDP) else None
-        return replace(self, guarantee=guarantee, record=kept)
+        record = self.record if isinstance(guarantee, ZeroConcentratedDP) else None
+        return replace(self, guarantee=guarantee, record=record)
 
-    def check(self, source: object) -> None:
-        """Refuse a source by what may be looked at before the charge: names of columns, and division into cells.
+    @property
+    def _wanted(self) -> tuple[str, list[str]] | None:
+        """Private table: its name in messages, and the columns that are read; ``None`` if only counts are taken."""
+        return None if self.columns is None else (PEOPLE, self.columns.of(self.frame.domain))
 
-        Raises
-        ------
-        InvalidProblemError
-            For no table, a column that is missing, a row of a CSV file with other than as many cells as there are
-            names, or :class:`CellCounts` on other public facts than the plan's.
-        """
-        if isinstance(source, CellCounts):
-            if source.frame != self.frame:
-                expected = f"counts on the public facts of the plan, {self.frame!r}"
-                raise InvalidProblemError("source", expected, f"counts on {source.frame!r}")
-            return
-        if source is None or self.columns is None:
-            expected = "CellCounts, or a plan that names the columns of the table"
-            raise InvalidProblemError("source", expected, type(source).__name__)
-        wanted = self.columns.of(self.frame.domain)
-        if isinstance(source, CellSource):
-            source.check(PEOPLE, wanted)
-        else:
-            check_shape(source, PEOPLE, wanted)
-
-    def release(
-        self,
-        source: Any,  # noqa: ANN401 - a path, any frame that Narwhals knows, or CellCounts
-        *,
-        budget: Budget | None = None,
-        dataset: str | None = None,
-        budget_delta: Exact | None = None,
-        bits: UniformSource | None = None,
-        keep_measurements: bool = False,
-        threads: int = 1,
-        on_progress: Callable[[Progress], None] | None = None,
-        outputs: ReleaseOutputs | None = None,
-    ) -> Release[RegionTables]:
-        """Check the shape of the source, charge the budget, and only then read values; each call charges anew.
-
-        Parameters
-        ----------
-        source
-            The private data: a path, a frame of any library that Narwhals knows, also a lazy one,
-            :class:`discreet.streaming.RecordFiles`, or :class:`CellCounts`. Columns of a frame were read as text,
-            as for :meth:`discreet.hierarchy.Plan.release`.
-        budget, dataset
-            A ledger, and the name under which the data stand in it.
-        budget_delta
-            Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
-        bits
-            Source of chance; the operating system's by default. With any other the outcome is marked as not private.
-        keep_measurements
-            Whether the result carries the noisy marginals. They are covered by the same guarantee.
-        threads
-            Among how many threads whole tables are made.
-        on_progress
-            Called with each step; what it is told depends on the noisy values alone.
-        outputs
-            Files that receive the tables, as for :meth:`discreet.hierarchy.Plan.release`.
-
-        Returns
-        -------
-        Release
-            :class:`RegionTables` with their guarantee, certificate and provenance.
-
-        Raises
-        ------
-        InvalidProblemError
-            Before the charge as :meth:`check`; never after it for a value, unless the plan has `refuse_rows`.
-        BudgetError
-            When the ledger refuses. Nothing was charged or read then.
-        CertificateError
-            When the tables fail a check. Nothing is published then; the charge stays.
-
-        Guarantee
-        ---------
-        That of the plan, for the tables, for the measurements, and for both together.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> guarantee = PureDP(900, neighbors="add-remove-person")
-        >>> planned = plan([("GA",), ("NY",)], guarantee, columns=["state"], domain={"sex": ["F", "M"]})
-        >>> people = pl.DataFrame({"state": ["GA", "GA", "NY"], "sex": ["F", "M", "F"]})
-        >>> planned.release(people).result.cells.tolist()
-        [[2, 1], [1, 1], [1, 0]]
-        """
-        callback(on_progress)
-        as_bits(bits)
-        whole_number(threads, "threads", "at least one thread")
-
-        def prepare() -> None:
-            self.check(source)
-            _load_kernels(cast("Hashable", self.method), self.guarantee)
-
-        def draw() -> Release[RegionTables]:
-            Reporter(on_progress, clock=None)("reading the table")
-            measured = measure(self._count(source), self.guarantee, bits=bits)
-            result = self.method.solve(measured, threads=threads, on_progress=on_progress)
-            if keep_measurements:
-                result = replace(result, measurements=measured)
-            provenance = self._provenance(measured, result)
-            made = Release(result, self.guarantee, Certificate(()), provenance)
-            return replace(made, certificate=verify(made))
-
-        return run_release(
-            self,
-            method_name(self.method),
-            budget=budget,
-            dataset=dataset,
-            budget_delta=budget_delta,
-            prepare=prepare,
-            draw=draw,
-            outputs=outputs,
-        )
+    def _load_code(self) -> None:
+        """Load all compiled code of the method."""
+        _load_kernels(cast("Hashable", self.method), self.guarantee)
 
     def _count(self, source: Any) -> CellCounts:  # noqa: ANN401 - as for release
-        if isinstance(source, CellCounts):
-            return source
+        """Read the values of a private table. Private: called after the charge."""
         if self.columns is None:
             raise InvalidProblemError("source", "CellCounts", type(source).__name__)
         return count_cells(source, self.frame, self.columns)
+
+    def draw(self, counted: CellCounts, how: Drawing) -> Release[RegionTables]:
+        """Draw the noise, make whole tables, and check them, without any charge."""
+        measured = measure(counted, self.guarantee, bits=how.bits)
+        solve = self.method.solve
+        result = solve(measured, threads=how.threads, on_progress=how.on_progress)
+        if how.keep_measurements:
+            result = replace(result, measurements=measured)
+        made = Release(result, self.guarantee, Certificate(()), self._provenance(measured, result))
+        return replace(made, certificate=verify(made))
 
     def _provenance(self, measured: MeasuredTables, result: RegionTables) -> Provenance:
         gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
@@ -314,14 +203,12 @@ class TablesPlan:
                 "linear": least / ROUNDED_UP,
                 "any_noise": any_noise / ROUNDED_UP,
             }
-        return Provenance(
-            method_name(self.method), parameters, self.assumed_public, seeded=measured.seeded
-        )
+        return Provenance(self.method_name, parameters, self.assumed_public, seeded=measured.seeded)
 
 
 @cache
 def _load_kernels(method: Hashable, guarantee: DPForPersons) -> None:
-    """Make tables of one made-up record, so that all compiled code is loaded before a budget is charged."""
+    """Release tables of one made-up record, so that all compiled code is loaded before a budget is charged."""
     tree = Tree.from_paths([("a",), ("b",)])
     domain = Domain.from_dict({"a": ["x", "y"]})
     planned = plan(tree, guarantee, columns=["region"], domain=domain)
@@ -430,13 +317,11 @@ def plan(
     assumed public  domain: sex 2 x age 2, 4 cells
     assumed public  max_rows: a person has one row
     """
-    given: Any = guarantee
-    if not isinstance(given, PureDP | ZeroConcentratedDP):
-        raise InvalidProblemError("guarantee", "PureDP or ZeroConcentratedDP", type(given).__name__)
+    check_guarantee(guarantee)
     chosen = Descent() if method is None else method
     if isinstance(regions, TableFrame):
-        told = {"columns": columns, "domain": domain, "marginals": marginals, "shares": shares}
-        for name, value in told.items():
+        facts = {"columns": columns, "domain": domain, "marginals": marginals, "shares": shares}
+        for name, value in facts.items():
             if value is not None:
                 raise InvalidProblemError(name, "None beside a TableFrame", type(value).__name__)
         return TablesPlan(regions, guarantee, chosen)
@@ -446,9 +331,9 @@ def plan(
     names, tree = read_regions(columns, regions, root)
     if shares is not None and (workload, workload_levels, loss) != (None, None, None):
         raise InvalidProblemError("shares", "none with a workload, which decides them", "some")
-    asked, record = None, None
+    target, record = None, None
     if shares is None:
-        asked, (frame, record) = _best(
+        target, (frame, record) = _best(
             read,
             tree,
             guarantee,
@@ -464,7 +349,7 @@ def plan(
         frame = TableFrame(tree, read, parts, max_rows, total)
     named = RecordColumns(names, person, refuse_rows)
     named.of(read)
-    return TablesPlan(frame, guarantee, chosen, named, asked, record)
+    return TablesPlan(frame, guarantee, chosen, named, target, record)
 
 
 def _best(  # noqa: PLR0917 - arguments of plan, as given
@@ -489,31 +374,17 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
                 got = repr(list(names)) if listed else "an empty list for a level"
                 raise InvalidProblemError("marginals", "each marginal once", got)
     tables = marginals if workload is None else workload
-    asked = read_workload(
+    target = read_workload(
         domain, tree.depth + 1, ["cells"] if tables is None else tables, weights, loss
     )
-    parts = None if levels is None else _level_parts(levels, tree.depth + 1)
-    if parts is None and asked.depth < tree.depth:
-        tree = pruned(tree, asked.depth)
-        tables = {q: each[: tree.depth + 1] for q, each in asked.tables.items()}
-        asked = replace(asked, tables=tables)
-    return asked, best_frame(
-        tree, domain, asked, guarantee, levels=parts, max_rows=max_rows, total=total
+    parts = None if levels is None else level_shares(tree.depth, levels)
+    if parts is None and target.depth < tree.depth:
+        tree = pruned(tree, target.depth)
+        tables = {q: each[: tree.depth + 1] for q, each in target.tables.items()}
+        target = replace(target, tables=tables)
+    return target, best_frame(
+        tree, domain, target, guarantee, levels=parts, max_rows=max_rows, total=total
     )
-
-
-def _level_parts(levels: Sequence[Exact] | None, n_levels: int) -> list[Fraction]:
-    """Read the part of the budget of each level; equal parts where there are none."""
-    if levels is None:
-        return [Fraction(1, n_levels)] * n_levels
-    expected = f"{n_levels} numbers, the root first"
-    by_level = [to_fraction(part, "levels") for part in items_of(levels, "levels", expected)]
-    if len(by_level) != n_levels:
-        raise InvalidProblemError("levels", expected, len(by_level))
-    if min(by_level) < 0 or sum(by_level) != 1:
-        got = [str(part) for part in by_level]
-        raise InvalidProblemError("levels", "nonnegative numbers with the sum 1", got)
-    return by_level
 
 
 def _parts(
@@ -524,24 +395,28 @@ def _parts(
     levels: Sequence[Exact] | None,
 ) -> dict[Marginal, tuple[Fraction, ...]]:
     """Find the part of the whole budget of each marginal on each level."""
-    by_level = _level_parts(levels, n_levels)
+    by_level = level_shares(n_levels - 1, levels)
     listed = _by_level(marginals if marginals is not None else ["cells"], n_levels, "marginals")
     if not isinstance(shares, Mapping):
         shares = items_of(shares, "shares", "numbers, or lists of these, one a level")
     several = not isinstance(shares, Mapping) and any(
         isinstance(one, Mapping | list | tuple) for one in shares
     )
-    given: list[Any] = list(shares) if several else [shares] * n_levels
-    if len(given) != n_levels:
-        raise InvalidProblemError("shares", f"one list for each of {n_levels} levels", len(given))
-    found: dict[Marginal, list[Fraction]] = {}
-    for level, (names, own) in enumerate(zip(listed, given, strict=True)):
+    shares_by_level: list[Any] = list(shares) if several else [shares] * n_levels
+    if len(shares_by_level) != n_levels:
+        raise InvalidProblemError(
+            "shares", f"one list for each of {n_levels} levels", len(shares_by_level)
+        )
+    parts_by_marginal: dict[Marginal, list[Fraction]] = {}
+    for level, (names, own) in enumerate(zip(listed, shares_by_level, strict=True)):
         read = [domain.marginal(name) for name in names]
         if len(set(read)) < len(read):
             raise InvalidProblemError("marginals", "each marginal once", repr(list(names)))
         for q, part in _of_level(domain, read, own).items():
-            found.setdefault(q, [Fraction(0)] * n_levels)[level] = part * by_level[level]
-    return {q: tuple(parts) for q, parts in found.items()}
+            parts_by_marginal.setdefault(q, [Fraction(0)] * n_levels)[level] = (
+                part * by_level[level]
+            )
+    return {q: tuple(parts) for q, parts in parts_by_marginal.items()}
 
 
 def _by_level(marginals: Any, n_levels: int, field: str) -> list[list[str]]:  # noqa: ANN401 - as for plan
@@ -571,8 +446,8 @@ def _of_level(
                 raise unknown_name("shares", domain.name(q), listed)
         parts = [to_fraction(named.get(q, 0), "shares") for q in marginals]
     else:
-        given = items_of(shares, "shares", "numbers, one for each marginal")
-        parts = [to_fraction(part, "shares") for part in given]
+        numbers = items_of(shares, "shares", "numbers, one for each marginal")
+        parts = [to_fraction(part, "shares") for part in numbers]
         if len(parts) != len(marginals):
             expected = f"{len(marginals)} numbers, one for each marginal"
             raise InvalidProblemError("shares", expected, len(parts))

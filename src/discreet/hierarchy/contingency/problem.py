@@ -8,7 +8,6 @@ has. Both are public. The private counts of the lowest regions are
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +21,10 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.exact import to_fraction
 from discreet.core.options import items_of
-from discreet.core.outcome import PublicInput, digest_array
+from discreet.core.outcome import PublicInput
 from discreet.core.printed import count
 from discreet.core.spaces.inputs import positive_count
+from discreet.hierarchy.problem import RegionFrame, sha256_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,23 +68,25 @@ class Attribute:
     categories: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        given: Any = self.categories
+        categories: Any = self.categories
         name: Any = self.name
         if not isinstance(name, str) or not name or set(name) & set(":;,="):
             expected = "a name without any of : ; , ="
             raise InvalidProblemError("domain", expected, repr(name))
         if self.name in RESERVED:
             raise InvalidProblemError("domain", f"a name other than {self.name}", repr(self.name))
-        if isinstance(given, str) or not all(isinstance(one, str) for one in given):
-            raise InvalidProblemError("domain", f"a list of texts for {self.name}", repr(given))
-        if not given or not all(one.strip() for one in given):
+        if isinstance(categories, str) or not all(isinstance(one, str) for one in categories):
+            raise InvalidProblemError(
+                "domain", f"a list of texts for {self.name}", repr(categories)
+            )
+        if not categories or not all(one.strip() for one in categories):
             expected = f"at least one category of {self.name}, none of them blank"
-            raise InvalidProblemError("domain", expected, repr(list(given)))
-        if len(set(given)) < len(given):
-            again = next(one for at, one in enumerate(given) if one in given[:at])
+            raise InvalidProblemError("domain", expected, repr(list(categories)))
+        if len(set(categories)) < len(categories):
+            again = next(one for at, one in enumerate(categories) if one in categories[:at])
             expected = f"each category of {self.name} once"
             raise InvalidProblemError("domain", expected, f"{again!r} twice")
-        object.__setattr__(self, "categories", tuple(given))
+        object.__setattr__(self, "categories", tuple(categories))
 
     @property
     def size(self) -> int:
@@ -99,7 +101,7 @@ RESERVED = frozenset({"level", "region", "marginal", "count", "noisy", "value", 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain:
-    """The cells: every combination of categories, but for those that are declared to be impossible.
+    """The cells: every combination of categories without the structural zeros.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ class Domain:
         return read
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the views of mappings, which do not pickle."""
+        """Return plain mappings in place of views, which do not pickle."""
         zeros = tuple(map(dict, self.zeros))
         return {"attributes": self.attributes, "zeros": zeros, "groups": dict(self.groups)}
 
@@ -211,10 +213,10 @@ class Domain:
         for name in names:
             if name not in lists:
                 raise unknown_name("by", name, sorted(map(str, lists)))
-            given = lists[name]
-            if isinstance(given, str) or not isinstance(given, Sequence):
-                raise InvalidProblemError("domain", f"a list of texts for {name}", repr(given))
-            blank = [BLANK if one is None or one == "" else one for one in given]
+            categories = lists[name]
+            if isinstance(categories, str) or not isinstance(categories, Sequence):
+                raise InvalidProblemError("domain", f"a list of texts for {name}", repr(categories))
+            blank = [BLANK if one is None or one == "" else one for one in categories]
             texts = [str(one) if type(one) is int else one for one in blank]
             attributes.append(Attribute(name, tuple(texts)))
         ruled: Any = items_of(zeros, "zeros", "a list of structural zeros")
@@ -244,8 +246,8 @@ class Domain:
             for name, listed in zero.items():
                 at = self.place(name)
                 known = self.attributes[at].categories
-                kept = np.array([one in listed for one in known])
-                inside &= kept.reshape([-1 if k == at else 1 for k in range(len(self.shape))])
+                mask = np.array([one in listed for one in known])
+                inside &= mask.reshape([-1 if k == at else 1 for k in range(len(self.shape))])
             allowed &= ~inside
         flat = allowed.reshape(-1)
         flat.setflags(write=False)
@@ -278,11 +280,11 @@ class Domain:
         return tuple(sorted(places))
 
     def name(self, marginal: Marginal) -> str:
-        """Name a marginal by its attributes, in the order of the domain."""
+        """Return the name of a marginal: its attributes in the order of the domain."""
         return ":".join(self.attributes[at].name for at in marginal) or "total"
 
     def shape_of(self, marginal: Marginal) -> tuple[int, ...]:
-        """Give the number of categories of each attribute of a marginal."""
+        """Return the number of categories of each attribute of a marginal."""
         return tuple(self.shape[at] for at in marginal)
 
     def size_of(self, marginal: Marginal) -> int:
@@ -317,9 +319,9 @@ class Domain:
         >>> Domain.read({"a": ["x", "y"], "b": ["p", "q"]}).project(np.array([[1, 2, 3, 4]]), (1,)).tolist()
         [[4, 6]]
         """
-        held = self.full if given is None else given
-        shaped = tables.reshape(len(tables), *self.shape_of(held))
-        dropped = tuple(k + 1 for k, at in enumerate(held) if at not in marginal)
+        source = self.full if given is None else given
+        shaped = tables.reshape(len(tables), *self.shape_of(source))
+        dropped = tuple(k + 1 for k, at in enumerate(source) if at not in marginal)
         summed = shaped.sum(axis=dropped) if dropped else shaped
         return np.ascontiguousarray(summed.reshape(len(tables), -1))
 
@@ -329,8 +331,8 @@ class Domain:
         places = np.unravel_index(np.arange(self.size), self.shape)
         if not marginal:
             return np.zeros(self.size, dtype=np.int64)
-        found = np.ravel_multi_index(tuple(places[at] for at in marginal), shape)
-        return np.asarray(found, dtype=np.int64)
+        places_in_marginal = np.ravel_multi_index(tuple(places[at] for at in marginal), shape)
+        return np.asarray(places_in_marginal, dtype=np.int64)
 
     def labels(self, marginal: Marginal) -> list[tuple[str, ...]]:
         """List the categories of each entry of a marginal, in order."""
@@ -350,9 +352,9 @@ class Domain:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
         """Read what :meth:`to_dict` wrote, or categories by attribute alone."""
-        given: Any = data
-        stated: Any = given.get("attributes") if isinstance(given, Mapping) else None
-        zeros: Any = given.get("zeros", ()) if isinstance(given, Mapping) else ()
+        source: Any = data
+        stated: Any = source.get("attributes") if isinstance(source, Mapping) else None
+        zeros: Any = source.get("zeros", ()) if isinstance(source, Mapping) else ()
         pairs = isinstance(stated, list) and all(
             isinstance(one, list | tuple) and len(one) == 2 for one in stated
         )
@@ -371,7 +373,7 @@ class Domain:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class TableFrame:
+class TableFrame(RegionFrame):
     """The public facts about tables by region: what exists, what is measured, and with which part of the budget.
 
     Parameters
@@ -423,16 +425,16 @@ class TableFrame:
         parts_needed = self.tree.depth + 1 if self.kinds is None else max(self.kinds) + 1
         read: dict[Marginal, tuple[Fraction, ...]] = {}
         for marginal, parts in self.shares.items():
-            given = tuple(to_fraction(part, "shares") for part in parts)
-            if len(given) != parts_needed:
+            numbers = tuple(to_fraction(part, "shares") for part in parts)
+            if len(numbers) != parts_needed:
                 name = "levels" if self.kinds is None else "kinds of regions"
                 raise InvalidProblemError(
-                    "shares", f"one for each of {parts_needed} {name}", len(given)
+                    "shares", f"one for each of {parts_needed} {name}", len(numbers)
                 )
-            if (least := min(given)) < 0:
+            if (least := min(numbers)) < 0:
                 got = f"{least} for {domain.name(marginal)}"
                 raise InvalidProblemError("shares", "none below 0", got)
-            read[tuple(marginal)] = given
+            read[tuple(marginal)] = numbers
         object.__setattr__(self, "shares", MappingProxyType(read))
         budget = self._largest_path()
         if budget != 1:
@@ -479,12 +481,6 @@ class TableFrame:
             f"cells={self.domain.size}, marginals={names})"
         )
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TableFrame) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
     @property
     def marginals(self) -> tuple[Marginal, ...]:
         """The marginals that are measured on some level, in the order in which they were given."""
@@ -510,44 +506,32 @@ class TableFrame:
         level, ends = divmod(stratum, 2)
         return sum(parts[level:], Fraction(0)) if ends else parts[level]
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of everything in the frame."""
-        parts = [self._tree_digest, self._domain_digest, self.max_rows, self.total]
-        parts += [
+    def _stated(self) -> list[object]:
+        shares = [
             f"{self.domain.name(q)} {' '.join(map(str, each))}" for q, each in self.shares.items()
         ]
-        if self.kinds is not None:
-            parts.append(f"kinds {' '.join(map(str, self.kinds))}")
-        return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
-
-    @cached_property
-    def _tree_digest(self) -> str:
-        named = hashlib.sha256("\n".join(map(repr, self.tree.labels)).encode()).hexdigest()
-        return hashlib.sha256(f"{named} {digest_array(self.tree.parents)}".encode()).hexdigest()
+        kinds = [] if self.kinds is None else [f"kinds {' '.join(map(str, self.kinds))}"]
+        parts = [self._tree_digest, self._domain_digest, self.max_rows, self.total]
+        return [*parts, *shares, *kinds]
 
     @cached_property
     def _domain_digest(self) -> str:
         listed = [(one.name, one.categories) for one in self.domain.attributes]
         zeros = [sorted(one.items()) for one in self.domain.zeros]
-        return hashlib.sha256(repr((listed, zeros)).encode()).hexdigest()
+        return sha256_of(repr((listed, zeros)))
 
     def assumed_public(self) -> tuple[PublicInput, ...]:
         """List what a release on this frame takes to be public, each with its hash."""
-        rows = f"{self.max_rows}"
-        regions = f"{self.tree.n} regions on {self.tree.depth + 1} levels"
-        several = f"a person has at most {rows} rows, as the publisher states"
+        several = f"a person has at most {self.max_rows} rows, as the publisher states"
         person = "a person has one row" if self.max_rows == 1 else several
         listed = [
-            PublicInput("regions", self._tree_digest, regions),
+            self._regions(),
             PublicInput("domain", self._domain_digest, repr(self.domain)[7:-1]),
-            PublicInput("max_rows", hashlib.sha256(rows.encode()).hexdigest(), person),
+            PublicInput("max_rows", sha256_of(f"{self.max_rows}"), person),
         ]
         if self.total is not None:
-            stated = f"{self.total}"
-            told = f"{stated} records in all, published as it is"
-            hashed = hashlib.sha256(stated.encode()).hexdigest()
-            listed.append(PublicInput("total", hashed, told))
+            described = f"{self.total} records in all, published as it is"
+            listed.append(PublicInput("total", sha256_of(f"{self.total}"), described))
         return tuple(listed)
 
 

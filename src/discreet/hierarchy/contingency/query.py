@@ -41,7 +41,7 @@ BOUND = (
     "shorter; rounded up"
 )
 
-_MOST_WEIGHT = 10**6
+_MAX_WEIGHT = 10**6
 """Largest weight of a category or region in a question."""
 
 
@@ -97,7 +97,7 @@ class TableAnswers:
         )
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
-        """Lay the answers out: one row for each region and entry, with the attributes as columns.
+        """Return the answers as a table: one row for each region and entry, with the attributes as columns.
 
         Raises
         ------
@@ -195,7 +195,7 @@ def query(
     domain = frame.domain
     names = (by,) if isinstance(by, str) else items_of(by, "by", "a list of attributes")
     marginal, cells, categories = _questions(domain, names, where or {}, weights)
-    told = names if weights is None else ()
+    shown_by = names if weights is None else ()
     question = _in_words(frame, where or {})
     if weights is not None:
         question = f"A weighted sum of the entries of {one_line(', '.join(names) or 'the total')}"
@@ -204,7 +204,7 @@ def query(
         chosen = _combined(frame, combine, level, regions)
         answered = _answered(fit, cells, [chosen], chance)
         return TableAnswers(
-            frame, (_told(frame, chosen),), (0,), told, categories, *answered, chance, question
+            frame, (_told(frame, chosen),), (0,), shown_by, categories, *answered, chance, question
         )
     nodes = frame.tree.select(level=level, paths=regions)
     answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
@@ -213,7 +213,7 @@ def query(
         frame,
         tuple(labels[node] for node in nodes.tolist()),
         tuple((frame.tree.levels[nodes] + 1).tolist()),
-        told,
+        shown_by,
         categories,
         *answered,
         chance,
@@ -240,10 +240,10 @@ def holds_zeros(domain: Domain, zeros: Zeros) -> bool:
     >>> holds_zeros(Domain.read({"sex": ["F", "M"]}), "held")
     False
     """
-    given: Any = zeros
-    if not isinstance(given, str) or given not in ("held", "free"):
-        raise InvalidProblemError("zeros", "'held' or 'free'", repr(given))
-    return given == "held" and not domain.possible.all()
+    choice: Any = zeros
+    if not isinstance(choice, str) or choice not in ("held", "free"):
+        raise InvalidProblemError("zeros", "'held' or 'free'", repr(choice))
+    return choice == "held" and not domain.possible.all()
 
 
 def _answered(
@@ -298,7 +298,7 @@ def _questions(
     entries = domain.labels(marginal)
     cells = np.zeros((len(shown), len(entries)), dtype=object)
     for entry, labels in enumerate(entries):
-        if all(one in kept for one, kept in zip(labels, allowed, strict=True)):
+        if all(one in categories for one, categories in zip(labels, allowed, strict=True)):
             cells[place[tuple(labels[k] for k in at)], entry] = 1
     return marginal, cells, tuple(shown)
 
@@ -306,8 +306,8 @@ def _questions(
 def _allowed(domain: Domain, at: int, where: Mapping[str, Sequence[str]]) -> set[str]:
     """Read which categories of an attribute are counted."""
     attribute = domain.attributes[at]
-    given = where.get(attribute.name, attribute.categories)
-    listed = (given,) if isinstance(given, str) else tuple(given)
+    categories = where.get(attribute.name, attribute.categories)
+    listed = (categories,) if isinstance(categories, str) else tuple(categories)
     for one in listed:
         if one not in attribute.categories:
             raise unknown_name(f"where {attribute.name}", str(one), attribute.categories)
@@ -320,17 +320,17 @@ def _weighted(
     domain: Domain, grouped: tuple[int, ...], weights: ArrayLike
 ) -> tuple[Marginal, NDArray[Any], tuple[tuple[str, ...], ...]]:
     """Read the weights of one question, and put them into the order of the domain."""
-    given = array_of(weights, "weights", "whole numbers")
+    array = array_of(weights, "weights", "whole numbers")
     size = domain.size_of(tuple(sorted(grouped)))
-    if given.dtype.kind not in "iu" or given.size != size:
+    if array.dtype.kind not in "iu" or array.size != size:
         expected = f"{size} whole numbers, one for each entry of by"
-        raise InvalidProblemError("weights", expected, f"{given.size} of {given.dtype}")
-    if not given.any() or int(np.abs(given.astype(np.float64)).max()) > _MOST_WEIGHT:
-        expected = f"whole numbers up to {_MOST_WEIGHT}, not all of them 0"
+        raise InvalidProblemError("weights", expected, f"{array.size} of {array.dtype}")
+    if not array.any() or int(np.abs(array.astype(np.float64)).max()) > _MAX_WEIGHT:
+        expected = f"whole numbers up to {_MAX_WEIGHT}, not all of them 0"
         raise InvalidProblemError("weights", expected, "others")
-    shaped = given.reshape([domain.shape[at] for at in grouped])
+    shaped = array.reshape([domain.shape[at] for at in grouped])
     ordered = (
-        shaped.transpose(np.argsort(grouped)).reshape(1, -1) if grouped else given.reshape(1, 1)
+        shaped.transpose(np.argsort(grouped)).reshape(1, -1) if grouped else array.reshape(1, 1)
     )
     return tuple(sorted(grouped)), ordered.astype(np.int64).astype(object), ((),)
 
@@ -343,18 +343,18 @@ def _combined(
 ) -> dict[int, int]:
     if level is not None or regions is not None:
         raise InvalidProblemError("level, regions", "none beside combine", "one")
-    found: dict[int, int] = {}
+    combination: dict[int, int] = {}
     weight: Any
     for path, weight in combine.items():
-        whole = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
-        if not whole or abs(weight) > _MOST_WEIGHT:
-            expected = f"whole numbers up to {_MOST_WEIGHT}"
+        is_integer = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
+        if not is_integer or abs(weight) > _MAX_WEIGHT:
+            expected = f"whole numbers up to {_MAX_WEIGHT}"
             raise InvalidProblemError("combine", expected, repr(weight))
         node = frame.tree.find(path)
-        found[node] = found.get(node, 0) + int(weight)
-    if not any(found.values()):
+        combination[node] = combination.get(node, 0) + int(weight)
+    if not any(combination.values()):
         raise InvalidProblemError("combine", "a region with a weight other than 0", "none")
-    return found
+    return combination
 
 
 def _told(frame: TableFrame, regions: dict[int, int]) -> str:
@@ -363,7 +363,7 @@ def _told(frame: TableFrame, regions: dict[int, int]) -> str:
 
 
 def _ends(value: Fraction, half: Fraction) -> tuple[int, int]:
-    """Give the whole numbers in an interval: the true number is one. Where there is none, the nearest."""
+    """Return the least and the largest whole number in an interval, or the nearest to its middle if it has none."""
     low, high = -((half - value) // 1), (value + half) // 1
     if low > high:
         low = high = round(value)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
 import numpy as np
@@ -22,14 +22,13 @@ from discreet.core.options import name_of
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.problem import BLANK
 from discreet.hierarchy.lazy_rows import collect_remote, is_remote, listed_keys
+from discreet.hierarchy.planned import CellSource
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, WHY
 from discreet.hierarchy.regions import canonical, join_left, path_keys, place_rows
 from discreet.tables.frames import collect, open_table
 from discreet.tables.keys import distinct_keys, key_of, nth_rows, refuse_or_note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from discreet.hierarchy.contingency.problem import Domain, TableFrame
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CELL",
     "PEOPLE",
-    "CellSource",
     "RecordColumns",
     "count_cells",
     "count_placed",
@@ -106,21 +104,6 @@ def _label(category: str) -> str:
     return "" if category == BLANK else category
 
 
-@runtime_checkable
-class CellSource(Protocol):
-    """Private rows that are counted where they are, such as files that are read piece by piece."""
-
-    def check(self, argument: str, wanted: Sequence[str]) -> None:
-        """Refuse by names and declared types, without reading a value, before anything is charged."""
-        ...
-
-    def count_cells(
-        self, frame: TableFrame, columns: RecordColumns
-    ) -> tuple[NDArray[np.int64], Counter[int]]:
-        """Count rows ``(n_leaves, n_cells)`` by lowest region and cell, and others by the reason."""
-        ...
-
-
 def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellCounts:  # noqa: ANN401 - any table that Narwhals knows, or a path
     """Count the rows of a private table by lowest region and cell.
 
@@ -186,7 +169,7 @@ def _keys_of_attribute(domain: Domain, name: str) -> list[str]:
 
 
 def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Table:
-    """Give each row its lowest region, its cell, and the reason why it does not count."""
+    """Add to each row its lowest region, its cell, and the reason why it does not count."""
     domain = frame.domain
     table = place_rows(canonical(table, columns.regions), columns.regions, frame.tree)
     strides = np.cumprod([1, *domain.shape[:0:-1]])[::-1].tolist()
@@ -217,7 +200,7 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
 
 
 def keep_rows(table: nw.DataFrame[Any], max_rows: int) -> nw.DataFrame[Any]:
-    """Leave out the rows of a person beyond the first `max_rows` that count, in the order of region and cell."""
+    """Mark the rows of a person beyond the first `max_rows` that count, in the order of region and cell."""
     numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL])
     beyond = (nw.col(WHY) == 0) & (nw.col("discreet nth") >= max_rows)
     return numbered.with_columns(nw.when(beyond).then(nw.lit(4)).otherwise(nw.col(WHY)).alias(WHY))

@@ -113,7 +113,7 @@ class RegionTables:
             The distance of the published tables from the unbiased estimates, and that of the nearest tables of a class
             that the sentence names, in standard errors of the noise.
         """
-        frame, said = self.frame, []
+        frame, sentences = self.frame, []
         for one in self.gaps:
             first, end = frame.tree.level_start[one.level - 1 : one.level + 1]
             fixed = one.level == 1 and frame.total is not None
@@ -122,7 +122,7 @@ class RegionTables:
             if one.level == 1:
                 above = " and add up to the public number of records" if fixed else ""
             moved, least = (np.sqrt(2 * half / max(numbers, 1)) for half in (one.upper, one.lower))
-            said.append(
+            sentences.append(
                 state(
                     "moved tables",
                     level=one.level,
@@ -131,7 +131,7 @@ class RegionTables:
                     above=above,
                 )
             )
-        return said
+        return sentences
 
     def described(self, outcome: Release[Any]) -> list[tuple[str, object]]:
         """Return the facts that a text about a release states: tables, noise, distances, small cells."""
@@ -156,7 +156,7 @@ class RegionTables:
         return np.asarray(domain.project(self.cells, domain.marginal(text)), dtype=np.int64)
 
     def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
-        """Lay the tables out: one row for each marginal, region and entry.
+        """Return the tables as one table: one row for each marginal, region and entry.
 
         Returns
         -------

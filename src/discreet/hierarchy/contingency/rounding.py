@@ -5,7 +5,7 @@ by age, cells, their entries are sums of a laminar family, and the two families 
 matrix: it is totally unimodular, so that *every entry of every marginal* of the chain can be its floor or its ceiling
 at once. Such tables are a flow, and are found as one. Marginals that are not nested make a third family; controlled
 rounding in three ways is NP-hard and not always possible [KGA93]_, so that cells then take their floors and ceilings
-greedily, by what each child still lacks in its marginals: always possible, without a bound for the marginals.
+greedily, by the deficits of the children in their marginals: always possible, without a bound for the marginals.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "round_root",
 ]
 
-_PASSES = 4
+_MAX_PASSES = 4
 """Later passes move next to nothing."""
 
 ONE = 1 << 20
@@ -63,10 +63,10 @@ def as_units(tables: NDArray[np.float64], parent: NDArray[np.int64]) -> NDArray[
     [[2.0, 0.5], [1.0, 0.5]]
     """
     sums = tables.sum(axis=0)
-    none = (sums <= 0) & (parent > 0)
+    empty = (sums <= 0) & (parent > 0)
     scale = np.where(sums > 0, parent / np.where(sums > 0, sums, 1), 0)
     wanted = tables * scale
-    wanted[:, none] = parent[none] / len(tables)
+    wanted[:, empty] = parent[empty] / len(tables)
     units = np.floor(wanted * ONE).astype(np.int64)
     largest = wanted.argmax(axis=0)
     units[largest, np.arange(units.shape[1])] += ONE * parent - units.sum(axis=0)
@@ -86,13 +86,13 @@ def chain_of(marginals: list[Marginal], domain: Domain) -> tuple[list[Marginal],
     >>> chain_of([(), (0,), (1,), (0, 1)], domain)
     ([(), (0,), (0, 1)], False)
     """
-    held = sorted({*marginals, domain.full}, key=lambda q: (len(q), q))
+    ordered = sorted({*marginals, domain.full}, key=lambda q: (len(q), q))
     best: dict[Marginal, list[Marginal]] = {}
-    for q in held:
+    for q in ordered:
         below = [best[other] for other in best if set(other) < set(q)]
         best[q] = [*max(below, key=len, default=[]), q]
     chain = best[domain.full]
-    return chain, len(chain) == len(held)
+    return chain, len(chain) == len(ordered)
 
 
 def round_root(
@@ -148,7 +148,7 @@ def round_greedily(
     domain: Domain,
     marginals: list[Marginal],
 ) -> NDArray[np.int64]:
-    """Give every cell its floor or ceiling, the ceilings to children that lack most in their marginals.
+    """Round every cell down or up, upwards for the children whose marginals are farthest below their targets.
 
     Parameters
     ----------
@@ -181,12 +181,16 @@ def round_greedily(
 
 
 def by_exchanges(
-    cells: NDArray[np.int64], task: Siblings, basis: InteractionBasis, *, passes: int = _PASSES
+    cells: NDArray[np.int64],
+    task: Siblings,
+    basis: InteractionBasis,
+    *,
+    passes: int = _MAX_PASSES,
 ) -> NDArray[np.int64]:
     r"""Move units of cells between children while that brings the tables nearer to their targets.
 
     The precision :math:`\sum_S a_S E_S` is :math:`\sum_q v_q M_q^T M_q` with :math:`v_q c_q = \sum_{S \supseteq q}
-    (-1)^{|S \setminus q|} a_S`, so that the objective is a weighted sum of squares of what marginals are off by; a unit
+    (-1)^{|S \setminus q|} a_S`, so that the objective is a weighted sum of squares of the errors of marginals; a unit
     that moves changes one entry of each.
 
     Parameters
@@ -254,14 +258,14 @@ def round_chain(
     child's cell to the cell. Floors are sent first; what is left has capacity 1 on the arcs that are not whole, and a
     supply or demand at each node. The fractional tables are a flow that meets them all, so that a whole one does.
     """
-    for near in _NEAR:
-        found = _flow(units, parent, domain, chain, int(near * ONE))
-        if found is not None:
-            return found
+    for near in _DISTANCES:
+        rounded = _flow(units, parent, domain, chain, int(near * ONE))
+        if rounded is not None:
+            return rounded
     raise SolverError("rounding", "a flow that meets every sum")
 
 
-_NEAR = (0.3, 0.1, 0.03, 0.01, 0.001, 0.0)
+_DISTANCES = (0.3, 0.1, 0.03, 0.01, 0.001, 0.0)
 """Fractions that are this near to a whole number become that number, if all sums can then be met: the last always."""
 
 
@@ -291,9 +295,9 @@ def _flow(
         entries = domain.entries(q)
         child = np.repeat(np.arange(k), width)
         entry = np.tile(np.arange(width), k)
-        held = domain.project(units, q).reshape(-1)
-        rest = held % ONE
-        least = held // ONE + ((rest > ONE - near) & (rest > 0))
+        amounts = domain.project(units, q).reshape(-1)
+        rest = amounts % ONE
+        least = amounts // ONE + ((rest > ONE - near) & (rest > 0))
         if depth == 0:
             tail = np.zeros(k * width, dtype=np.int64)
         else:
@@ -317,10 +321,10 @@ def _flow(
         [np.ones(sum(map(len, tails)), dtype=np.int64), supply[gives], -supply[takes]]
     )
     graph = coo_array((room.astype(np.int32), (row, column)), shape=(n, n)).tocsr()
-    found = maximum_flow(graph, n - 2, n - 1)
-    if int(found.flow_value) != int(supply[gives].sum()):
+    answer = maximum_flow(graph, n - 2, n - 1)
+    if int(answer.flow_value) != int(supply[gives].sum()):
         return None
-    flow = found.flow.tocoo()
+    flow = answer.flow.tocoo()
     used = flow.data > 0
     sent = flow.row[used].astype(np.int64) * n + flow.col[used]
     # No two of these arcs have the same ends.

@@ -100,7 +100,7 @@ class ZeroLayout:
             raise InvalidProblemError("zeros", expected, f"{count(self.size)} of {names}")
 
     def parts(self, marginal: Marginal) -> tuple[Marginal, Marginal]:
-        """Give the irregular attributes of a marginal, and the regular ones."""
+        """Return the irregular attributes of a marginal, and the regular ones."""
         inside = tuple(at for at in marginal if at in self.irregular)
         return inside, tuple(at for at in marginal if at not in self.irregular)
 
@@ -112,13 +112,13 @@ class ZeroLayout:
         flat = np.zeros(self.size, dtype=np.int64)
         for at in inside:
             flat = flat * self.domain.shape[at] + places[self.irregular.index(at)]
-        kept, place = np.unique(flat, return_inverse=True)
-        return kept, place.reshape(-1)
+        possible, place = np.unique(flat, return_inverse=True)
+        return possible, place.reshape(-1)
 
     def sums(self, marginal: Marginal) -> NDArray[np.int64]:
         """Write down :math:`B_q`: ``(possible entries, combinations)`` of 0 and 1."""
-        kept, place = self.entries(marginal)
-        return np.asarray(place == np.arange(len(kept))[:, None], dtype=np.int64)
+        possible, place = self.entries(marginal)
+        return np.asarray(place == np.arange(len(possible))[:, None], dtype=np.int64)
 
     def split(self, tables: NDArray[Any], marginal: Marginal) -> NDArray[Any]:
         """Shape rows of a marginal ``(rows, possible irregular entries, regular entries)``."""
@@ -273,12 +273,12 @@ class _Systems:
             dtype=self.kind,
         )
         # A marginal without an attribute of the interaction says nothing about it.
-        held = [q for q in measured.frame.marginals if set(subset) <= set(layout.parts(q)[1])]
-        self.sums = {q: layout.sums(q).astype(self.kind) for q in held}
+        covering = [q for q in measured.frame.marginals if set(subset) <= set(layout.parts(q)[1])]
+        self.sums = {q: layout.sums(q).astype(self.kind) for q in covering}
         self.variances = [
             {
                 q: one * layout.over(q, subset)
-                for q in held
+                for q in covering
                 if (one := measured.variance(q, stratum)) is not None
             }
             for stratum in range(measured.frame.n_strata)
@@ -289,7 +289,7 @@ class _Systems:
     def steps(self, kind: Kind) -> list[Step]:
         """Find the weights of every subtree."""
         spreads: list[NDArray[Any]] = []
-        found = []
+        steps = []
         for place, (stratum, below) in enumerate(
             zip(self.subtrees.strata, self.subtrees.below, strict=True)
         ):
@@ -301,8 +301,8 @@ class _Systems:
             spreads.append(spread)
             inverse = self._inverse(prior) if below else None
             shares = {child: spreads[child] @ inverse for child, _ in below}
-            found.append(self._step(kind, gains, total, shares, below))
-        return found
+            steps.append(self._step(kind, gains, total, shares, below))
+        return steps
 
     def _gains(
         self, stratum: int, prior: NDArray[Any] | None
@@ -349,23 +349,23 @@ class _Systems:
         left = eye - sum((one @ sums[q] for q, one in made.items()), 0 * eye)
         if own is not None:
             left = left - own
-        kept: NDArray[Any] | None = left
+        factor: NDArray[Any] | None = left
         if not below:
             # What the cells would have by themselves: without noise all parts give the truth.
             made[self.full] = made[self.full] + left
-            kept = None
+            factor = None
         parts = {child: self._whole(one) for child, one in shares.items()}
         first = eye - sum((many * parts[child] for child, many in below), 0 * eye)
-        done = Step(made, kept, own, parts, first if below else None)
+        done = Step(made, factor, own, parts, first if below else None)
         return done if kind != "floats" else _as_floats(done)
 
     def _whole(self, matrix: NDArray[Any]) -> NDArray[Any]:
         if self.exact:
             return matrix.copy()
         # By way of Python's integers: a weight may be beyond 64 bits.
-        found = np.empty(matrix.shape, dtype=object)
-        found.reshape(-1)[:] = [int(one) for one in np.rint(matrix * UNIT).reshape(-1)]
-        return found
+        integers = np.empty(matrix.shape, dtype=object)
+        integers.reshape(-1)[:] = [int(one) for one in np.rint(matrix * UNIT).reshape(-1)]
+        return integers
 
     def _number(self, value: Any) -> Any:  # noqa: ANN401 - a fraction or a float
         return Fraction(value) if self.exact else float(value)

@@ -15,11 +15,19 @@ import numpy as np
 
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.options import instance_of
 from discreet.core.outcome import Release
-from discreet.hierarchy.contingency.verify_loss import proved_loss
+from discreet.hierarchy.contingency.verify_loss import name_of_marginal, proved_loss
+from discreet.hierarchy.verify import NOT_SHOWN as NOT_SHOWN_OF_COUNTS
+from discreet.hierarchy.verify import (
+    claimed_amount,
+    divided_regions,
+    read_scales,
+    spent_checks,
+    sums_below,
+    wide_numbers,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,11 +44,7 @@ __all__ = [
     "verify_tables",
 ]
 
-NOT_SHOWN = (
-    "that noise was drawn, with the stated scales and from chance that nobody knows",
-    "that nothing else was published from the same people",
-    "that no person has more rows than the record states",
-)
+NOT_SHOWN = (*NOT_SHOWN_OF_COUNTS, "that no person has more rows than the record states")
 """What no table and no record can show, however they are checked."""
 
 UNCHECKED = (
@@ -152,13 +156,9 @@ def verify_tables(
     if not np.issubdtype(cells.dtype, np.integer) or cells.shape != expected:
         got = f"{cells.dtype} of shape {cells.shape}"
         raise InvalidProblemError("cells", f"integers of shape {expected}", got)
-    # Sums of numbers this large would wrap around, and then hold though they do not.
-    huge = cells.size and max(abs(int(cells.max())), abs(int(cells.min()))) * cells.size >= 1 << 62
-    table = cells.astype(object) if huge else cells.astype(np.int64)
-    below = np.zeros_like(table)
-    np.add.at(below, tree.parents[1:], table[1:])
-    inner = np.isin(np.arange(tree.n), tree.parents)
-    off = int((below[inner] != table[inner]).sum())
+    table = wide_numbers(cells)
+    inner = divided_regions(tree)
+    off = int((sums_below(tree.parents, table)[inner] != table[inner]).sum())
     detail = f"{tree.n} regions, {domain.size} cells"
     checks = [
         Check("numbers below zero", int((table < 0).sum()), 0, exact=True),
@@ -168,8 +168,10 @@ def verify_tables(
     wrong = sum(_apart(frame, table, q, np.asarray(values)) for q, values in shown.items())
     missing = 0 if published is None else len(set(frame.marginals) - set(shown))
     many = len(frame.marginals)
-    told = f"{many} marginal{'' if many == 1 else 's'}"
-    checks.append(Check("marginals that do not hold", wrong + missing, 0, exact=True, detail=told))
+    counted = f"{many} marginal{'' if many == 1 else 's'}"
+    checks.append(
+        Check("marginals that do not hold", wrong + missing, 0, exact=True, detail=counted)
+    )
     zeros = ~_possible(frame)
     checks.append(
         Check("records in structural zeros", int((table[:, zeros] != 0).sum()), 0, exact=True)
@@ -253,20 +255,17 @@ def verify_guarantee(
     ):
         expected = "a noise and a neighbor relation that have a proof"
         raise InvalidProblemError("parameters", expected, repr([noise, neighbors]))
-    claimed = Fraction(0)
-    if isinstance(guarantee, PureDP) and noise == "laplace":
-        claimed = guarantee.epsilon
-    elif isinstance(guarantee, ZeroConcentratedDP) and noise == "gaussian":
-        claimed = guarantee.rho
+    pays = PureDP if noise == "laplace" else ZeroConcentratedDP
+    claimed = claimed_amount(guarantee) if isinstance(guarantee, pays) else Fraction(0)
     scales = _scales(frame, parameters["scales"])
-    kept = neighbors == "replace-person" and frame.max_rows == 1
+    total_is_fixed = neighbors == "replace-person" and frame.max_rows == 1
     differ = [
         not claimed,
         neighbors != getattr(guarantee, "neighbors", None),
         parameters["max_rows"] != frame.max_rows,
         parameters.get("total") != frame.total,
         # An exact total leaves no neighbors but where each has one row and is replaced.
-        frame.total is not None and not kept,
+        frame.total is not None and not total_is_fixed,
         _other_shares(frame, parameters["shares"]),
         # What has a share and no noise in the record would cost nothing.
         set(scales) != set(frame.marginals),
@@ -279,7 +278,7 @@ def verify_guarantee(
         paths.append(cost[strata[node]] + (paths[above] if node else 0))
     spent = max(paths)
     cells = tuple(range(len(frame.domain.shape)))
-    leaves = np.flatnonzero(~np.isin(np.arange(frame.tree.n), frame.tree.parents)).tolist()
+    leaves = np.flatnonzero(~divided_regions(frame.tree)).tolist()
     bare = sum(scales.get(cells, {}).get(one) is None for one in {strata[node] for node in leaves})
     dear = sum(
         _cost(frame, {q: by_stratum}, stratum, noise, neighbors)
@@ -287,18 +286,9 @@ def verify_guarantee(
         for q, by_stratum in scales.items()
         for stratum in kinds
     )
-    name = "epsilon" if noise == "laplace" else "rho"
-    said = "between record, frame and guarantee"
     return Certificate(
         (
-            Check("facts that differ", sum(differ), 0, exact=True, detail=said),
-            Check(
-                f"{name} spent on the worst path",
-                spent,
-                claimed,
-                exact=True,
-                detail=f"{noise} noise",
-            ),
+            *spent_checks(sum(differ), noise, spent, claimed, f"{noise} noise"),
             Check("lowest regions whose cells have no noise", bare, 0, exact=True),
             Check("marginals that cost more than their share", dear, 0, exact=True),
         )
@@ -324,9 +314,11 @@ def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type dr
         "neighbors": measured.guarantee.neighbors,
         "max_rows": frame.max_rows,
         "total": frame.total,
-        "shares": {_name(frame, q): list(map(str, parts)) for q, parts in frame.shares.items()},
+        "shares": {
+            name_of_marginal(frame, q): list(map(str, parts)) for q, parts in frame.shares.items()
+        },
         "scales": {
-            _name(frame, q): ["none" if one is None else str(one) for one in scales]
+            name_of_marginal(frame, q): ["none" if one is None else str(one) for one in scales]
             for q, scales in measured.scales.items()
         },
     }
@@ -340,31 +332,27 @@ def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type dr
     return Certificate((*spent.checks, check))
 
 
-def _name(frame: TableFrame, marginal: Marginal) -> str:
-    return ":".join(frame.domain.attributes[at].name for at in marginal) or "total"
-
-
 def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction | None]]:  # noqa: ANN401 - as read
     """Read the scales of each marginal: positive fractions as text, or ``"none"``."""
     strata = 2 * (frame.tree.depth + 1) if frame.kinds is None else max(frame.kinds) + 1
     if not isinstance(stated, Mapping):
         raise InvalidProblemError("scales", "scales by marginal", type(stated).__name__)
-    found: dict[Marginal, dict[int, Fraction | None]] = {}
-    names = {_name(frame, q): q for q in frame.marginals}
-    for name, given in stated.items():
-        if name not in names or not isinstance(given, list | tuple) or len(given) != strata:
-            expected = f"{strata} scales for each of {', '.join(names)}"
+    scales: dict[Marginal, dict[int, Fraction | None]] = {}
+    names = {name_of_marginal(frame, q): q for q in frame.marginals}
+    for name, texts in stated.items():
+        expected = f"{strata} positive fractions or 'none' for each of {', '.join(names)}"
+        if name not in names:
             raise InvalidProblemError("scales", expected, f"others for {name!r}")
-        read = [None if text == "none" else to_fraction(text, "scales") for text in given]
-        if any(one is not None and one <= 0 for one in read):
-            raise InvalidProblemError("scales", "positive fractions or none", repr(name))
-        found[names[name]] = dict(enumerate(read))
-    return found
+        scales[names[name]] = dict(enumerate(read_scales(texts, "scales", expected, strata)))
+    return scales
 
 
 def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as read
-    """Tell whether the record says other shares than the frame."""
-    own = {_name(frame, q): [str(part) for part in parts] for q, parts in frame.shares.items()}
+    """Return whether the record states other shares than the frame."""
+    own = {
+        name_of_marginal(frame, q): [str(part) for part in parts]
+        for q, parts in frame.shares.items()
+    }
     if not isinstance(stated, Mapping):
         return True
     read = {
@@ -377,7 +365,7 @@ def _strata(frame: TableFrame) -> list[int]:
     """For each region the place of its scales: its kind, or twice its level and one more for a leaf."""
     if frame.kinds is not None:
         return list(frame.kinds)
-    leaves = ~np.isin(np.arange(frame.tree.n), frame.tree.parents)
+    leaves = ~divided_regions(frame.tree)
     return [int(one) for one in 2 * frame.tree.levels + leaves]
 
 

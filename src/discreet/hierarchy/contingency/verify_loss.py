@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ProvedLoss", "loss_in_words", "proved_loss"]
+__all__ = ["ProvedLoss", "loss_in_words", "name_of_marginal", "proved_loss"]
 
 KINDS_OF_LOSS = ("deviations", "variance", "worst", "against-naive")
 
@@ -214,7 +214,7 @@ class _RegionKinds:
 
 def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats]:  # noqa: ANN401 - as read
     """Asked marginals, and their weights by level."""
-    names = {_name(frame, q): q for q in frame.marginals}
+    names = {name_of_marginal(frame, q): q for q in frame.marginals}
     if not isinstance(tables, Mapping) or not tables or not set(tables) <= set(names):
         raise InvalidProblemError("workload", "marginals that are measured", "others")
     lengths = {len(row) if isinstance(row, list | tuple) else 0 for row in tables.values()}
@@ -291,9 +291,11 @@ def _variances(frame: TableFrame, tree: _RegionKinds, targets: list[Marginal]) -
             before = [0.0, *itertools.accumulate(each)]
             after = [0.0, *itertools.accumulate(reversed(each))]
             for at, child in enumerate(below[one]):
-                others = before[at] + after[len(each) - 1 - at] + (tree.each[child] - 1) / up[child]
+                siblings = (
+                    before[at] + after[len(each) - 1 - at] + (tree.each[child] - 1) / up[child]
+                )
                 part = low[one] / up[child]
-                spread[child] = part * others + part * part * spread[one]
+                spread[child] = part * siblings + part * part * spread[one]
         size = math.prod(shape[at] - 1 for at in subset)
         for at, q in enumerate(targets):
             if set(subset) <= set(q):
@@ -387,5 +389,6 @@ def _size(frame: TableFrame, marginal: Marginal) -> int:
     return math.prod(frame.domain.shape[at] for at in marginal)
 
 
-def _name(frame: TableFrame, marginal: Marginal) -> str:
+def name_of_marginal(frame: TableFrame, marginal: Marginal) -> str:
+    """Return the name of a marginal in records."""
     return ":".join(frame.domain.attributes[at].name for at in marginal) or "total"

@@ -82,13 +82,13 @@ def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Margin
     InvalidProblemError
         For more than :data:`MOST_INTERACTIONS`.
     """
-    held = domain.full if within is None else within
-    if 1 << len(held) > MOST_INTERACTIONS:
+    attributes = domain.full if within is None else within
+    if 1 << len(attributes) > MOST_INTERACTIONS:
         expected = f"at most {MOST_INTERACTIONS.bit_length() - 1} attributes"
-        raise InvalidProblemError("domain", expected, len(held))
+        raise InvalidProblemError("domain", expected, len(attributes))
     return tuple(
         itertools.chain.from_iterable(
-            itertools.combinations(held, count) for count in range(len(held) + 1)
+            itertools.combinations(attributes, count) for count in range(len(attributes) + 1)
         )
     )
 
@@ -147,15 +147,15 @@ def _tree_weights(
 def sum_below(rows: NDArray[Any], parents: NDArray[np.int64]) -> NDArray[Any]:
     """Add the rows of each parent; children of one parent stand together. Integers and fractions stay exact."""
     firsts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(parents))])
-    found: NDArray[Any] = np.add.reduceat(rows, firsts, axis=0)
-    return found
+    sums: NDArray[Any] = np.add.reduceat(rows, firsts, axis=0)
+    return sums
 
 
 def divided(numbers: NDArray[Any], by: int) -> NDArray[Any]:
     """Divide integers or fractions exactly; whole numbers stay whole in an array of fractions."""
-    found = np.empty(numbers.shape, dtype=object)
-    found.reshape(-1)[:] = [Fraction(one) / by for one in numbers.reshape(-1)]
-    return found
+    quotients = np.empty(numbers.shape, dtype=object)
+    quotients.reshape(-1)[:] = [Fraction(one) / by for one in numbers.reshape(-1)]
+    return quotients
 
 
 def _whole_parts(
@@ -174,12 +174,12 @@ def _whole_parts(
 def _shares_of_children(measured: MeasuredTables, beta: NDArray[np.float64]) -> NDArray[np.int64]:
     """Round the parts of siblings so that they add up to the unit; the first of them takes what is left."""
     tree = measured.frame.tree
-    whole = np.floor(beta * UNIT).astype(np.int64)
-    whole[0] = UNIT
+    parts = np.floor(beta * UNIT).astype(np.int64)
+    parts[0] = UNIT
     starts = tree.level_start.tolist()
     for level in range(1, tree.depth + 1):
         first, stop = starts[level], starts[level + 1]
         parents = tree.parents[first:stop]
         firsts = first + np.concatenate([[0], 1 + np.flatnonzero(np.diff(parents))])
-        whole[firsts] += UNIT - sum_below(whole[first:stop], parents)
-    return whole
+        parts[firsts] += UNIT - sum_below(parts[first:stop], parents)
+    return parts

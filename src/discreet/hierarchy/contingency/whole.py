@@ -2,7 +2,7 @@
 
 Up the tree generalized least squares; down it, for one parent after the other, non-negative tables that add up to the
 parent's (:mod:`discreet.hierarchy.contingency.descent`), made whole
-(:mod:`discreet.hierarchy.contingency.rounding`). All of it is post-processing of what the guarantee covers.
+(:mod:`discreet.hierarchy.contingency.rounding`). All of it is post-processing of the measurements.
 
 What cannot be negative is pushed up where it is small: true zeros go up and small cells go down. Signed estimates stay
 the answer to questions (:func:`discreet.hierarchy.contingency.query`); intervals are never put around whole tables.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Descent", "TableMethod", "method_name", "whole", "whole_below"]
 
 _ROOT_ROUNDS = 500
-_ROUNDS = 60
+_MAX_ROUNDS = 60
 """Rounds below the root. At 1 + 50 + 3,000 regions x 2,016 cells more change the bound by less than the rounding."""
 
 
@@ -58,12 +58,12 @@ class TableMethod(Protocol):
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Make whole tables from noisy values and public facts alone."""
+        """Compute whole tables from noisy values and public facts alone."""
         ...
 
 
 def method_name(method: TableMethod) -> str:
-    """Name a method.
+    """Return the name of a method.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Descent:
     Descent(rounds=60)
     """
 
-    rounds: int = _ROUNDS
+    rounds: int = _MAX_ROUNDS
 
     def solve(
         self,
@@ -99,19 +99,19 @@ class Descent:
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Make whole tables; see :func:`whole`."""
+        """Compute whole tables; see :func:`whole`."""
         return whole(measured, rounds=self.rounds, threads=threads, on_progress=on_progress)
 
 
 def whole(
     measured: MeasuredTables,
     *,
-    rounds: int = _ROUNDS,
+    rounds: int = _MAX_ROUNDS,
     threads: int = 1,
     look_below: bool = True,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> RegionTables:
-    """Make non-negative whole tables of all regions, and prove how near to the best each level is.
+    """Compute non-negative whole tables of all regions, with a proved gap for each level.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def whole(
     look_below
         Whether a region's estimate uses the measurements of the regions below it; TopDown's does not.
     on_progress
-        Called with each level; what it is told depends on the noisy values alone.
+        Called with each level; its arguments depend on the noisy values alone.
 
     Returns
     -------
@@ -158,9 +158,13 @@ def whole(
 
 
 def whole_below(
-    measured: MeasuredTables, top: NDArray[np.int64], *, rounds: int = _ROUNDS, threads: int = 1
+    measured: MeasuredTables,
+    top: NDArray[np.int64],
+    *,
+    rounds: int = _MAX_ROUNDS,
+    threads: int = 1,
 ) -> RegionTables:
-    """Make whole tables of all regions below a root whose table is given: the part of one machine of a cluster.
+    """Compute whole tables of all regions below a root whose table is stated: the part of one machine of a cluster.
 
     Parameters
     ----------
@@ -225,9 +229,9 @@ def _descend(
         children = tree.children(node)
         rows = slice(children.start, children.stop)
         task = Siblings(means[rows], precision[rows], out[node], None, domain.possible)
-        found = solve(task, basis, rounds=rounds)
-        out[rows] = _rounded(found.tables, out[node], frame, task, basis)
-        return proved(task, found, out[rows], basis)
+        fit = solve(task, basis, rounds=rounds)
+        out[rows] = _rounded(fit.tables, out[node], frame, task, basis)
+        return proved(task, fit, out[rows], basis)
 
     for level in range(tree.depth):
         report("whole tables by level", done=level + 1, total=tree.depth + 1)

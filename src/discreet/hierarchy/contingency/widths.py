@@ -31,7 +31,7 @@ MAX_GROUPS = 128
 """Groups of equal coefficients whose characteristic functions are multiplied; the others are bounded."""
 
 MAX_LAWS = 1000
-"""Laws of noise that one query computes, each in some milliseconds; Chernoff's bound is used beyond."""
+"""Laws that a query without structural zeros computes, each in some milliseconds; Chernoff's bound is taken beyond."""
 
 
 class AnswerNoise(NamedTuple):
@@ -81,8 +81,8 @@ class Widths:
         used = np.flatnonzero(question).tolist()
         # Entries are alike but for structural zeros.
         alike = len(used) == 1 and not self.fit.layout.irregular
-        asked = (question[used[0]],) if alike else tuple(question.tolist())
-        key = (self._place(regions), asked)
+        pattern = (question[used[0]],) if alike else tuple(question.tolist())
+        key = (self._place(regions), pattern)
         if key not in self._known:
             self._known[key] = self._computed(question, regions)
         return self._known[key]
@@ -92,8 +92,10 @@ class Widths:
     ) -> tuple[Fraction, Fraction]:
         noise = noise_of_answer(self.fit, question, regions)
         variance, bound = noise.variance, half_width(noise.variance, self.interval, noise.steepest)
+        # With structural zeros hardly any two answers have the same noise: their laws are not limited.
+        limited = not self.fit.layout.irregular and len(self._known) >= MAX_LAWS
         # Noise that no float can tell from none has whole numbers for its answers.
-        if not bound or not float(variance) > 0 or len(self._known) >= MAX_LAWS:
+        if not bound or not float(variance) > 0 or limited:
             return variance, bound
         law = _law_of(
             noise.groups,
@@ -166,9 +168,9 @@ def _law_of(
     most: float,
 ) -> float | None:
     """Find the half-width by the law of the noises that are listed, and bounds for the rest of the variance."""
-    held = sum(a * a * n * v for a, n, _, v in groups)
+    listed = sum(a * a * n * v for a, n, _, v in groups)
     # Rounded up to three digits, so that answers that hardly differ have one law.
-    rest = float(f"{max(0.0, variance * (1 + 1e-8) - held):.2e}") * 1.01
+    rest = float(f"{max(0.0, variance * (1 + 1e-8) - listed):.2e}") * 1.01
     scales = {
         float(one)
         for q in measured.frame.marginals

@@ -52,27 +52,33 @@ def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 
 
 @part
-def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
+def _bend(
     children: NDArray[np.int64],
     offsets: NDArray[np.int64],
     y: NDArray[np.int64],
     weights: NDArray[np.int64],
     top: int,
-    bend: NDArray[np.float64],
-    price: NDArray[np.float64],
-    jump: NDArray[np.float64],
-    value: NDArray[np.float64],
-    slope: NDArray[np.float64],
-    work: NDArray[np.float64],
-    jumps: NDArray[np.float64],
-    edges: NDArray[np.int64],
-) -> None:
-    """Find for each region from ``top`` on where its flow bends: a convex, piecewise linear function of the price."""
+) -> tuple[NDArray[np.float64], ...]:
+    """Find for each region from ``top`` on where its flow bends: a convex, piecewise linear function of the price.
+
+    Returns
+    -------
+    tuple
+        Four arrays ``(offsets[-1],)``, those of a region from its offset on: prices of the children at which the flow
+        bends, prices of the region itself there, flows there, and slopes after it. Of a leaf its price alone counts,
+        and its slope.
+    """
+    room, n = offsets[-1], offsets[1] - offsets[0]
+    bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
+    value, slope = np.empty(room), np.empty(room)
+    work, jumps = np.empty((2, n)), np.empty((2, n))
+    edges = np.empty(n + 2, np.int64)
     for r in range(len(y) - 1, top - 1, -1):
         first, stop = children[r], children[r + 1]
         at, weight = offsets[r], 2.0 * weights[r]
         if first == stop:
             price[at], jump[at] = -weight * y[r], 1.0 / weight
+            slope[at] = jump[at]
             continue
         start, count = offsets[first], offsets[stop] - offsets[first]
         work[0, :count] = price[start : start + count]
@@ -90,20 +96,21 @@ def _bend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             side = _merge(work[0], jumps[0], edges, stop - first, work[1], jumps[1])
         flow, steep, steep_above = 0.0, 0.0, 0.0
         for j in range(count):
-            here = work[side, j]
+            key = work[side, j]
             if j:
-                flow += steep * (here - work[side, j - 1])
+                flow += steep * (key - work[side, j - 1])
             steep += jumps[side, j]
-            bend[at + j], value[at + j], slope[at + j] = here, flow, steep
-            price[at + j] = here + weight * (flow - y[r])
+            bend[at + j], value[at + j], slope[at + j] = key, flow, steep
+            price[at + j] = key + weight * (flow - y[r])
             above = steep / (1.0 + weight * steep)
             jump[at + j] = above - steep_above
             steep_above = above
+    return bend, price, value, slope
 
 
 @part
 def _last(values: NDArray[np.float64], start: int, stop: int, x: float) -> int:
-    """Give the last place whose value is at most ``x``; ``start - 1`` when there is none."""
+    """Return the last place whose value is at most ``x``; ``start - 1`` if there is none."""
     low = start
     while low < stop:
         middle = (low + stop) // 2
@@ -125,31 +132,12 @@ def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     slopes: NDArray[np.float64],
 ) -> None:
     """Compute for each size where the flow of the root bends, its value there, and its slope after it."""
-    room, n = offsets[-1], offsets[1] - offsets[0]
-    bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
-    value, slope = np.empty(room), np.empty(room)
-    work, jumps = np.empty((2, n)), np.empty((2, n))
-    edges = np.empty(n + 2, np.int64)
     for s in range(len(ys)):
-        _bend(
-            children,
-            offsets,
-            ys[s],
-            weights,
-            0,
-            bend,
-            price,
-            jump,
-            value,
-            slope,
-            work,
-            jumps,
-            edges,
-        )
+        _, price, value, slope = _bend(children, offsets, ys[s], weights, 0)
         if children[0] == children[1]:
-            prices[s, 0], values[s, 0], slopes[s, 0] = price[0], 0.0, jump[0]
+            prices[s, 0], values[s, 0], slopes[s, 0] = price[0], 0.0, slope[0]
             continue
-        for j in range(n):
+        for j in range(offsets[1] - offsets[0]):
             prices[s, j], values[s, j] = price[j], value[j]
             slopes[s, j] = slope[j] / (1.0 + 2.0 * weights[0] * slope[j])
 
@@ -209,17 +197,10 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 ) -> None:
     """Write the flows of all regions at a price of the roots; where theirs are given, they need not be found again."""
     top = 1 if len(root_flows) else 0
-    room, n = offsets[-1], offsets[1] - offsets[0]
-    bend, price, jump = np.empty(room), np.empty(room), np.empty(room)
-    value, slope = np.empty(room), np.empty(room)
-    work, jumps = np.empty((2, n)), np.empty((2, n))
-    edges = np.empty(n + 2, np.int64)
     paid = np.empty(ys.shape[1])
     for s in range(len(ys)):
         y = ys[s]
-        _bend(
-            children, offsets, y, weights, top, bend, price, jump, value, slope, work, jumps, edges
-        )
+        bend, price, value, slope = _bend(children, offsets, y, weights, top)
         paid[0] = root_price
         for r in range(len(y)):
             first, stop = children[r], children[r + 1]
@@ -249,13 +230,13 @@ def select(a: NDArray[np.int64], start: int, stop: int, rank: int) -> None:
         pivot = max(min(x, y), min(max(x, y), z))
         below, i, above = left, left, right
         while i <= above:
-            here = a[i]
-            if here < pivot:
-                a[i], a[below] = a[below], here
+            key = a[i]
+            if key < pivot:
+                a[i], a[below] = a[below], key
                 below += 1
                 i += 1
-            elif here > pivot:
-                a[i], a[above] = a[above], here
+            elif key > pivot:
+                a[i], a[above] = a[above], key
                 above -= 1
             else:
                 i += 1
@@ -276,7 +257,7 @@ def _pool(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     table: NDArray[np.int64],
     buffer: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Put the increments of some children side by side; give the sum of their least counts, and how many there are."""
+    """Copy the increments of some children into `buffer`; return the sum of their least counts, and their number."""
     least, m = 0, 0
     for c in range(first, stop):
         least += low[c]
@@ -294,14 +275,18 @@ def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     weights: NDArray[np.int64],
     step: int,
     half: int,
-    bound: int,
-    low: NDArray[np.int64],
-    length: NDArray[np.int64],
-    table: NDArray[np.int64],
-    buffer: NDArray[np.int64],
-) -> None:
-    """Write for each region the increments of its cost table in a window around its center."""
-    width = 2 * half + 1
+) -> tuple[NDArray[np.int64], ...]:
+    """Find for each region the increments of its cost table in a window around its center.
+
+    Returns
+    -------
+    tuple
+        Least count and number of increments of each region, ``(n,)``; the increments, ``(n, 2 half + 1)``; and a
+        buffer of as many numbers.
+    """
+    n, width = len(y), 2 * half + 1
+    low, length = np.empty(n, np.int64), np.empty(n, np.int64)
+    table, buffer = np.empty((n, width), np.int64), np.empty(n * width, np.int64)
     for r in range(len(y) - 1, -1, -1):
         first, stop = children[r], children[r + 1]
         if first == stop:
@@ -320,8 +305,9 @@ def _grow(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
         low[r], length[r] = least, count
         for i in range(count):
             own = 2 * (step * (least + i) - y[r]) + step
-            own = weights[r] * min(max(own, -bound), bound)
+            own *= weights[r]
             table[r, i] = own if first == stop else table[r, i] + own
+    return low, length, table, buffer
 
 
 @kernel
@@ -332,17 +318,13 @@ def tops(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     weights: NDArray[np.int64],
     step: int,
     half: int,
-    bound: int,
     lows: NDArray[np.int64],
     lengths: NDArray[np.int64],
     tables: NDArray[np.int64],
 ) -> None:
     """Write the windows of the roots, one row a size."""
-    n, width = ys.shape[1], 2 * half + 1
-    low, length = np.empty(n, np.int64), np.empty(n, np.int64)
-    table, buffer = np.empty((n, width), np.int64), np.empty(n * width, np.int64)
     for s in range(len(ys)):
-        _grow(children, ys[s], centers[s], weights, step, half, bound, low, length, table, buffer)
+        low, length, table, _ = _grow(children, ys[s], centers[s], weights, step, half)
         lows[s], lengths[s] = low[0], length[0]
         tables[s, : length[0]] = table[0, : length[0]]
 
@@ -355,23 +337,19 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     weights: NDArray[np.int64],
     step: int,
     half: int,
-    bound: int,
     roots: NDArray[np.int64],
 ) -> None:
     """Replace the centers by the best counts in their windows, for the roots given, or free ones without any."""
-    n, width = ys.shape[1], 2 * half + 1
-    low, length = np.empty(n, np.int64), np.empty(n, np.int64)
-    table, buffer = np.empty((n, width), np.int64), np.empty(n * width, np.int64)
     for s in range(len(ys)):
         x = centers[s]
-        _grow(children, ys[s], x, weights, step, half, bound, low, length, table, buffer)
+        low, length, table, buffer = _grow(children, ys[s], x, weights, step, half)
         if not len(roots):
             x[0] = low[0]
             for i in range(length[0]):
                 x[0] += table[0, i] < 0
         else:
             x[0] = roots[s]
-        for r in range(n):
+        for r in range(len(x)):
             first, stop = children[r], children[r + 1]
             if first == stop:
                 continue

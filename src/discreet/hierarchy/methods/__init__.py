@@ -102,7 +102,7 @@ METHODS = Methods(
     ],
     protocol=("kind", "solve"),
 )
-"""Everything; ``plan`` and ``release`` take those that have a guarantee, ``METHODS.proven``, and ``reproduce`` all."""
+"""All methods; ``plan`` and ``release`` take ``METHODS.proven``, which have a guarantee, and ``reproduce`` all."""
 
 _SLOW = frozenset({"m-c", "m-dp-op", "m-h"})
 """Methods that solve integer programs cell by cell: exact references, for small trees."""
@@ -146,12 +146,12 @@ class Method(Protocol):
 
 
 def reason(method: Method) -> str:
-    """Say why a method has no guarantee; empty where it has one."""
+    """Return the reason why a method has no guarantee; empty if it has one."""
     return str(getattr(method, "unproven", ""))
 
 
 def quick_methods() -> tuple[str, ...]:
-    """Name the methods with a guarantee that are quick at any size, sorted.
+    """Return the names of the methods with a guarantee that are quick at any size, sorted.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class RawNoisy:
     promises: ClassVar[tuple[str, ...]] = ("integral",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Give the noisy counts."""
+        """Return the noisy counts."""
         check_kind(measured, "direct")
         return np.array(measured.values)
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Joint", "JointFit", "fit_jointly"]
 
-_OVER = 1.6
+_OVER_RELAXATION = 1.6
 """Over-relaxation."""
-_EVERY = 10
+_STEPS_PER_BOUND = 10
 """Steps between two bounds."""
 
 
@@ -121,10 +121,10 @@ def fit_jointly(
     best = JointFit(tree.totals(z), np.inf, 0.0, 0)
     for step in range(1, max_iterations + 1):
         x = pulled.solve(target, z - u)[leaves]
-        moved = _OVER * x + (1 - _OVER) * z
+        moved = _OVER_RELAXATION * x + (1 - _OVER_RELAXATION) * z
         z = _monotone(moved + u, most)
         u += moved - z
-        if step % _EVERY == 0 or step == max_iterations:
+        if step % _STEPS_PER_BOUND == 0 or step == max_iterations:
             best = _bounds(plain, target, heavy, pull, z, u, best, step)
             if on_progress is not None:
                 on_progress(f"step {step}: loss {bounds(best.lower, best.upper)}")

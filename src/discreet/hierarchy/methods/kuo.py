@@ -147,7 +147,7 @@ def _matched(
     above: float,
     variances: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Give each child its groups with the averaged sizes."""
+    """Return the groups of each child with the averaged sizes."""
     made = np.zeros_like(children)
     left = parent.copy()
     at = 0
@@ -159,23 +159,23 @@ def _matched(
             while left[at] == 0:
                 at += 1
             # All that this size of the parent has for them is shared out in proportion.
-            dealt = min(int(left[at]), int(waiting.sum()))
-            shared = _shares(waiting, dealt)
+            quota = min(int(left[at]), int(waiting.sum()))
+            shared = _shares(waiting, quota)
             precision = (group + 0.0) / variances
             own = parent[at] / above
             sizes = (precision * size + own * at) / (precision + own)
             for child in np.flatnonzero(shared).tolist():
                 made[child, int(sizes[child] + 0.5)] += shared[child]
             waiting -= shared
-            left[at] -= dealt
+            left[at] -= quota
     return made
 
 
 def _shares(waiting: NDArray[np.int64], dealt: int) -> NDArray[np.int64]:
     """Deal a number of groups out in proportion to those that wait, by largest remainders."""
     total = int(waiting.sum())
-    whole = np.array([int(w) * dealt // total for w in waiting.tolist()])
+    floors = np.array([int(w) * dealt // total for w in waiting.tolist()])
     rest = np.array([int(w) * dealt % total for w in waiting.tolist()])
-    more = np.argsort(-rest, kind="stable")[: dealt - int(whole.sum())]
-    whole[more] += 1
-    return whole
+    more = np.argsort(-rest, kind="stable")[: dealt - int(floors.sum())]
+    floors[more] += 1
+    return floors

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MC"]
 
-_MOST_PIECES = 200_000
+_MAX_INCREMENTS = 200_000
 
 
 @final
@@ -67,10 +67,10 @@ class MC:
 
         check_kind(measured, "survival")
         program = _program(measured, node_weights(measured, self.weights))
-        found = solve(program, time_limit=self.time_limit, log=on_progress)
+        solution = solve(program, time_limit=self.time_limit, log=on_progress)
         frame = measured.frame
         leaves = len(frame.tree.leaves)
-        survival = np.rint(found.x[: leaves * frame.max_size]).astype(np.int64)
+        survival = np.rint(solution.x[: leaves * frame.max_size]).astype(np.int64)
         rows = frame.tree.totals(survival.reshape(leaves, frame.max_size))
         return counts_of(frame, rows)
 
@@ -88,9 +88,9 @@ def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
     most = np.maximum(0, values.max(initial=0)) * tree.leaf_counts
     if frame.group_totals is not None:
         most = np.minimum(most, frame.group_totals)
-    if int(most.sum()) * n > _MOST_PIECES:
+    if int(most.sum()) * n > _MAX_INCREMENTS:
         raise InvalidProblemError(
-            "measured", f"at most {_MOST_PIECES} increments", int(most.sum()) * n
+            "measured", f"at most {_MAX_INCREMENTS} increments", int(most.sum()) * n
         )
     below = [np.flatnonzero(_under(tree.parents, int(node), leaves)) for node in range(tree.n)]
     base = len(leaves) * n
@@ -129,7 +129,7 @@ def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
 
 
 def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which leaves are below a node, or are it."""
+    """Return which leaves are below a node, or are the node."""
     at = leaves.copy()
     # Parents have smaller numbers: a node above the node after this is not below it.
     while (at > node).any():

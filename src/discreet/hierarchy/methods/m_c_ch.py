@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain"]
 
-_LARGEST_TABLE = 50_000_000
+_MAX_TABLE_ENTRIES = 50_000_000
 
 
 @final
@@ -121,9 +121,9 @@ def _recurrence(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np
     order = _post_order(tree)
     levels = tree.levels
     steps = [(s, node) for s in range(values.shape[1]) for node in order]
-    if len(steps) * (total + 1) > _LARGEST_TABLE:
+    if len(steps) * (total + 1) > _MAX_TABLE_ENTRIES:
         raise InvalidProblemError(
-            "solver", f"a table of at most {_LARGEST_TABLE} entries", len(steps) * (total + 1)
+            "solver", f"a table of at most {_MAX_TABLE_ENTRIES} entries", len(steps) * (total + 1)
         )
     domain = np.arange(total + 1)
     tables: list[NDArray[np.int64]] = []

@@ -86,5 +86,5 @@ class MCDP:
 
 
 def weighted() -> MCDP:
-    """Give the default method, ``m-c-dp-weighted``: weights that grow with the number of leaves below a node."""
+    """Return the default method, ``m-c-dp-weighted``: weights that grow with the number of leaves below a node."""
     return MCDP(weights="spread")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MH", "integer_program"]
 
-_ROUNDS = 200
+_MAX_ROUNDS_OF_CUTS = 200
 
 
 @final
@@ -96,11 +96,11 @@ class MH:
             return project(
                 frame, measured.values, total=frame.total, weights=weights, threads=self.threads
             )
-        found = integer_program(frame.tree, measured.values, frame.total, weights)
+        counts = integer_program(frame.tree, measured.values, frame.total, weights)
         optimal(
-            frame, found, measured.values, total=frame.total, weights=weights
+            frame, counts, measured.values, total=frame.total, weights=weights
         ).raise_for_failure()
-        return found
+        return counts
 
 
 def integer_program(
@@ -160,15 +160,15 @@ def integer_program(
     starts = [sign * (1 << power) for power in range(12) for sign in (-1, 1)]
     for start in (-1, 0, *starts):
         _cut(model, paid, np.full(len(paid), start), w)
-    for _ in range(_ROUNDS):
-        found = model.solve().x
-        d = np.rint(found[:cells]).astype(np.int64)
-        short = paid[found[cells + paid] < w[paid] * (d[paid].astype(np.float64) ** 2 - 0.25)]
+    for _ in range(_MAX_ROUNDS_OF_CUTS):
+        solution = model.solve().x
+        d = np.rint(solution[:cells]).astype(np.int64)
+        short = paid[solution[cells + paid] < w[paid] * (d[paid].astype(np.float64) ** 2 - 0.25)]
         if not len(short):
             return (y.reshape(-1) + d).reshape(y.shape)
         _cut(model, short, d[short], w)
         _cut(model, short, d[short] - 1, w)
-    raise LimitReachedError(f"{_ROUNDS} rounds of cuts", best=None)
+    raise LimitReachedError(f"{_MAX_ROUNDS_OF_CUTS} rounds of cuts", best=None)
 
 
 def _sums(
@@ -187,8 +187,8 @@ def _sums(
     rows = sparse.kron(upward.tocsr(), sparse.eye_array(n_sizes), format="csr")
     sides = -(upward @ y.astype(np.float64)).reshape(-1)
     if total is not None:
-        whole = sparse.csr_array(np.repeat(np.arange(tree.n) == 0, n_sizes)[None].astype(float))
-        rows = sparse.vstack([rows, whole])
+        of_root = sparse.csr_array(np.repeat(np.arange(tree.n) == 0, n_sizes)[None].astype(float))
+        rows = sparse.vstack([rows, of_root])
         sides = np.append(sides, float(total - int(y[0].sum())))
     costs = sparse.csr_array((rows.shape[0], y.size))
     return sparse.hstack([rows, costs], format="csr"), sides

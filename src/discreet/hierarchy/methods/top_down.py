@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TopDown", "TopDownCumulative", "apportion", "top_down_b"]
 
-_FIXED = 1 << 20
+_WEIGHT_OF_PARENT = 1 << 20
 """The weight that holds a parent at its counts in one program for all sizes; whether it did is checked."""
 
 
@@ -115,7 +115,7 @@ class TopDown:
 
 
 def top_down_b() -> TopDown:
-    """Give variant b, for the table of methods."""
+    """Return variant b, for the table of methods."""
     return TopDown("b")
 
 
@@ -180,7 +180,7 @@ def _descend_two(
             continue
         small, nodes = _crown(tree, node, 2)
         weights = np.ones(len(nodes), dtype=np.int64)
-        weights[0] = _FIXED
+        weights[0] = _WEIGHT_OF_PARENT
         wanted = counts[nodes]
         wanted[0] = fit[node]
         made = project(small, wanted, total=int(fit[node].sum()), weights=weights)
@@ -196,7 +196,7 @@ def _descend_two(
 
 
 def _crown(tree: Tree, top: int, depth: int) -> tuple[Tree, NDArray[np.int64]]:
-    """Cut out a node and so many levels below it; the tree and its nodes in the old numbers."""
+    """Return the subtree of a node with `depth` levels below it, and the numbers of its nodes in the whole tree."""
     nodes, parents, level = [top], [-1], [(top, 0)]
     for _ in range(depth):
         level = [(child, place) for node, place in level for child in tree.children(node)]

@@ -110,10 +110,10 @@ def share_out(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     score = np.empty(k)
     for s in range(n):
         for c in range(k):
-            whole = units[c, s] // one
-            out[c, s] = whole
+            floor = units[c, s] // one
+            out[c, s] = floor
             for j in range(m):
-                need[j, c, entries[j, s]] -= whole
+                need[j, c, entries[j, s]] -= floor
     for at in range(n):
         s = order[at]
         left = parent[s]
@@ -178,10 +178,10 @@ def exchange(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
             if not free[s]:
                 continue
             for c in range(k):
-                found = 0.0
+                derivative = 0.0
                 for q in range(m):
-                    found += weight[c, q] * off[c, places[q, s]]
-                slope[c] = found
+                    derivative += weight[c, q] * off[c, places[q, s]]
+                slope[c] = derivative
             while True:
                 giver, taker = -1, -1
                 least, most = 0.0, 0.0

@@ -48,7 +48,7 @@ class TopDownPasses:
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Make whole tables.
+        """Compute whole tables.
 
         Raises
         ------
