@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,7 @@ import pytest
 import discreet as dc
 from cli.commands import say
 from discreet.artefact import save_anonymous
-from discreet.cli.calls import TypedOption, from_call
+from discreet.cli.calls import Option, Options, from_call, option
 from discreet.cli.commands import command_named
 from discreet.datasets import made_patients
 from discreet.kanonymity import Categorical, Numeric
@@ -32,8 +32,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     "risk": dc.risk,
 }
 
-OF_THE_COMMAND = {"report", "as_json", "quiet"}
-"""Where results go and in which form: what an outcome can be asked for."""
+OF_THE_COMMAND = {"report", "as_json", "quiet", "help_all"}
+"""Where results go and in which form: what an outcome can be asked for; and the help."""
 
 STATED_BY_THE_PROBLEM = {
     "places": "target",
@@ -109,6 +109,11 @@ def test_every_option_of_counts_is_an_argument_or_declared_elsewhere() -> None:
             )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Twice(Options):
+    twice: bool = option("Count twice.", default=False)
+
+
 def test_an_argument_that_the_command_lacks_is_noticed() -> None:
     def call(size: int, *, strength: float = 0.5) -> None:
         """Count.
@@ -123,10 +128,10 @@ def test_an_argument_that_the_command_lacks_is_noticed() -> None:
 
     given: dict[str, Any] = {}
 
-    @from_call(call, {"size": TypedOption("ROWS")})
-    def command(options: dict[str, Any], *, twice: bool = False) -> int:
-        given.update(options)
-        return int(twice)
+    @from_call(call, {"size": Option("ROWS")}, Twice)
+    def command(arguments: dict[str, Any], options: Twice) -> int:
+        given.update(arguments)
+        return int(options.twice)
 
     assert list(inspect.signature(command).parameters) == ["size", "strength", "twice"]
     assert command(size=3, strength=None, twice=True) == 1

@@ -14,6 +14,7 @@ which shows the summary of the distribution.
 
 from __future__ import annotations
 
+import copy
 import importlib
 from difflib import get_close_matches
 from functools import cache
@@ -29,7 +30,15 @@ from discreet.core.moved import INSTALL, where_now
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "OWN", "Commands", "command_named", "hide_types_of_flags", "load"]
+__all__ = [
+    "GROUP",
+    "OWN",
+    "Commands",
+    "brief_help",
+    "command_named",
+    "hide_types_of_flags",
+    "load",
+]
 
 GROUP = "discreet.commands"
 """The group of entry points."""
@@ -122,6 +131,33 @@ class Commands(TyperGroup):
             own = name in _STUBS
             command = command_named(name) if own else _added_command(name)
         return name, command, rest
+
+
+def brief_help(*first: str) -> type[TyperCommand]:
+    """Return a class of commands whose ``--help`` is short; their records have a ``HelpAllOption`` for all options.
+
+    Parameters
+    ----------
+    first
+        Parameters that the short help shows besides those that have to be typed.
+    """
+
+    class Brief(TyperCommand):
+        """A command whose ``--help`` has two examples and the most used options."""
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - classes that depend on Typer's version
+            brief = copy.copy(self)
+            shown = {*first, "help_all"}
+            brief.params = [one for one in self.params if one.required or one.name in shown]
+            rest = len(self.params) - len(brief.params)
+            head, *examples = (self.epilog or "").split("```")[1].strip().split("\n\n")
+            blocks = "\n\n".join((head, *examples[:1]))
+            about = (self.help or "").partition("\n\n")[0]
+            brief.help = f"{about}\n\n```\n{blocks}\n```"
+            brief.epilog = f"`discreet {self.name} --help-all` shows {rest} more options."
+            TyperCommand.format_help(brief, ctx, formatter)
+
+    return Brief
 
 
 @cache

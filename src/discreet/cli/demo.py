@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, final
 
-import typer
-
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.calls import from_options, option
+from discreet.cli.options import JsonOption, QuietOption
 from discreet.cli.output import emit, warn
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
+    import typer
+
     from discreet.evaluate.attack.finding import Attacked
     from discreet.report.demo import Demo
 
@@ -25,28 +27,27 @@ _WRITTEN = frozenset(
 )
 """What the demo writes into its folder."""
 
-_CLIENTS = 12
+_ATTACKED_CLIENTS = 12
 
 _MARK = '<p class="mark">discreet</p>'
 """What a page of ours holds."""
 
 
-def demo(
-    *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where the page and the channels go."
-        ),
-    ] = "demo",
-    seed: Annotated[
-        int | None, typer.Option(help="Which city is made; the mechanism has no seed.")
-    ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@final
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(JsonOption, QuietOption):
+    """Options of ``demo``."""
+
+    output: str = option(
+        "Where the page and the channels go.", "FOLDER", "--output", "-o", default="demo"
+    )
+    seed: int | None = option("Which city is made; the mechanism has no seed.")
+
+
+@from_options(DemoOptions)
+def demo(options: DemoOptions) -> None:
     """Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them."""
-    made = _build(output, seed, quiet=quiet)
+    made = _build(options.output, options.seed, quiet=options.quiet)
     files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
     data = {
         "page": str(made.page),
@@ -54,9 +55,8 @@ def demo(
         "tables": tables,
         "seconds": dict(made.seconds),
     }
-    emit(
-        data, f"wrote {made.page} and {', '.join(files + tables)}", as_json=as_json, command="demo"
-    )
+    text = f"wrote {made.page} and {', '.join(files + tables)}"
+    emit(data, text, as_json=options.as_json, command="demo")
 
 
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
@@ -80,7 +80,7 @@ def _attack_mode(mode: str) -> Attacked:
     """Attack a mode of a small location service, with few clients."""
     from discreet.evaluate.attack.by_name import attack
 
-    return attack("lrgeo", mode=mode, trials=_CLIENTS)
+    return attack("lrgeo", mode=mode, trials=_ATTACKED_CLIENTS)
 
 
 def _check_folder(folder: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
+from discreet.cli.calls import from_options
 from discreet.cli.files import channel_kind, open_any, open_file
 from discreet.cli.mechanisms import (
     mechanism_facts,
@@ -12,7 +14,7 @@ from discreet.cli.mechanisms import (
     points_facts,
     points_text,
 )
-from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import ChannelOption, JsonOption, VerboseOption
 from discreet.cli.output import emit, facts, proved
 from discreet.core import printed
 from discreet.core.statements import state
@@ -33,7 +35,14 @@ if TYPE_CHECKING:
 __all__ = ["describe", "info", "loss_rows", "register"]
 
 
-def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -> None:
+@final
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(ChannelOption, JsonOption, VerboseOption):
+    """Options of ``info``."""
+
+
+@from_options(InfoOptions)
+def info(options: InfoOptions) -> None:
     """Say what a channel file guarantees, loses, assumes, and how it was made.
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
@@ -46,7 +55,8 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
         load_points,
     )
 
-    tell = partial(_tell, as_json=as_json, verbose=verbose)
+    channel = options.channel
+    tell = partial(_tell, as_json=options.as_json, verbose=options.verbose)
     kind = channel_kind(channel)
     if kind in FOR_EVERY_POINT:
         for_points = open_file(load_points, channel)

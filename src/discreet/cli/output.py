@@ -51,6 +51,7 @@ __all__ = [
     "fail",
     "proved",
     "put_out",
+    "refuse_typed",
     "renamed_arguments",
     "rendered",
     "status_of",
@@ -258,6 +259,13 @@ def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(type(value).__name__)
+
+
+def refuse_typed(options: Mapping[str, object], expected: str, got: str | None = None) -> None:
+    """Refuse the first of some options that has a value; a flag that was not typed is `None` here."""
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidProblemError(name, expected, repr(value) if got is None else got)
 
 
 @contextmanager

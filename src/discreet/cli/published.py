@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.foreign import told
+from discreet.cli.calls import Options, option
 from discreet.cli.inputs import parse_budget, parse_grid
-from discreet.cli.output import renamed_arguments
+from discreet.cli.output import refuse_typed, renamed_arguments
 from discreet.cli.statement import doubtful_distances
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
@@ -16,7 +17,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Future
 
     from discreet.core.progress import Progress
@@ -31,19 +32,27 @@ _MAX_CELLS = 100_000
 """Cells of a grid, each a place of the service."""
 
 
-@final
-@dataclass(frozen=True)
-class RegionOptions:
-    """The options that state the region and the guarantee, as they were typed."""
+@dataclass(frozen=True, kw_only=True)
+class RegionOptions(Options, panel="The region", environment="DISCREET_"):
+    """The region of a service."""
 
-    roads: str | None
-    nodes: str | None
-    spacing: str | None
-    grid: str | None
-    cell: str | None
-    origin: str | None
-    unit: str | None
-    epsilon: str | None
+    roads: str | None = option(
+        "Roads as OSMnx writes them: a table with u, v, length, oneway and geometry.", "FILE"
+    )
+    nodes: str | None = option(
+        "Their ends: a table with osmid, y, x. Needed where roads have no geometry.", "FILE"
+    )
+    spacing: str | None = option("About how far apart places on roads are.")
+    grid: str | None = option("A grid of R rows and C columns instead.", "RxC")
+    cell: str | None = option("Side of a grid cell, in the unit.")
+    origin: str | None = option(
+        "Southwest corner of a grid; without it places are east and north in the unit.", "LAT,LON"
+    )
+    unit: str | None = option("km or m (default: km, or the unit of --epsilon).")
+
+    def refuse_typed(self, names: Iterable[str], expected: str, got: str | None = None) -> None:
+        """Refuse some of these options."""
+        refuse_typed({f"--{name}": getattr(self, name) for name in names}, expected, got)
 
 
 @final
@@ -78,11 +87,12 @@ class Plan:
 def plan_of(
     mechanism: str | None,
     options: RegionOptions,
+    epsilon: str | None,
     every_point: bool | None,  # noqa: FBT001 - None where neither was typed
 ) -> Plan:
     """Read what is published, or what is to be designed."""
     if mechanism is None:
-        region, guarantee = _stated(options)
+        region, guarantee = _stated(options, epsilon)
         for_points = every_point is not False
         if for_points and not region.space.has_matrix:
             expected = "at most 5120 places for every point; --places-only takes more"
@@ -95,14 +105,16 @@ def plan_of(
         raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
     from discreet.lrgeo import Mechanism
 
-    made = _stored(mechanism, options)
+    options.refuse_typed(options.of(RegionOptions), "none beside --mechanism")
+    refuse_typed({"--epsilon": epsilon}, "none beside --mechanism")
+    made = _stored(mechanism)
     # One for every point holds a lattice and reports, and no region of places.
     region_or_none = made.region if isinstance(made, Mechanism) else None
     return Plan(region_or_none, made.guarantee, not isinstance(made, Mechanism), made)
 
 
-def _stored(path: str, options: RegionOptions) -> Published:
-    """Read a mechanism from a file; then nothing else may say what the region is."""
+def _stored(path: str) -> Published:
+    """Load a mechanism from a file, and verify it."""
     from discreet.artefact import (
         FOR_EVERY_POINT,
         MECHANISM,
@@ -115,9 +127,6 @@ def _stored(path: str, options: RegionOptions) -> Published:
     from discreet.lrgeo import verify
     from discreet.lrgeo.points.verify import verify as verify_points
 
-    for name, value in vars(options).items():
-        if value is not None:
-            raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
     try:
         kind = kind_of(path) if is_table(path) else zip_kind(path)
         if kind in FOR_EVERY_POINT:
@@ -134,16 +143,16 @@ def _stored(path: str, options: RegionOptions) -> Published:
     return found
 
 
-def _stated(options: RegionOptions) -> tuple[Region, MetricDP]:
+def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricDP]:
     """Make the region and the guarantee that the options state."""
     from discreet.lrgeo import Region
 
-    if options.epsilon is None:
+    if stated is None:
         raise InvalidProblemError("--epsilon", "a budget per unit, such as 5/km", "none")
-    epsilon, per = parse_budget(options.epsilon)
+    epsilon, per = parse_budget(stated)
     if options.unit is not None and per is not None and options.unit != per:
         expected = f"a budget per {options.unit}, as --unit says"
-        raise InvalidProblemError("--epsilon", expected, repr(options.epsilon))
+        raise InvalidProblemError("--epsilon", expected, repr(stated))
     unit = options.unit or per or "km"
     guarantee = MetricDP(epsilon, unit)
     if (options.roads is None) == (options.grid is None):
@@ -151,9 +160,7 @@ def _stated(options: RegionOptions) -> tuple[Region, MetricDP]:
         raise InvalidProblemError("--roads", "a file of roads, or --grid, or --mechanism", got)
     if options.roads is not None:
         return _roads(options, unit), guarantee
-    for name in ("nodes", "spacing"):
-        if getattr(options, name) is not None:
-            raise InvalidProblemError(f"--{name}", "--roads with it", "--grid")
+    options.refuse_typed(("nodes", "spacing"), "--roads with it", "--grid")
     rows, columns = parse_grid(options.grid or "", _MAX_CELLS)
     place = None if options.origin is None else _origin(options.origin)
     return Region.from_grid(
@@ -164,9 +171,7 @@ def _stated(options: RegionOptions) -> tuple[Region, MetricDP]:
 def _roads(options: RegionOptions, unit: str) -> Region:
     from discreet.lrgeo import Region
 
-    for name in ("cell", "origin"):
-        if getattr(options, name) is not None:
-            raise InvalidProblemError(f"--{name}", "--grid with it", "--roads")
+    options.refuse_typed(("cell", "origin"), "--grid with it", "--roads")
     if options.spacing is None:
         raise InvalidProblemError("--spacing", "about how far apart places are", "none")
     edges = read_table(options.roads or "", "--roads").to_dict(as_series=False)
@@ -201,46 +206,30 @@ class Work:
         try:
             for sentence in doubtful_distances(self._region().space, self.plan.guarantee):
                 self.tell("warning", sentence)
-            found = self._for_points() if self.plan.every_point else self._for_places()
+            made = self._design()
         except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
             self.future.set_exception(error)
         else:
-            text = f"ready: {found.promise}, sha256 {found.digest}"
-            self.tell("ready", text, guarantee=found.promise, digest=found.digest)
-            self.future.set_result(found)
+            text = f"ready: {made.promise}, sha256 {made.digest}"
+            self.tell("ready", text, guarantee=made.promise, digest=made.digest)
+            self.future.set_result(made)
 
-    def _for_places(self) -> Mechanism:
+    def _design(self) -> Published:
+        """Design for places or for every point, and write the mechanism if requested."""
         from discreet.artefact import save_mechanism
         from discreet.lrgeo import Mechanism, design
 
-        region = self._region()
-        limit = self.time_limit
-        made = design(
-            region,
-            self.plan.guarantee,
-            scope="places",
-            time_limit=limit,
-            on_progress=self.report,
-        )
-        found = Mechanism.from_design(made, region)
+        region, stated = self._region(), self.plan.guarantee
+        search: dict[str, Any] = {"time_limit": self.time_limit, "on_progress": self.report}
+        mechanism: Published
+        if self.plan.every_point:
+            mechanism = design(region, stated, **search).published()
+        else:
+            made = design(region, stated, scope="places", **search)
+            mechanism = Mechanism.from_design(made, region)
         if self.output is not None:
-            save_mechanism(found, self.output)
-        return found
-
-    def _for_points(self) -> PublishedPoints:
-        from discreet.artefact import save_mechanism
-        from discreet.lrgeo import design
-
-        made = design(
-            self._region(),
-            self.plan.guarantee,
-            time_limit=self.time_limit,
-            on_progress=self.report,
-        )
-        found = made.published()
-        if self.output is not None:
-            save_mechanism(found, self.output)
-        return found
+            save_mechanism(mechanism, self.output)
+        return mechanism
 
     def _region(self) -> Region:
         if self.plan.region is None:  # pragma: no cover - what is designed has one

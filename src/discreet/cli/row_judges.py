@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.anonymous import recorded_k_map, recorded_models, unmapped
@@ -10,7 +10,11 @@ from discreet.artefact.judging import (
     claim_facts,
     record_checks,
 )
-from discreet.cli.microdata import Kinds, attributes_of, names_of
+from discreet.cli.calls import REQUIRED, option
+from discreet.cli.columns import DemandOptions, StatedKinds
+from discreet.cli.microdata import attributes_of
+from discreet.cli.options import HelpAllOption, ResultOptions, VerboseOption, names
+from discreet.cli.output import refuse_typed
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -31,33 +35,50 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import DeltaPresence
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["RowOptions", "judge_folder", "judge_rows"]
+__all__ = ["RowOptions", "VerifyOptions", "judge_folder", "judge_rows"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
+    """Options about tables of rows."""
+
+    k: int | None = option("Least size of an equivalence class.", None, "-k", "--k")
+    quasi: tuple[str, ...] = names(
+        "Quasi-identifiers. With -k, any table is checked, also one without a record beside it."
+    )
+    against: str | None = option(
+        "The original: each published row must be one of its rows, generalized.", "FILE"
+    )
+    sensitive: tuple[str, ...] = names("Columns for --l-diversity, --t-closeness and --alpha.")
+    presence: str | None = option(
+        "Shares between which published rows are of the people in --population that a class covers.",
+        "LOW:HIGH",
+    )
+    population: str | None = option("A public table of all people.", "FILE")
+    k_map: int | None = option(
+        "People in --population whom the cells of each class must cover. Default: as the record says.",
+        "K",
+    )
+    person: str | None = option("Column that tells persons apart: k persons, not rows.")
 
 
 @final
-@dataclass(frozen=True)
-class RowOptions:
-    """The options of ``discreet verify`` about tables of rows, as they were typed."""
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(RowOptions, ResultOptions, VerboseOption, HelpAllOption):
+    """Options of ``verify``."""
 
-    k: int | None = None
-    quasi: Sequence[str] = ()
-    against: str | None = None
-    person: str | None = None
-    require: Sequence[str] = ()
-    presence: str | None = None
-    population: str | None = None
-    k_map: int | None = None
-    kinds: Kinds = field(default_factory=Kinds)
-
-    @property
-    def given(self) -> bool:
-        """Whether any option was."""
-        return self != RowOptions()
+    file: str = option(
+        "A channel that `design` wrote, a table, or a folder.",
+        "FILE",
+        default=REQUIRED,
+        positional=True,
+    )
+    optimality: bool = option(
+        "Check the loss that is stated and its lower bound, too.", default=False
+    )
 
 
-def judge_rows(
-    path: str, options: RowOptions, *, optimality: bool
-) -> tuple[Certificate, dict[str, Any]]:
+def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str, Any]]:
     """Verify a table of rows: by the options, and for what they leave open by the record beside it.
 
     Parameters and results are those of :func:`discreet.artefact.judging.judge_anonymous`.
@@ -65,7 +86,7 @@ def judge_rows(
     from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
     from discreet.kanonymity.verify import classes_of, verify
 
-    if optimality:
+    if options.optimality:
         raise InvalidProblemError("--optimality", "a channel, which has a lower bound", "a table")
     kept = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
     guarantee = _guarantee(options, kept)
@@ -86,7 +107,7 @@ def judge_rows(
         gone = [name for name in before.columns if name not in table.columns]
         # The original is private, and where its line of names is missing, so are its names.
         left_out = columns_at(gone, before.columns) if gone else ""
-        attributes = _attributes(before, guarantee, options.kinds, kept)
+        attributes = _attributes(before, guarantee, options, kept)
         original = _read(before, attributes)
     people, presence, mapped = _population(options, guarantee, kept, attributes)
     if people is not None:
@@ -130,14 +151,8 @@ def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str,
     from discreet.artefact import ANONYMOUS
     from discreet.artefact.folders import count_folder, is_folder, load_folder
 
-    for given, option in (
-        (options.against, "--against"),
-        (options.population, "--population"),
-        (options.presence, "--presence"),
-        (options.person, "--person"),
-    ):
-        if given is not None:
-            raise InvalidProblemError(option, "none with a folder of parts", "one")
+    compared = {f"--{one}": getattr(options, one) for one in ("against", "population", "presence")}
+    refuse_typed({**compared, "--person": options.person}, "none with a folder of parts", "one")
     kept = load_folder(path) if is_folder(path) else None
     guarantee = _guarantee(options, kept)
     certificate, counted = count_folder(path, guarantee, _models(options, kept), "FILE")
@@ -176,7 +191,7 @@ def _population(
     if options.population is None:
         return None, None, None
     public = read_rows(options.population, "--population")
-    read = attributes or _attributes(public, guarantee, options.kinds, kept)
+    read = attributes or _attributes(public, guarantee, options, kept)
     presence = None
     if options.presence is not None:
         presence = read_presence(options.presence, field="--presence")
@@ -204,7 +219,7 @@ def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) 
 def _models(options: RowOptions, kept: AnonymousTable | None) -> dict[str, list[Any]]:
     """Take the models of the record, which are what it claims, and those of the options besides."""
     asked = {} if kept is None or _unreadable(options, kept) else recorded_models(kept)
-    for name, models in read_models(options.require, field="--require").items():
+    for name, models in read_models(options.demanded(options.sensitive), field="--require").items():
         known = asked.setdefault(name, [])
         known += [model for model in models if model not in known]
     return asked
@@ -212,7 +227,7 @@ def _models(options: RowOptions, kept: AnonymousTable | None) -> dict[str, list[
 
 def _unreadable(options: RowOptions, kept: AnonymousTable) -> bool:
     """Tell whether the record states models in a form that no option has, where options state others."""
-    if not options.require:
+    if not options.demanded(options.sensitive):
         return False
     try:
         recorded_models(kept)
@@ -222,7 +237,7 @@ def _unreadable(options: RowOptions, kept: AnonymousTable) -> bool:
 
 
 def _guarantee(options: RowOptions, kept: AnonymousTable | None) -> KAnonymity:
-    names = tuple(names_of(options.quasi))
+    names = options.quasi
     if kept is not None:
         return KAnonymity(options.k or kept.guarantee.k, names or kept.guarantee.quasi_identifiers)
     if options.k is None or not names:
@@ -236,16 +251,16 @@ def _guarantee(options: RowOptions, kept: AnonymousTable | None) -> KAnonymity:
 def _attributes(
     original: Any,  # noqa: ANN401 - a frame of Polars
     guarantee: KAnonymity,
-    kinds: Kinds,
+    options: RowOptions,
     kept: AnonymousTable | None,
 ) -> tuple[Attribute, ...]:
     """Read cells as the record says, unless the command line says how."""
     names = guarantee.quasi_identifiers
-    if kept is None or kinds != Kinds():
-        return attributes_of(original, names, kinds)
+    if kept is None or options.is_typed(StatedKinds):
+        return attributes_of(original, names, options)
     stated = {attribute.name: attribute for attribute in kept.attributes}
     if not set(names) <= set(stated):
-        return attributes_of(original, names, kinds)
+        return attributes_of(original, names, options)
     return tuple(stated[name] for name in names)
 
 

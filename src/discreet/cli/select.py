@@ -5,23 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Any, final
 
-import typer
-
+from discreet.cli.calls import REQUIRED, Options, from_options, option
+from discreet.cli.commands import brief_help
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
 from discreet.cli.ground import EDGES, ground_set, read_matroid
 from discreet.cli.options import (
     HOW,
     PROMISED,
-    Dataset,
-    Epsilon,
-    Json,
-    Ledger,
-    NoGuarantee,
-    Quiet,
-    Report,
-    Rho,
+    BudgetOptions,
+    HelpAllOption,
+    QuietResultOptions,
     read_guarantee,
     read_method,
 )
@@ -36,20 +31,17 @@ from discreet.submodular.objectives.combine import CountedObjective
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import typer
+
     from discreet.artefact import ReleaseFiles
     from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release, Unproven
-    from discreet.submodular import Matroid, Objective, ObjectiveSpec, Plan, Selection
-    from discreet.submodular.method import Method
+    from discreet.submodular import Matroid, Objective, ObjectiveSpec, Selection
 
     Outcome = Release[Selection] | Unproven[Selection]
 
 __all__ = ["register", "select"]
-
-_DATA = "The data"
-_PUBLIC = "What is public"
-
 
 _EXAMPLES = """Examples:
 
@@ -64,133 +56,119 @@ discreet verify team.choice
 """
 
 
-def select(
-    *,
-    similarity: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.npy",
-            help="Clients x candidates: each client is served by the chosen candidate most similar to it. Values are "
-            "clipped to the range from 0 to --scale, NaN counts as 0. The columns are the public ground set.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help="Similarity that counts as 1, such as 100 for percentages; default: 1. Public: choose it without "
-            "looking at the data.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ] = None,
-    coverage: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="CSV or Parquet file with the columns client, candidate: a client counts once some candidate of its "
-            "is chosen. Other candidates than the public ones do not count.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The candidates, by the column candidate or the first one. Needed with --coverage, unless the "
-            "matroid's file names them.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ] = None,
-    matroid: Annotated[
-        str,
-        typer.Option(
-            help="What may be chosen: uniform:R, or partition:FILE (candidate, group, capacity), laminar:FILE (the "
-            "same, a row for each group of a candidate), graphic:FILE (candidate, u, v), transversal:FILE "
-            "(candidate, slot). Default capacity: 1.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ],
-    epsilon: Epsilon = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            help="With --epsilon: slack in probability, for approximate privacy. With --rho: the delta that an "
-            "(epsilon, delta) budget is charged.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    rho: Rho = None,
-    neighbors: Annotated[
-        str | None,
-        typer.Option(
-            help="add-remove-one or replace-one; one row of the matrix, or one client, is one record. Needed with a "
-            "budget.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    ledger: Ledger = None,
-    dataset: Dataset = None,
-    accept_no_guarantee: NoGuarantee = False,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One of {', '.join(METHODS.proven)}. Default: chosen from public facts.",
-            rich_help_panel=HOW,
-        ),
-    ] = None,
-    diagnostics: Annotated[
-        bool,
-        typer.Option(
-            "--diagnostics",
-            help="Value, evaluations and seconds on standard error: private, for the curator.",
-            rich_help_panel=HOW,
-        ),
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the choice there, with its matroid and its proof, for `verify`.",
-            rich_help_panel=HOW,
-        ),
-    ] = None,
-    report: Report = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class RecordOptions(Options, panel="The data"):
+    """The private records."""
+
+    similarity: str | None = option(
+        "Clients x candidates: each client is served by the chosen candidate most similar to it. Values are "
+        "clipped to the range from 0 to --scale, NaN counts as 0. The columns are the public ground set.",
+        "FILE.npy",
+    )
+    coverage: str | None = option(
+        "CSV or Parquet file with the columns client, candidate: a client counts once some candidate of its "
+        "is chosen. Other candidates than the public ones do not count.",
+        "FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroundOptions(Options, panel="What is public"):
+    """The public ground set, and the sets that may be chosen."""
+
+    scale: str | None = option(
+        "Similarity that counts as 1, such as 100 for percentages; default: 1. Public: choose it without "
+        "looking at the data."
+    )
+    candidates: str | None = option(
+        "The candidates, by the column candidate or the first one. Needed with --coverage, unless the "
+        "matroid's file names them.",
+        "FILE",
+    )
+    matroid: str = option(
+        "What may be chosen: uniform:R, or partition:FILE (candidate, group, capacity), laminar:FILE (the "
+        "same, a row for each group of a candidate), graphic:FILE (candidate, u, v), transversal:FILE "
+        "(candidate, slot). Default capacity: 1.",
+        default=REQUIRED,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceGuarantee(BudgetOptions, panel=PROMISED):
+    """The guarantee of a choice."""
+
+    delta: str | None = option(
+        "With --epsilon: slack in probability, for approximate privacy. With --rho: the delta that an "
+        "(epsilon, delta) budget is charged."
+    )
+    neighbors: str | None = option(
+        "add-remove-one or replace-one; one row of the matrix, or one client, is one record. Needed with a "
+        "budget."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Options, panel=HOW):
+    """The method, and the file of the choice."""
+
+    method: str | None = option(
+        f"One of {', '.join(METHODS.proven)}. Default: chosen from public facts."
+    )
+    diagnostics: bool = option(
+        "Value, evaluations and seconds on standard error: private, for the curator.", default=False
+    )
+    output: str | None = option(
+        "Write the choice there, with its matroid and its proof, for `verify`.",
+        "FILE",
+        "--output",
+        "-o",
+    )
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SelectOptions(
+    RecordOptions, GroundOptions, ChoiceGuarantee, RunOptions, QuietResultOptions, HelpAllOption
+):
+    """Options of ``select``."""
+
+
+@from_options(SelectOptions)
+def select(options: SelectOptions) -> Status:
     """Choose a set of candidates that is worth much to private records, differentially privately.
 
     Nothing is printed but the chosen candidates, the guarantee, what each rule of the accountant proves, and how the
     method was chosen.
     """
+    similarity, report, output = options.similarity, options.report, options.output
+    matroid, quiet = options.matroid, options.quiet
     check_outputs(
         {"--output": output, "--report": report},
         similarity,
-        coverage,
-        candidates,
+        options.coverage,
+        options.candidates,
         matroid.partition(":")[2],
-        ledger,
+        options.ledger,
     )
-    if accept_no_guarantee and (report or output) is not None:
+    if options.accept_no_guarantee and (report or output) is not None:
         option = "--output" if report is None else "--report"
         raise InvalidProblemError(option, "no such file for what has no guarantee", "one")
-    budget = _Budget(epsilon, delta, rho, neighbors, ledger, dataset, accept_no_guarantee)
-    ground = ground_set(similarity, coverage, candidates, matroid)
+    ground = ground_set(similarity, options.coverage, options.candidates, matroid)
     named = None if isinstance(ground, int) else ground
     numbered = [str(i) for i in range(ground)] if isinstance(ground, int) else ground
     allowed = read_matroid(matroid, numbered)
-    known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
-    chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
-    guarantee, spec = _guarantee(budget), _spec(similarity, scale)
+    known = WITHOUT_GUARANTEE if options.accept_no_guarantee else METHODS
+    chosen = read_method(known, options.method, accept_no_guarantee=options.accept_no_guarantee)
+    guarantee, spec = _guarantee(options), _spec(similarity, options.scale)
     warn_of_weakness(guarantee, quiet=quiet)
-    source = similarity or coverage
+    source = similarity or options.coverage
     watched: list[CountedObjective] = []
 
     def watch(objective: Objective) -> Objective:
         watched.append(CountedObjective(objective))
-        return watched[0] if diagnostics else objective
+        return watched[0] if options.diagnostics else objective
+
+    from discreet.submodular import plan
 
     outcome: Outcome
     started = time.perf_counter()
@@ -202,38 +180,25 @@ def select(
             outcome = _without_guarantee(source, spec, allowed, chosen, named, watch)
             warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=quiet)
         else:
-            outcome = _planned(ground, allowed, guarantee, spec, chosen).release(
+            planned = plan(ground, allowed, guarantee, objective=spec, method=chosen)
+            outcome = planned.release(
                 source,
-                budget=open_ledger(ledger, dataset),
-                dataset=dataset,
-                budget_delta=None if rho is None else delta,
+                budget=open_ledger(options.ledger, options.dataset),
+                dataset=options.dataset,
+                budget_delta=None if options.rho is None else options.delta,
                 watch=watch,
-                outputs=_outputs(allowed, numbered, named, output, report, as_json=as_json),
+                outputs=_outputs(allowed, numbered, named, options),
             )
     except InvalidProblemError as error:
         stated = _of_the_command(error, "--coverage" if similarity is None else "--similarity")
         stated.add_note(charge_note(error))
         raise stated from None
-    if diagnostics:
+    if options.diagnostics:
         _diagnose(watched[0], outcome, time.perf_counter() - started)
     _warn_of_clipping(watched[0], quiet=quiet)
     if guarantee is None:
-        put_out(_rendered(outcome, named, as_json=as_json))
+        put_out(_rendered(outcome, named, as_json=options.as_json))
     return Status.DONE
-
-
-@final
-@dataclass(frozen=True)
-class _Budget:
-    """The guarantee that is wanted and who pays, as it was typed."""
-
-    epsilon: str | None
-    delta: str | None
-    rho: str | None
-    neighbors: str | None
-    ledger: str | None
-    dataset: str | None
-    accept_no_guarantee: bool
 
 
 def _spec(similarity: str | None, scale: str | None) -> ObjectiveSpec:
@@ -244,18 +209,6 @@ def _spec(similarity: str | None, scale: str | None) -> ObjectiveSpec:
             raise InvalidProblemError("--scale", "none without --similarity", repr(scale))
         return Coverage.spec(edges=EDGES)
     return FacilityLocation.spec(scale=scale or 1)
-
-
-def _planned(
-    ground: list[str] | int,
-    matroid: Matroid,
-    guarantee: DPGuarantee,
-    spec: ObjectiveSpec,
-    method: Method | None,
-) -> Plan:
-    from discreet.submodular import plan
-
-    return plan(ground, matroid, guarantee, objective=spec, method=method)
 
 
 def _without_guarantee(  # noqa: PLR0917 - all that a run takes
@@ -281,13 +234,7 @@ def _of_the_command(error: InvalidProblemError, records: str) -> InvalidProblemE
 
 
 def _outputs(
-    matroid: Matroid,
-    numbered: list[str],
-    named: list[str] | None,
-    output: str | None,
-    report: str | None,
-    *,
-    as_json: bool,
+    matroid: Matroid, numbered: list[str], named: list[str] | None, options: SelectOptions
 ) -> ReleaseFiles:
     """Name the files of a choice; without any it is printed alone."""
     from discreet.artefact.choice import choice_content
@@ -301,15 +248,15 @@ def _outputs(
     return release_files(
         "select",
         {
-            "--output": (output, choice_content, None),
-            "--report": (report, page, None),
+            "--output": (options.output, choice_content, None),
+            "--report": (options.report, page, None),
         },
-        lambda made, _left: _rendered(made, named, as_json=as_json),
+        lambda made, _left: _rendered(made, named, as_json=options.as_json),
         text_has_result=True,
     )
 
 
-def _guarantee(budget: _Budget) -> DPGuarantee | None:
+def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
     """Read the guarantee that is wanted, or that there is none."""
     given = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
@@ -403,4 +350,5 @@ def _text(outcome: Outcome, data: dict[str, Any]) -> str:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(select)
+    brief = brief_help("similarity", "coverage", "epsilon", "neighbors", "output")
+    app.command(cls=brief, epilog=_EXAMPLES)(select)

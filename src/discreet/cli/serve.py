@@ -10,15 +10,15 @@ import sys
 import threading
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, TypeVar, final
+from typing import TYPE_CHECKING, TypeVar, final
 
-import typer
-
+from discreet.cli.calls import Options, from_options, option
+from discreet.cli.commands import brief_help
 from discreet.cli.files import check_outputs
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
 from discreet.cli.output import emit, warn
 from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
@@ -26,6 +26,8 @@ from discreet.core.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import typer
 
     from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
@@ -41,21 +43,8 @@ W = TypeVar("W", bound=str)
 _MAX_RATE = 1e9
 """Requests each second from which the burst no longer grows."""
 
-_WHERE = "The region"
-_HOW = "How to design"
-_WIRE = "The server"
-
 _MAX_DRAIN = 600
 """Seconds for which a server that was told to stop may go on."""
-
-_SETTINGS = frozenset(
-    {
-        *("roads", "nodes", "spacing", "grid", "cell", "origin", "unit", "epsilon"),
-        *("mechanism", "output", "time_limit", "every_point"),
-        *("port", "host", "allow_remote", "rate", "trusted_proxy", "metrics", "drain", "log"),
-    }
-)
-"""Options that the environment can state, as ``DISCREET_`` and the name."""
 
 _EXAMPLES = """Examples:
 
@@ -69,204 +58,108 @@ discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 
 """
 
 
-def serve(
-    *,
-    roads: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Roads as OSMnx writes them: a table with u, v, length, oneway and geometry.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_ROADS",
-        ),
-    ] = None,
-    nodes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Their ends: a table with osmid, y, x. Needed where roads have no geometry.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_NODES",
-        ),
-    ] = None,
-    spacing: Annotated[
-        str | None,
-        typer.Option(
-            help="About how far apart places on roads are.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_SPACING",
-        ),
-    ] = None,
-    grid: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RxC",
-            help="A grid of R rows and C columns instead.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_GRID",
-        ),
-    ] = None,
-    cell: Annotated[
-        str | None,
-        typer.Option(
-            help="Side of a grid cell, in the unit.", rich_help_panel=_WHERE, envvar="DISCREET_CELL"
-        ),
-    ] = None,
-    origin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAT,LON",
-            help="Southwest corner of a grid; without it places are east and north in the unit.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_ORIGIN",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="km or m (default: km, or the unit of --epsilon).",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_UNIT",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            help="Privacy budget of one report, per unit: 5/km. It has no default.",
-            envvar="DISCREET_EPSILON",
-        ),
-    ] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Publish this mechanism, for places or for every point as it is; nothing is designed.",
-            rich_help_panel=_HOW,
-            envvar="DISCREET_MECHANISM",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the mechanism here.",
-            rich_help_panel=_HOW,
-            envvar="DISCREET_OUTPUT",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds for the design.", rich_help_panel=_HOW, envvar="DISCREET_TIME_LIMIT"
-        ),
-    ] = None,
-    every_point: Annotated[
-        bool | None,
-        typer.Option(
-            "--every-point/--places-only",
-            help="What the promise is about. --every-point, the default: any two points of the region's convex "
-            "outline, near or far; none is snapped to a place. It takes at most 5120 places. "
-            "--places-only: any two places; a point is snapped to the nearest one first, so two points "
-            "close to each other across a border between places are protected as these places are, not as the points. "
-            "It loses less.",
-            rich_help_panel=_HOW,
-            envvar="DISCREET_EVERY_POINT",
-        ),
-    ] = None,
-    port: Annotated[
-        int,
-        typer.Option(
-            help="Port; 0 lets the system choose.", rich_help_panel=_WIRE, envvar="DISCREET_PORT"
-        ),
-    ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option(help="Address to listen on.", rich_help_panel=_WIRE, envvar="DISCREET_HOST"),
-    ] = "127.0.0.1",
-    allow_remote: Annotated[
-        bool,
-        typer.Option(
-            "--allow-remote",
-            help="Listen where other machines connect. Put TLS in front of it.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_ALLOW_REMOTE",
-        ),
-    ] = False,
-    rate: Annotated[
-        float,
-        typer.Option(
-            help="Requests each second from one address.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_RATE",
-        ),
-    ] = 50.0,
-    trusted_proxy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS,...",
-            help="Proxies, as addresses or networks, whose X-Forwarded-For says for whom they send requests.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_TRUSTED_PROXY",
-        ),
-    ] = None,
-    metrics: Annotated[
-        str,
-        typer.Option(
-            metavar="loopback|any|off",
-            help="Who sees /metrics: this machine and no proxy on it, any, or nobody.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_METRICS",
-        ),
-    ] = "loopback",
-    drain: Annotated[
-        float,
-        typer.Option(
-            help="Seconds for which connections are still taken after SIGTERM, while /readyz says 503.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_DRAIN",
-        ),
-    ] = 1.0,
-    log: Annotated[
-        str,
-        typer.Option(
-            metavar="text|json",
-            help="How standard error tells what the service does; requests are told in neither.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_LOG",
-        ),
-    ] = "text",
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class WorkOptions(Options, panel="How to design", environment="DISCREET_"):
+    """The mechanism that is published or designed."""
+
+    mechanism: str | None = option(
+        "Publish this mechanism, for places or for every point as it is; nothing is designed.",
+        "FILE",
+    )
+    output: str | None = option("Write the mechanism here.", "FILE", "--output", "-o")
+    time_limit: float | None = option("Seconds for the design.")
+    every_point: bool | None = option(
+        "What the promise is about. --every-point, the default: any two points of the region's convex "
+        "outline, near or far; none is snapped to a place. It takes at most 5120 places. "
+        "--places-only: any two places; a point is snapped to the nearest one first, so two points "
+        "close to each other across a border between places are protected as these places are, not as the "
+        "points. It loses less.",
+        None,
+        "--every-point/--places-only",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions(Options, panel="The server", environment="DISCREET_"):
+    """The server."""
+
+    port: int = option("Port; 0 lets the system choose.", default=8080)
+    host: str = option("Address to listen on.", default="127.0.0.1")
+    allow_remote: bool = option(
+        "Listen where other machines connect. Put TLS in front of it.", default=False
+    )
+    rate: float = option("Requests each second from one address.", default=50.0)
+    trusted_proxy: str | None = option(
+        "Proxies, as addresses or networks, whose X-Forwarded-For says for whom they send requests.",
+        "ADDRESS,...",
+    )
+    metrics: str = option(
+        "Who sees /metrics: this machine and no proxy on it, any, or nobody.",
+        "loopback|any|off",
+        default="loopback",
+    )
+    drain: float = option(
+        "Seconds for which connections are still taken after SIGTERM, while /readyz says 503.",
+        default=1.0,
+    )
+    log: str = option(
+        "How standard error tells what the service does; requests are told in neither.",
+        "text|json",
+        default="text",
+    )
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(
+    RegionOptions,
+    WorkOptions,
+    ServerOptions,
+    JsonOption,
+    QuietOption,
+    HelpAllOption,
+    environment="DISCREET_",
+):
+    """Options of ``serve``."""
+
+    epsilon: str | None = option("Privacy budget of one report, per unit: 5/km. It has no default.")
+
+
+_SETTINGS = frozenset(
+    one.name for one in fields(ServeOptions) if one.name not in {"as_json", "quiet", "help_all"}
+)
+"""Options that the environment can state, as ``DISCREET_`` and the name."""
+
+
+@from_options(ServeOptions)
+def serve(options: ServeOptions) -> int:
     """Publish one mechanism for a region. Clients fetch it whole and draw by themselves; they upload nothing.
 
     It answers at once, says that it is designing until the mechanism is there, and ends on SIGTERM or Ctrl-C.
     """
-    options = RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
+    quiet, drain, output = options.quiet, options.drain, options.output
     require("service", "serve")
     from discreet.service import create_app
     from discreet.service.operations import Metrics
     from discreet.web import bind
     from discreet.web import serve as run
 
-    check_outputs({"--output": output}, roads, nodes, mechanism)
-    limits = _limits(rate)
+    check_outputs({"--output": output}, options.roads, options.nodes, options.mechanism)
+    limits = _limits(options.rate)
     _say_strange_settings(quiet=quiet)
     future: Future[Published] = Future()
     words: tuple[Shown, ...] = ("loopback", "any", "off")
-    shown = _one_of("--metrics", metrics, words)
-    proxies = _proxies(trusted_proxy)
-    events = _Events(_one_of("--log", log, ("text", "json")) == "json", quiet)
+    shown = _one_of("--metrics", options.metrics, words)
+    proxies = _proxies(options.trusted_proxy)
+    events = _Events(_one_of("--log", options.log, ("text", "json")) == "json", quiet)
     if not 0 <= drain <= _MAX_DRAIN:
         raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
     stopping, counted = threading.Event(), Metrics()
-    with bind(host, port, allow_remote=allow_remote) as bound:
-        plan = plan_of(mechanism, options, every_point)
+    with bind(options.host, options.port, allow_remote=options.allow_remote) as bound:
+        plan = plan_of(options.mechanism, options, options.epsilon, options.every_point)
         work = None
         if plan.stored is None:
-            work = Work(plan, time_limit, output, events.tell, future)
+            work = Work(plan, options.time_limit, output, events.tell, future)
         else:
             future.set_result(plan.stored)
         app = create_app(
@@ -281,7 +174,7 @@ def serve(
 
         def started(url: str) -> None:
             data, text = plan.announced(url)
-            emit(data, text, as_json=as_json, command="serve")
+            emit(data, text, as_json=options.as_json, command="serve")
             sys.stdout.flush()
             events.tell("started", url=url, places=plan.places)
             if work is not None:
@@ -382,4 +275,5 @@ class _Events:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(serve)
+    brief = brief_help("roads", "spacing", "grid", "cell", "epsilon", "mechanism", "port")
+    app.command(cls=brief, epilog=_EXAMPLES)(serve)

@@ -251,6 +251,7 @@ def anonymize(
         "loss": loss,
         "method": None if method is None else repr(method),
         "suppress": suppress,
+        "rows": "shuffled",
         **_demanded(guarantee, models or {}, person, mapped),
     }
     parameters["roles"] = roles.public()
