@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -109,7 +109,6 @@ def test_every_option_of_counts_is_an_argument_or_declared_elsewhere() -> None:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Twice(Options):
     twice: bool = option("Count twice.", default=False)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import typer
 
-from discreet.cli.calls import from_options, option
+from discreet.cli.calls import argument, from_options, option
 from discreet.cli.options import JsonOption, QuietOption
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
@@ -39,12 +38,11 @@ discreet reproduce metricdp all --data rome/ -o tables/
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class ReproduceOptions(JsonOption, QuietOption):
     """Options of ``reproduce``."""
 
-    paper: str | None = option("The mechanism whose paper it is.", "PAPER", positional=True)
-    item: str | None = option("A table or a figure, or all of them.", "ITEM", positional=True)
+    paper: str | None = argument("The mechanism whose paper it is.", "PAPER", default=None)
+    item: str | None = argument("A table or a figure, or all of them.", "ITEM", default=None)
     quick: bool = option("Small sizes: minutes instead of hours.", default=False)
     data: str | None = option("The paper's own data, where they may be had.", "DIR")
     limit: float | None = option(

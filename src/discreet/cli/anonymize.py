@@ -15,7 +15,6 @@ from discreet.cli.anonymizing import (
 )
 from discreet.cli.calls import from_options
 from discreet.cli.columns import warn_of_kept
-from discreet.cli.commands import brief_help
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
 from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
@@ -35,13 +34,12 @@ from discreet.tables.validate import refuse_unwritable
 
 if TYPE_CHECKING:
     import polars as pl
-    import typer
 
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.models import PrivacyModel
 
-__all__ = ["anonymize", "register"]
+__all__ = ["anonymize"]
 
 MAX_ROWS_WITHOUT_LIMIT = 2_000_000
 """Rows that are searched without a time limit."""
@@ -63,7 +61,9 @@ discreet verify out.csv --against patients.csv
 """
 
 
-@from_options(AnonymizeOptions)
+@from_options(
+    AnonymizeOptions, examples=_EXAMPLES, first=("sensitive", "drop", "l_diversity", "output")
+)
 def anonymize(options: AnonymizeOptions) -> Status:
     """Generalize the cells of a table as little as possible, so that each equivalence class has k rows or more.
 
@@ -189,9 +189,3 @@ def _read_models(table: pl.DataFrame, options: AnonymizeOptions) -> dict[str, li
         if name not in table.columns:
             raise no_column(option, name, table.columns, show=options.show_columns)
     return models
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    brief = brief_help("sensitive", "drop", "l_diversity", "output")
-    app.command(cls=brief, epilog=_EXAMPLES)(anonymize)

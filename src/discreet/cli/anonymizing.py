@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
-from discreet.cli.calls import REQUIRED, Options, option
+from discreet.cli.calls import REQUIRED, Options, argument, option
 from discreet.cli.columns import DemandOptions, Kinds, RoleOptions
 from discreet.cli.options import (
     HOW,
@@ -28,7 +27,6 @@ COMPILING = "compiling, first run only"
 PRIVATE = "computed from the original: for the curator, not for publication"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClassOptions(Options, panel=PROMISED):
     """What each equivalence class must hold."""
 
@@ -50,7 +48,6 @@ class ClassOptions(Options, panel=PROMISED):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SuppressionOptions(Options, panel=PROMISED):
     """Rows that may be left out."""
 
@@ -61,7 +58,6 @@ class SuppressionOptions(Options, panel=PROMISED):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SearchOptions(Options, panel=HOW):
     """How generalized cells are searched for."""
 
@@ -82,7 +78,6 @@ class SearchOptions(Options, panel=HOW):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class AnonymizeOptions(
     ClassOptions,
     RoleOptions,
@@ -99,11 +94,8 @@ class AnonymizeOptions(
 ):
     """All options of ``anonymize``."""
 
-    table: str = option(
-        "CSV or Parquet file, or a folder of them, one row for each person.",
-        "TABLE",
-        default=REQUIRED,
-        positional=True,
+    table: str = argument(
+        "CSV or Parquet file, or a folder of them, one row for each person.", "TABLE"
     )
     output: str | None = option(
         "CSV or Parquet file to write; with --memory or --scheduler, a folder of parts or such a file.",

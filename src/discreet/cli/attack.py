@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.cli.calls import Option, from_call
 from discreet.cli.files import check_outputs, write_page
@@ -12,10 +12,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.by_name import attack as attack_target
 from discreet.evaluate.registry import methods_by_mechanism
 
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["attack", "register"]
+__all__ = ["attack"]
 
 _RUN = "What a mechanism is run with"
 _CHANNELS = "Channels"
@@ -69,7 +66,7 @@ _SHOWN = {
 }
 
 
-@from_call(attack_target, _SHOWN, ResultOptions)
+@from_call(attack_target, _SHOWN, ResultOptions, examples=_EXAMPLES)
 def attack(given: dict[str, Any], options: ResultOptions) -> Status:
     """Attack what a mechanism or a file gives out, by the best attacks known.
 
@@ -89,8 +86,3 @@ def attack(given: dict[str, Any], options: ResultOptions) -> Status:
         write_page([chapter(outcome)], options.report, title=title, private=bool(outcome.private))
     emit(outcome.to_dict(), str(outcome), as_json=options.as_json, command="attack")
     return Status.CHECK_FAILED if outcome.kept is False else Status.DONE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(attack)

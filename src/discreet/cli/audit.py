@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.cli.calls import Option, from_call
 from discreet.cli.files import check_outputs, write_page
@@ -12,10 +12,7 @@ from discreet.core.moved import INSTALL
 from discreet.evaluate.audit.by_name import audit as audit_target
 from discreet.evaluate.registry import methods_by_mechanism
 
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["audit", "register"]
+__all__ = ["audit"]
 
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
@@ -55,7 +52,7 @@ _SHOWN = {
 }
 
 
-@from_call(audit_target, _SHOWN, ResultOptions)
+@from_call(audit_target, _SHOWN, ResultOptions, examples=_EXAMPLES)
 def audit(given: dict[str, Any], options: ResultOptions) -> Status:
     """Try to break what is claimed: by replaying every draw, by the verifier, or by samples.
 
@@ -76,8 +73,3 @@ def audit(given: dict[str, Any], options: ResultOptions) -> Status:
     name = {"audited": target, "method": method}
     emit({**name, **verdict.to_dict()}, str(verdict), as_json=options.as_json, command="audit")
     return Status.CHECK_FAILED if verdict.rejected else Status.DONE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(audit)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import typer
 
-from discreet.cli.calls import REQUIRED, from_options, option
+from discreet.cli.calls import REQUIRED, argument, from_options, option
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import JsonOption, ReportOption
 from discreet.cli.output import Status, emit, facts, put_out, refuse_typed, renamed_arguments
@@ -38,23 +38,18 @@ _LONGEST_LINE = 2_000
 """Characters of a line of the history, which is cut there; with ``--json`` nothing is cut."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class LedgerOptions(JsonOption):
     """The ledger."""
 
-    ledger: str = option("The ledger, an SQLite file.", "LEDGER", default=REQUIRED, positional=True)
+    ledger: str = argument("The ledger, an SQLite file.", "LEDGER")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReleaseOptions(LedgerOptions):
     """A release in a ledger."""
 
-    release: str = option(
-        "Release id, as `budget list` shows it.", "ID", default=REQUIRED, positional=True
-    )
+    release: str = argument("Release id, as `budget list` shows it.", "ID")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DatasetOptions(LedgerOptions):
     """A dataset in a ledger."""
 
@@ -62,7 +57,6 @@ class DatasetOptions(LedgerOptions):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class GrantOptions(DatasetOptions):
     """Options of ``budget create``."""
 
@@ -77,7 +71,6 @@ class GrantOptions(DatasetOptions):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class ShowOptions(LedgerOptions, ReportOption):
     """Options of ``budget show``."""
 
@@ -90,7 +83,6 @@ class ShowOptions(LedgerOptions, ReportOption):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class RecoverOptions(ReleaseOptions):
     """Options of ``budget recover``."""
 
@@ -104,15 +96,13 @@ class RecoverOptions(ReleaseOptions):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class ReconcileOptions(LedgerOptions):
     """Options of ``budget reconcile``."""
 
-    folder: str = option("Folder of published files.", "FOLDER", default=REQUIRED, positional=True)
+    folder: str = argument("Folder of published files.", "FOLDER")
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class CheckOptions(LedgerOptions):
     """Options of ``budget check``."""
 

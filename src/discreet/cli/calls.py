@@ -6,7 +6,7 @@ import inspect
 import re
 import shlex
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, dataclass_transform, final
 
 import typer
 
@@ -17,6 +17,7 @@ __all__ = [
     "REQUIRED",
     "Option",
     "Options",
+    "argument",
     "command_again",
     "from_call",
     "from_options",
@@ -125,24 +126,32 @@ def option(
 ) -> Any:  # noqa: ANN401 - to a type checker it is the default of the field
     """Return the field of an option in a record of options; see :class:`Option`."""
     stated = Option(metavar, None, help, flags, read, repeated, positional, checks)
-    return field(
-        default=() if repeated and default is None else default, metadata={"option": stated}
-    )
+    missing: Any = () if repeated else None
+    return field(default=missing if default is None else default, metadata={"option": stated})
 
 
+def argument(help: str, metavar: str, *, default: Any = REQUIRED, repeated: bool = False) -> Any:  # noqa: A002, ANN401 - as above
+    """Return the field of a value that is typed without a name."""
+    return option(help, metavar, default=default, repeated=repeated, positional=True)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option, argument))
 class Options:
-    """Options of a command, or of a group that several commands share: a frozen dataclass of :func:`option` fields.
+    """Options of a command, or of a group that several commands share.
 
-    The record of a command inherits the groups that it takes. ``class Search(Options, panel="How")`` shows a group
-    below a heading of the help; a group that inherits it may state another heading.
+    Each subclass is a frozen dataclass of :func:`option` and :func:`argument` fields. The record of a command inherits
+    the groups that it takes. ``class Search(Options, panel="How")`` shows a group below a heading of the help; a group
+    that inherits it may state another heading.
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
     panel: ClassVar[str | None] = None
     environment: ClassVar[str | None] = None
     """How the names of variables of the environment begin that state the options of the group, too."""
 
     def __init_subclass__(cls, *, panel: str | None = None, environment: str | None = None) -> None:
-        """Note the heading of the options that a group states."""
+        """Make the group a dataclass, with its heading."""
+        dataclass(frozen=True, kw_only=True)(cls)
         if panel is not None:
             cls.panel = panel
         if environment is not None:
@@ -159,7 +168,7 @@ class Options:
 
 def _rows_of(record: type[Options]) -> Iterator[_Row]:
     """Yield the options of a record: its own first, then those of its groups in order."""
-    known: dict[str, Any] = {one.name: one for one in fields(record)}  # type: ignore[arg-type] # a dataclass
+    known: dict[str, Any] = {one.name: one for one in fields(record)}
     groups = [one for one in record.__mro__ if issubclass(one, Options)]
     for group in groups:
         headings = (vars(one).get("panel") for one in groups if issubclass(one, group))
@@ -195,8 +204,11 @@ def command_again(name: str, options: Options, *, without: Collection[str] = ())
 
 
 def _command(
-    run: Callable[..., Any], rows: Sequence[_Row], call: Callable[..., Any]
-) -> Callable[..., Any]:  # noqa: ANN401 - a function for Typer
+    run: Callable[..., Any],
+    rows: Sequence[_Row],
+    call: Callable[..., Any],
+    shown: Mapping[str, Any],
+) -> Callable[..., Any]:
     """Return a function with the options of rows as its signature, and the name and help of `run`."""
 
     def command(**typed: Any) -> Any:  # noqa: ANN401 - as Typer reads them
@@ -206,13 +218,25 @@ def _command(
     vars(command)["__signature__"] = inspect.Signature(parameters)
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__name__, command.__doc__ = run.__name__, run.__doc__
+    vars(command).update(shown)
     return command
 
 
-def from_options(record: type[R]) -> Callable[[Callable[[R], int | None]], Callable[..., Any]]:
-    """Return a decorator that makes a command of a function of one record, with the fields as options."""
+def from_options(
+    record: type[R],
+    **shown: Any,  # noqa: ANN401 - as of `command_named`
+) -> Callable[[Callable[[R], int | None]], Callable[..., Any]]:
+    """Return a decorator that makes a command of a function of one record, with the fields as options.
+
+    Parameters
+    ----------
+    record
+        The options.
+    shown
+        ``examples``, which end the help; ``first``, names of the options that a brief help shows.
+    """
     rows = list(_rows_of(record))
-    return lambda run: _command(run, rows, lambda values: run(record(**values)))
+    return lambda run: _command(run, rows, lambda values: run(record(**values)), shown)
 
 
 def from_call(
@@ -221,6 +245,7 @@ def from_call(
     record: type[R],
     *,
     skip: tuple[str, ...] = (),
+    **more: Any,  # noqa: ANN401 - as of `from_options`
 ) -> Callable[[Callable[[dict[str, Any], R], int | None]], Callable[..., Any]]:
     """Return a decorator that makes a command of a function, with the arguments of a public call as options.
 
@@ -234,6 +259,8 @@ def from_call(
         Options of the command alone.
     skip
         Arguments that are no options.
+    more
+        As for :func:`from_options`.
 
     Returns
     -------
@@ -264,7 +291,7 @@ def from_call(
                 {name: value for name, value in given.items() if value not in (None, ())}, rest
             )
 
-        return _command(run, [*rows, *own], start)
+        return _command(run, [*rows, *own], start, more)
 
     return decorate
 

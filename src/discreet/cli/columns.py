@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.cli.calls import REQUIRED, Options, option
@@ -25,7 +24,6 @@ __all__ = ["COLUMNS", "DemandOptions", "Kinds", "RoleOptions", "StatedKinds", "w
 COLUMNS = "Columns"
 
 
-@dataclass(frozen=True, kw_only=True)
 class RoleOptions(Options, panel=PROMISED):
     """The role of each column."""
 
@@ -48,7 +46,6 @@ class RoleOptions(Options, panel=PROMISED):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class DemandOptions(Options, panel=PROMISED):
     """What each class must hold in a sensitive column."""
 
@@ -91,7 +88,6 @@ class DemandOptions(Options, panel=PROMISED):
         return (*(f"{name}={model}" for name in sensitive for model in models), *self.require)
 
 
-@dataclass(frozen=True, kw_only=True)
 class StatedKinds(Options, panel=COLUMNS):
     """The kind of columns of a table that is judged."""
 
@@ -106,7 +102,6 @@ class StatedKinds(Options, panel=COLUMNS):
     categorical: tuple[str, ...] = names("Columns to publish as sets of values.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Kinds(StatedKinds, panel=COLUMNS):
     """The kind of columns of a table that is published."""
 

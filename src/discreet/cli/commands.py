@@ -1,9 +1,9 @@
 """The commands: those of this package, and those that other distributions add. Only the one that is run is imported.
 
-A command of this package is a module beside this one, of the same name, whose ``register`` adds it; ``discreet --help``
-shows the sentences of the table below. Other distributions add commands by entry points of the group
-``discreet.commands``. An entry point's name is the command's, and what it names is a ``typer.Typer`` made with
-``add_completion=False``::
+A command of this package is a function in a module beside this one, both of its name; a group of commands is a module
+whose ``register`` adds it. ``discreet --help`` shows the sentences of the table below. Other distributions add commands
+by entry points of the group ``discreet.commands``. An entry point's name is the command's, and what it names is a
+``typer.Typer`` made with ``add_completion=False``::
 
     [project.entry-points."discreet.commands"]
     reproduce = "discreet_reproduction.command:app"
@@ -175,7 +175,14 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on T
     'info'
     """
     app = typer.Typer(rich_markup_mode="markdown")
-    importlib.import_module(f"discreet.cli.{name}").register(app)
+    module = importlib.import_module(f"discreet.cli.{name}")
+    if hasattr(module, "register"):
+        module.register(app)
+    else:
+        run: Any = getattr(module, name)
+        cls = brief_help(*run.first) if hasattr(run, "first") else None
+        settings = getattr(run, "settings", None)
+        app.command(cls=cls, epilog=run.examples, context_settings=settings)(run)
     command = typer.main.get_group(app).commands[name]
     hide_types_of_flags(command)
     return command

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.calls import Option, from_call, option
+from discreet.cli.calls import Option, argument, from_call, option
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import PlaceOptions, QuietResultOptions
@@ -19,11 +18,9 @@ from discreet.evaluate.compare import compare as compare_target
 from discreet.evaluate.registry import COMPARED, FRONTIERS
 
 if TYPE_CHECKING:
-    import typer
-
     from discreet.metricdp.problem import Problem
 
-__all__ = ["compare", "register"]
+__all__ = ["compare"]
 
 _EXAMPLES = """Examples:
 
@@ -48,22 +45,23 @@ _SHOWN = {
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class CompareOptions(PlaceOptions, QuietResultOptions):
     """Options of ``compare`` that state a problem, and its results."""
 
-    places: str | None = option(
+    places: str | None = argument(
         "CSV or Parquet file, one row for each secret; or hierarchy, kanonymity or submodular, whose methods "
         "are then run on synthetic data.",
         "PLACES|MECHANISM",
-        positional=True,
+        default=None,
     )
     loss: str = option("What a wrong report costs, as in design.", default="distance")
     prior: str = option("How likely each secret is, as in design.", default="uniform")
     reports: str | None = option("Secrets that may be reported, as in design.")
 
 
-@from_call(compare_target, _SHOWN, CompareOptions, skip=("target", "on_progress"))
+@from_call(
+    compare_target, _SHOWN, CompareOptions, skip=("target", "on_progress"), examples=_EXAMPLES
+)
 def compare(given: dict[str, Any], options: CompareOptions) -> Status:
     """Compare what methods lose under the same guarantee, at one or more strengths.
 
@@ -86,6 +84,7 @@ def compare(given: dict[str, Any], options: CompareOptions) -> Status:
             radius=given.get("radius"),
             loss=options.loss,
             prior=options.prior,
+            priors=None,
             reports=options.reports,
         )
         check_outputs({"--report": report}, options.places, options.embeddings, *aims.read)
@@ -120,8 +119,3 @@ def compare(given: dict[str, Any], options: CompareOptions) -> Status:
             write_page([chapter], report, title="What privacy costs, by method")
     emit(outcome.to_dict(), str(outcome), as_json=options.as_json, command="compare")
     return status
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(compare)

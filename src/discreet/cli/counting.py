@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.row_engine import RowEngine
-from discreet.cli.calls import REQUIRED, Options, option
+from discreet.cli.calls import REQUIRED, Options, argument, option
 from discreet.cli.files import (
     check_outputs,
     check_table_names,
@@ -65,7 +64,6 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowOptions(Options, panel="The data"):
     """The private rows, and the columns that are read."""
 
@@ -87,7 +85,6 @@ class RowOptions(Options, panel="The data"):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PublicOptions(Options, panel="What is public"):
     """The public facts."""
 
@@ -107,7 +104,6 @@ class PublicOptions(Options, panel="What is public"):
     root: str = option("Name of the region that holds all.", default="all")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CountsGuarantee(BudgetOptions, panel=PROMISED):
     """The guarantee of counts."""
 
@@ -119,7 +115,6 @@ class CountsGuarantee(BudgetOptions, panel=PROMISED):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class MethodOptions(RowEngineOptions, panel=HOW):
     """How counts are made."""
 
@@ -143,7 +138,6 @@ class MethodOptions(RowEngineOptions, panel=HOW):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class TableOptions(Options, panel="Tables of attributes"):
     """Tables of attributes instead of counts by size."""
 
@@ -192,7 +186,6 @@ class TableOptions(Options, panel="Tables of attributes"):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class CountsOptions(
     RowOptions,
     PublicOptions,
@@ -205,10 +198,8 @@ class CountsOptions(
 ):
     """All options of ``counts``."""
 
-    people: str | None = option(
-        "CSV or Parquet file, or a folder of them, one row for each person.",
-        "PEOPLE",
-        positional=True,
+    people: str | None = argument(
+        "CSV or Parquet file, or a folder of them, one row for each person.", "PEOPLE", default=None
     )
     measurements: str | None = option(
         "Keep the noisy counts too, for `discreet query`; covered by the same guarantee.", "FILE"
@@ -242,14 +233,14 @@ def guarantee_of(options: CountsOptions) -> PureDP | ZeroConcentratedDP:
 def check_files(options: CountsOptions) -> None:
     """Refuse files that cannot be read, and outputs that cannot be written, before anything is charged."""
     private = None if options.engine.is_large(options.file) else options.file
-    for path, argument in (
+    for path, name in (
         (private, "PEOPLE" if options.people else "--units"),
         (options.region_list, "--region-list"),
         (options.public_units, "--public-units"),
     ):
         if path is not None:
-            mark = look(path, argument, PUBLIC_SUFFIXES, whole=path is not private)
-            refuse_unreadable(path, mark, argument, row_by_row=path is private)
+            mark = look(path, name, PUBLIC_SUFFIXES, whole=path is not private)
+            refuse_unreadable(path, mark, name, row_by_row=path is private)
     tables = {"--output": options.output, "--measurements": options.measurements}
     check_outputs(
         {**tables, "--report": options.report},
@@ -257,9 +248,9 @@ def check_files(options: CountsOptions) -> None:
         *(options.region_list, options.public_units, options.domain, options.ledger),
     )
     check_table_names(tables)
-    for argument, path in tables.items():
+    for name, path in tables.items():
         if path is not None and Path(path).absolute().parent == Path(options.file).absolute():
-            raise InvalidProblemError(argument, "a file outside the folder that is read", path)
+            raise InvalidProblemError(name, "a file outside the folder that is read", path)
 
 
 def open_rows(options: CountsOptions) -> AbstractContextManager[Any]:

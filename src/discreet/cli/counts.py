@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.calls import from_options
-from discreet.cli.commands import brief_help
 from discreet.cli.counting import (
     ROW_BYTES,
     CountsOptions,
@@ -32,13 +31,11 @@ from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import METHODS
 
 if TYPE_CHECKING:
-    import typer
-
     from discreet.artefact import ReleaseFiles
     from discreet.core.outcome import Release, Unproven
     from discreet.hierarchy import Plan, RegionCounts
 
-__all__ = ["counts", "register"]
+__all__ = ["counts"]
 
 _OPTIONS = {
     "columns": "--regions",
@@ -79,7 +76,11 @@ discreet counts --units units.csv --public-units units.csv --size size --regions
 """
 
 
-@from_options(CountsOptions)
+@from_options(
+    CountsOptions,
+    examples=_COUNTS_EXAMPLES,
+    first=("people", "unit", "regions", "region_list", "max_size", "epsilon", "by", "output"),
+)
 def counts(options: CountsOptions) -> Status:
     """Publish how many units of each size every region has: whole numbers that add up, differentially private.
 
@@ -208,11 +209,3 @@ def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -
 def _warn_of_errors(diagnosed: Any) -> None:  # noqa: ANN401 - a Diagnosis
     errors = ", ".join(f"{name} {value}" for name, value in diagnosed.to_dict().items())
     warn(f"PRIVATE, for the curator only: {errors}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    brief = brief_help(
-        *("people", "unit", "regions", "region_list", "max_size", "epsilon", "by", "output")
-    )
-    app.command(cls=brief, epilog=_COUNTS_EXAMPLES)(counts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -13,12 +12,10 @@ from discreet.cli.output import emit, warn
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
-    import typer
-
     from discreet.evaluate.attack.finding import Attacked
     from discreet.report.demo import Demo
 
-__all__ = ["demo", "register"]
+__all__ = ["demo"]
 
 _TABLES = ("census.parquet", "patients.csv")
 _WRITTEN = frozenset(
@@ -33,8 +30,10 @@ _MARK = '<p class="mark">discreet</p>'
 """What a page of ours holds."""
 
 
+_EXAMPLES = "Example:\n\n```\ndiscreet demo -o demo/\n```"
+
+
 @final
-@dataclass(frozen=True, kw_only=True)
 class DemoOptions(JsonOption, QuietOption):
     """Options of ``demo``."""
 
@@ -44,7 +43,7 @@ class DemoOptions(JsonOption, QuietOption):
     seed: int | None = option("Which city is made; the mechanism has no seed.")
 
 
-@from_options(DemoOptions)
+@from_options(DemoOptions, examples=_EXAMPLES)
 def demo(options: DemoOptions) -> None:
     """Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them."""
     made = _build(options.output, options.seed, quiet=options.quiet)
@@ -92,8 +91,3 @@ def _check_folder(folder: Path) -> None:
     if not page.is_file() or _MARK not in page.read_text(encoding="utf-8", errors="replace"):
         expected = "a folder that is new, empty or of an earlier demo"
         raise InvalidProblemError("--output", expected, f"{folder} with other files")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command(epilog="Example:\n\n```\ndiscreet demo -o demo/\n```")(demo)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.calls import from_options
-from discreet.cli.commands import brief_help
 from discreet.cli.files import check_outputs, write_channel, write_page
 from discreet.cli.implicit import DesignOptions, run_implicit
 from discreet.cli.info import describe, loss_rows
@@ -26,8 +25,6 @@ from discreet.core.jit import clock
 from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:
-    import typer
-
     from discreet.core.outcome import Design
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.minimax import Minimax
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
 
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["design", "register", "unprotected"]
+__all__ = ["design", "unprotected"]
 
 _MAX_NAMED_SECRETS = 10
 """Secrets that a warning names; all of them stand in ``--json`` and in ``info``."""
@@ -53,7 +50,9 @@ discreet design --embeddings words.csv --metric angular --epsilon 4 -o words.cha
 """
 
 
-@from_options(DesignOptions)
+@from_options(
+    DesignOptions, examples=_EXAMPLES, first=("places", "grid", "unit", "radius", "output")
+)
 def design(options: DesignOptions) -> Status:
     """Design the channel that loses least under metric privacy, and prove it.
 
@@ -246,9 +245,3 @@ def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[st
         tail = f" and {more} more" if more else ""
         said.append(f"{len(scope.isolated)} secrets are NOT protected: {', '.join(named)}{tail}")
     return said
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    brief = brief_help("places", "grid", "unit", "radius", "output")
-    app.command(cls=brief, epilog=_EXAMPLES)(design)

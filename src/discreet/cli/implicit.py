@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.cli.calls import Options, option
+from discreet.cli.calls import Options, argument, option
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
 from discreet.cli.output import Status, emit, facts, refuse_typed, renamed_arguments, warn
 from discreet.cli.progress import progress
@@ -33,7 +33,6 @@ _OPTIMAL_GAP = 1e-6
 """What ``--method optimal`` asks for: the library calls a design optimal below it."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class SearchOptions(Options, panel="How to search"):
     """How a channel is searched for."""
 
@@ -69,14 +68,13 @@ class SearchOptions(Options, panel="How to search"):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class DesignOptions(
     PlaceOptions, AimOptions, SearchOptions, QuietResultOptions, VerboseOption, HelpAllOption
 ):
     """Options of ``design``."""
 
-    places: str | None = option(
-        "CSV or Parquet file, one row for each secret.", "PLACES", positional=True
+    places: str | None = argument(
+        "CSV or Parquet file, one row for each secret.", "PLACES", default=None
     )
     points: str | None = option("The same as PLACES, by its name.", "FILE")
     label: str | None = option("Column of names of the secrets, all different.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
@@ -22,8 +21,6 @@ from discreet.core.statements import state
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import typer
-
     from discreet.artefact import AnchoredArtefact
     from discreet.core.certificate import Certificate
     from discreet.core.outcome import Design
@@ -32,16 +29,18 @@ if TYPE_CHECKING:
 
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["describe", "info", "loss_rows", "register"]
+__all__ = ["describe", "info", "loss_rows"]
+
+
+_EXAMPLES = "Example:\n\n```\ndiscreet info c.channel --json\n```"
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class InfoOptions(ChannelOption, JsonOption, VerboseOption):
     """Options of ``info``."""
 
 
-@from_options(InfoOptions)
+@from_options(InfoOptions, examples=_EXAMPLES)
 def info(options: InfoOptions) -> None:
     """Say what a channel file guarantees, loses, assumes, and how it was made.
 
@@ -85,11 +84,6 @@ def _tell(
     stated = f"Not checked here; discreet verify does. The file states: {proved(certificate, verbose=verbose)}"
     told = {**data, "checked": False}
     emit(told, f"{text}\n\n{stated}", as_json=as_json, command="info")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example:\n\n```\ndiscreet info c.channel --json\n```")(info)
 
 
 def _bounds(design: MetricDesign) -> dict[str, Any]:

@@ -6,12 +6,10 @@ import math
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.cli.calls import REQUIRED, Options, from_options, option
-from discreet.cli.commands import brief_help
+from discreet.cli.calls import REQUIRED, Options, argument, from_options, option
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
 from discreet.cli.output import emit, facts, warn
@@ -24,15 +22,13 @@ from discreet.core.guarantee import MetricDP
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import typer
-
     from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service import Client, Located
     from discreet.service.asking import Server
     from discreet.service.page import RequestLog
 
-__all__ = ["locate", "read_place", "register", "typed_place"]
+__all__ = ["locate", "read_place", "typed_place"]
 
 _GEO_URI = re.compile(r"(?i)geo:([^,;]+),([^,;]+)(?:,[^,;]+)?(?:;crs=wgs84)?(?:;u=[^;]+)?")
 """A place as maps share it: latitude, longitude, perhaps a height, WGS 84, and how uncertain it is (RFC 5870)."""
@@ -52,7 +48,6 @@ discreet locate --page --server http://127.0.0.1:8080
 """
 
 
-@dataclass(frozen=True, kw_only=True)
 class ServerOptions(Options, panel="The server"):
     """The server, and what is accepted from it."""
 
@@ -82,7 +77,6 @@ class ServerOptions(Options, panel="The server"):
     cache: str | None = option("Verified mechanisms; default: a folder of yours.", "FOLDER")
 
 
-@dataclass(frozen=True, kw_only=True)
 class TimeOptions(Options, panel="Time and budgets"):
     """Epochs, budgets and the reports that are kept."""
 
@@ -102,16 +96,15 @@ class TimeOptions(Options, panel="Time and budgets"):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class LocateOptions(ServerOptions, TimeOptions, JsonOption, QuietOption, HelpAllOption):
     """Options of ``locate``."""
 
-    place: tuple[str, ...] = option(
+    place: tuple[str, ...] = argument(
         "Two numbers: latitude and longitude, or east and north in the unit; or `-` to read them from "
         "standard input. Arguments are shown to everybody on this machine in the list of processes.",
         "PLACE",
+        default=None,
         repeated=True,
-        positional=True,
     )
     page: bool = option(
         "Show a map in your browser, where you choose the place; it never leaves the browser. Until Ctrl-C.",
@@ -122,7 +115,12 @@ class LocateOptions(ServerOptions, TimeOptions, JsonOption, QuietOption, HelpAll
     )
 
 
-@from_options(LocateOptions)
+@from_options(
+    LocateOptions,
+    examples=_EXAMPLES,
+    first=("place", "max_epsilon", "for_life", "page"),
+    settings={"ignore_unknown_options": True},
+)
 def locate(options: LocateOptions) -> int:
     """Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.
 
@@ -349,11 +347,3 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
     uri = _GEO_URI.fullmatch(text)
     first, second = uri.groups() if uri else text.replace(",", " ").split()
     return first, second
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    # A place in the south or in the west begins with a minus.
-    negative = {"ignore_unknown_options": True}
-    brief = brief_help("place", "max_epsilon", "for_life", "page")
-    app.command(cls=brief, epilog=_EXAMPLES, context_settings=negative)(locate)

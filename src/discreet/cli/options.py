@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from discreet.cli.calls import REQUIRED, Options, option
+from discreet.cli.calls import Options, argument, option
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 
@@ -57,30 +56,26 @@ def names(help: str, **more: Any) -> Any:  # noqa: A002, ANN401 - as of `option`
     return option(help, "A,B,...", read=names_of, repeated=True, **more)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChannelOption(Options):
     """The channel that a command reads."""
 
-    channel: str = option(
-        "A file that `design` wrote.", "CHANNEL", default=REQUIRED, positional=True
-    )
+    channel: str = argument("A file that `design` wrote.", "CHANNEL")
 
 
-@dataclass(frozen=True, kw_only=True)
 class JsonOption(Options):
     """The form of the result."""
 
     as_json: bool = option("Print one JSON object instead of text.", None, "--json", default=False)
 
 
-def _show_all_options(context: Any, typed: bool) -> None:  # noqa: ANN401, FBT001 - as Typer calls it
+def _show_all_options(context: Any, typed: bool) -> bool:  # noqa: ANN401, FBT001 - as Typer calls it
     """Print the whole help of a command whose ``--help`` is brief, and exit."""
     if typed:
         TyperCommand.format_help(context.command, context, context.make_formatter())
         context.exit()
+    return typed
 
 
-@dataclass(frozen=True, kw_only=True)
 class HelpAllOption(Options):
     """The whole help of a command that has many options."""
 
@@ -92,14 +87,12 @@ class HelpAllOption(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class QuietOption(Options):
     """Whether progress and warnings are shown."""
 
     quiet: bool = option("No progress and no warnings.", None, "--quiet", "-q", default=False)
 
 
-@dataclass(frozen=True, kw_only=True)
 class VerboseOption(Options):
     """Whether all checks are listed."""
 
@@ -108,24 +101,20 @@ class VerboseOption(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReportOption(Options):
     """The page about the result."""
 
     report: str | None = option("Write a page about it, in one file.", "FILE.html")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResultOptions(ReportOption, JsonOption):
     """The page and the form of the result."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class QuietResultOptions(ResultOptions, QuietOption):
     """The same, of a command that warns."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowEngineOptions(Options, panel=HOW):
     """How rows are read that are too many for memory or one machine."""
 
@@ -139,7 +128,6 @@ class RowEngineOptions(Options, panel=HOW):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PlaceOptions(Options, panel="Places"):
     """The secrets of a channel: points of a table, words, or cells of a grid."""
 
@@ -158,7 +146,6 @@ class PlaceOptions(Options, panel="Places"):
     plane: bool = option("lon and lat are in a plane.", default=False)
 
 
-@dataclass(frozen=True, kw_only=True)
 class BudgetOptions(Options, panel=PROMISED):
     """The budget of a release, and the ledger that is charged."""
 

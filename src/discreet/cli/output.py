@@ -60,74 +60,30 @@ __all__ = [
     "warn_of_weakness",
 ]
 
-_ARGUMENTS = {
+_SAME = (
+    "again against allow_unprotected categorical cell dataset delta epsilon failure for_life "
+    "gap host interval level levels max_quantity max_size memory method methods metric mode "
+    "neighbors numeric optimality others per_day population port prior public_units radius "
+    "region_list regions reports rho samples scale scheduler sensitive server sizes spacing "
+    "state steps strength stride taxonomy threads time_limit trials unit units"
+)
+"""Arguments of the library whose option has the same name."""
+
+_ARGUMENTS = {name: f"--{name.replace('_', '-')}" for name in _SAME.split()} | {
     "accepts": "--max-epsilon",
-    "again": "--again",
-    "against": "--against",
-    "allow_unprotected": "--allow-unprotected",
     "budget_delta": "--delta",
-    "categorical": "--categorical",
-    "cell": "--cell",
-    "dataset": "--dataset",
-    "delta": "--delta",
-    "epsilon": "--epsilon",
-    "failure": "--failure",
-    "for_life": "--for-life",
-    "gap": "--gap",
     "guarantee": "--epsilon",
-    "host": "--host",
-    "interval": "--interval",
     "k": "-k",
     "labels": "--label",
     "ledger": "LEDGER",
-    "level": "--level",
     "level, regions": "--level or --region",
-    "levels": "--levels",
-    "max_quantity": "--max-quantity",
-    "max_size": "--max-size",
-    "memory": "--memory",
-    "method": "--method",
-    "methods": "--methods",
-    "metric": "--metric",
-    "mode": "--mode",
-    "neighbors": "--neighbors",
-    "numeric": "--numeric",
-    "optimality": "--optimality",
-    "others": "--others",
     "people": "PEOPLE",
-    "per_day": "--per-day",
     "point": "PLACE",
     "points": "PLACES or --embeddings",
-    "population": "--population",
-    "port": "--port",
-    "prior": "--prior",
-    "public_units": "--public-units",
-    "radius": "--radius",
-    "region_list": "--region-list",
-    "regions": "--regions",
-    "reports": "--reports",
-    "rho": "--rho",
-    "samples": "--samples",
-    "scale": "--scale",
-    "scheduler": "--scheduler",
     "seconds": "--epoch",
-    "sensitive": "--sensitive",
-    "server": "--server",
-    "sizes": "--sizes",
-    "spacing": "--spacing",
-    "state": "--state",
-    "steps": "--steps",
-    "strength": "--strength",
-    "stride": "--stride",
-    "taxonomy": "--taxonomy",
-    "threads": "--threads",
-    "time_limit": "--time-limit",
-    "trials": "--trials",
-    "unit": "--unit",
-    "units": "--units",
     "utility_loss": "--loss",
 }
-"""How people who use the command line call the arguments of the library."""
+"""Argument of the library -> name on the command line."""
 
 _OF_A_GRID = {"columns": "--grid", "rows": "--grid"}
 """The same where a grid was requested; elsewhere these words are about tables."""

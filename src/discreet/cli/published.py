@@ -32,7 +32,6 @@ _MAX_CELLS = 100_000
 """Cells of a grid, each a place of the service."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class RegionOptions(Options, panel="The region", environment="DISCREET_"):
     """The region of a service."""
 

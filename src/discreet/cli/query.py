@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.artefact import is_table
-from discreet.cli.calls import REQUIRED, from_options, option
+from discreet.cli.calls import argument, from_options, option
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.options import ResultOptions, names_of
 from discreet.cli.output import emit
@@ -18,30 +17,32 @@ from discreet.tables.writing import bytes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import typer
-
     from discreet.core.tree import Tree
     from discreet.hierarchy.contingency import MeasuredTables
     from discreet.hierarchy.contingency.query import TableAnswers
     from discreet.hierarchy.measure import Measured
     from discreet.hierarchy.query import CountAnswers
 
-__all__ = ["parse_path", "parse_sizes", "query", "register"]
+__all__ = ["parse_path", "parse_sizes", "query"]
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 
+_EXAMPLES = """Examples:
+
+```
+discreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95
+
+discreet query kept.parquet --level 2 --by sex --interval 0.95
+```
+"""
+
+
 @final
-@dataclass(frozen=True, kw_only=True)
 class QueryOptions(ResultOptions):
     """Options of ``query``."""
 
-    measurements: str = option(
-        "A file that `counts --measurements` wrote.",
-        "MEASUREMENTS",
-        default=REQUIRED,
-        positional=True,
-    )
+    measurements: str = argument("A file that `counts --measurements` wrote.", "MEASUREMENTS")
     level: int | None = option("Answer for all regions of this level; the root's is 1.")
     region: tuple[str, ...] = option(
         "Answer for this region, such as GA/Fulton; may be given again.", "PATH", repeated=True
@@ -73,7 +74,7 @@ class QueryOptions(ResultOptions):
     )
 
 
-@from_options(QueryOptions)
+@from_options(QueryOptions, examples=_EXAMPLES)
 def query(options: QueryOptions) -> None:
     """Answer a question about sizes from kept measurements: without bias, and with an interval.
 
@@ -257,11 +258,3 @@ def _open(path: str) -> Measured:
         return load_measurements(path)
     except InvalidProblemError as error:
         raise error.renamed("MEASUREMENTS") from None
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog="Examples:\n\n```\ndiscreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95\n\n"
-        "discreet query measured.parquet --level 2 --by sex --interval 0.95\n```"
-    )(query)

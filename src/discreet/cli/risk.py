@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.cli.calls import Option, from_call
 from discreet.cli.columns import COLUMNS
@@ -18,10 +18,7 @@ from discreet.cli.options import (
 from discreet.cli.output import Status, emit, renamed_arguments, warn
 from discreet.evaluate.risk import risk as measure_risk
 
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["register", "risk"]
+__all__ = ["risk"]
 
 _EXAMPLES = """Examples:
 
@@ -57,7 +54,7 @@ _SHOWN = {
 }
 
 
-@from_call(measure_risk, _SHOWN, QuietResultOptions)
+@from_call(measure_risk, _SHOWN, QuietResultOptions, examples=_EXAMPLES)
 def risk(given: dict[str, Any], options: QuietResultOptions) -> Status:
     """Tell the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
 
@@ -80,8 +77,3 @@ def risk(given: dict[str, Any], options: QuietResultOptions) -> Status:
         write_page([chapter], options.report, title="Who could be found", private=True)
     emit(risks.to_dict(), str(risks), as_json=options.as_json, command="risk")
     return Status.DONE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=_EXAMPLES)(risk)

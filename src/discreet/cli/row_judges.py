@@ -10,7 +10,7 @@ from discreet.artefact.judging import (
     claim_facts,
     record_checks,
 )
-from discreet.cli.calls import REQUIRED, option
+from discreet.cli.calls import argument, option
 from discreet.cli.columns import DemandOptions, StatedKinds
 from discreet.cli.microdata import attributes_of
 from discreet.cli.options import HelpAllOption, ResultOptions, VerboseOption, names
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["RowOptions", "VerifyOptions", "judge_folder", "judge_rows"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
     """Options about tables of rows."""
 
@@ -63,16 +62,10 @@ class RowOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class VerifyOptions(RowOptions, ResultOptions, VerboseOption, HelpAllOption):
     """Options of ``verify``."""
 
-    file: str = option(
-        "A channel that `design` wrote, a table, or a folder.",
-        "FILE",
-        default=REQUIRED,
-        positional=True,
-    )
+    file: str = argument("A channel that `design` wrote, a table, or a folder.", "FILE")
     optimality: bool = option(
         "Check the loss that is stated and its lower bound, too.", default=False
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.calls import REQUIRED, from_options, option
@@ -18,18 +17,18 @@ from discreet.core.printed import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import typer
-
     from discreet.artefact import AnchoredArtefact, Artefact
 
-__all__ = ["register", "sample"]
+__all__ = ["sample"]
 
 _MAX_REPORTS = 10_000_000
 """Reports that are drawn at once; they are held in memory until they are printed."""
 
 
+_EXAMPLES = "Example:\n\n```\ndiscreet sample c.channel --secret 17\n```"
+
+
 @final
-@dataclass(frozen=True, kw_only=True)
 class SampleOptions(ChannelOption, JsonOption, QuietOption):
     """Options of ``sample``."""
 
@@ -40,7 +39,7 @@ class SampleOptions(ChannelOption, JsonOption, QuietOption):
     n: int = option("How many reports.", None, "-n", default=1, min=1, max=_MAX_REPORTS)
 
 
-@from_options(SampleOptions)
+@from_options(SampleOptions, examples=_EXAMPLES)
 def sample(options: SampleOptions) -> None:
     """Draw reports for a secret, with the operating system's randomness.
 
@@ -63,11 +62,6 @@ def sample(options: SampleOptions) -> None:
         else _draw_anchored(stored, place, n)
     )
     emit(data, text, as_json=options.as_json, command="sample")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example:\n\n```\ndiscreet sample c.channel --secret 17\n```")(sample)
 
 
 def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:

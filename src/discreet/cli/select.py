@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.calls import REQUIRED, Options, from_options, option
-from discreet.cli.commands import brief_help
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
 from discreet.cli.ground import EDGES, ground_set, read_matroid
 from discreet.cli.options import (
@@ -31,8 +29,6 @@ from discreet.submodular.objectives.combine import CountedObjective
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import typer
-
     from discreet.artefact import ReleaseFiles
     from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import DPGuarantee
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
 
     Outcome = Release[Selection] | Unproven[Selection]
 
-__all__ = ["register", "select"]
+__all__ = ["select"]
 
 _EXAMPLES = """Examples:
 
@@ -56,7 +52,6 @@ discreet verify team.choice
 """
 
 
-@dataclass(frozen=True, kw_only=True)
 class RecordOptions(Options, panel="The data"):
     """The private records."""
 
@@ -72,7 +67,6 @@ class RecordOptions(Options, panel="The data"):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroundOptions(Options, panel="What is public"):
     """The public ground set, and the sets that may be chosen."""
 
@@ -93,7 +87,6 @@ class GroundOptions(Options, panel="What is public"):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChoiceGuarantee(BudgetOptions, panel=PROMISED):
     """The guarantee of a choice."""
 
@@ -107,7 +100,6 @@ class ChoiceGuarantee(BudgetOptions, panel=PROMISED):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class RunOptions(Options, panel=HOW):
     """The method, and the file of the choice."""
 
@@ -126,14 +118,17 @@ class RunOptions(Options, panel=HOW):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class SelectOptions(
     RecordOptions, GroundOptions, ChoiceGuarantee, RunOptions, QuietResultOptions, HelpAllOption
 ):
     """Options of ``select``."""
 
 
-@from_options(SelectOptions)
+@from_options(
+    SelectOptions,
+    examples=_EXAMPLES,
+    first=("similarity", "coverage", "epsilon", "neighbors", "output"),
+)
 def select(options: SelectOptions) -> Status:
     """Choose a set of candidates that is worth much to private records, differentially privately.
 
@@ -346,9 +341,3 @@ def _text(outcome: Outcome, data: dict[str, Any]) -> str:
     if outcome.provenance.charge:
         pairs.append(("ledger", outcome.provenance.charge))
     return facts(pairs)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    brief = brief_help("similarity", "coverage", "epsilon", "neighbors", "output")
-    app.command(cls=brief, epilog=_EXAMPLES)(select)

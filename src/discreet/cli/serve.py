@@ -16,7 +16,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar, final
 
 from discreet.cli.calls import Options, from_options, option
-from discreet.cli.commands import brief_help
 from discreet.cli.files import check_outputs
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
 from discreet.cli.output import emit, warn
@@ -27,8 +26,6 @@ from discreet.core.extras import require
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import typer
-
     from discreet.lrgeo import Mechanism
     from discreet.lrgeo.points.published import PublishedPoints
     from discreet.service.operations import Shown
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
 
     Published = Mechanism | PublishedPoints
 
-__all__ = ["register", "serve"]
+__all__ = ["serve"]
 
 W = TypeVar("W", bound=str)
 
@@ -58,7 +55,6 @@ discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 
 """
 
 
-@dataclass(frozen=True, kw_only=True)
 class WorkOptions(Options, panel="How to design", environment="DISCREET_"):
     """The mechanism that is published or designed."""
 
@@ -79,7 +75,6 @@ class WorkOptions(Options, panel="How to design", environment="DISCREET_"):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ServerOptions(Options, panel="The server", environment="DISCREET_"):
     """The server."""
 
@@ -110,7 +105,6 @@ class ServerOptions(Options, panel="The server", environment="DISCREET_"):
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class ServeOptions(
     RegionOptions,
     WorkOptions,
@@ -131,7 +125,11 @@ _SETTINGS = frozenset(
 """Options that the environment can state, as ``DISCREET_`` and the name."""
 
 
-@from_options(ServeOptions)
+@from_options(
+    ServeOptions,
+    examples=_EXAMPLES,
+    first=("roads", "spacing", "grid", "cell", "epsilon", "mechanism", "port"),
+)
 def serve(options: ServeOptions) -> int:
     """Publish one mechanism for a region. Clients fetch it whole and draw by themselves; they upload nothing.
 
@@ -271,9 +269,3 @@ class _Events:
     def _line(self, facts: dict[str, object]) -> None:
         sys.stderr.write(json.dumps(facts) + "\n")
         sys.stderr.flush()
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    brief = brief_help("roads", "spacing", "grid", "cell", "epsilon", "mechanism", "port")
-    app.command(cls=brief, epilog=_EXAMPLES)(serve)

@@ -61,7 +61,6 @@ _EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
 """Metrics between words; the first is what is meant where nobody says otherwise."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class AimOptions(Options, panel="What is wanted"):
     """The guarantee of a channel, and the loss that it makes small."""
 

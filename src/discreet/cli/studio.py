@@ -5,23 +5,23 @@ from __future__ import annotations
 import secrets
 import sys
 import webbrowser
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from discreet.cli.calls import from_options, option
 from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 from discreet.core.extras import require
 
-if TYPE_CHECKING:
-    import typer
+__all__ = ["studio"]
 
-__all__ = ["register", "studio"]
+
+_EXAMPLES = (
+    "Examples:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
+)
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
 class StudioOptions(JsonOption):
     """Options of ``studio``."""
 
@@ -35,7 +35,7 @@ class StudioOptions(JsonOption):
     sample: bool = option("Begin with synthetic patients, to try the page.", default=False)
 
 
-@from_options(StudioOptions)
+@from_options(StudioOptions, examples=_EXAMPLES)
 def studio(options: StudioOptions) -> int:
     """Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.
 
@@ -70,10 +70,3 @@ def studio(options: StudioOptions) -> int:
     finally:
         workspaces.close()
     return 0
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog="Examples:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
-    )(studio)

@@ -17,6 +17,7 @@ from discreet.cli.counting import (
 )
 from discreet.cli.output import Status, facts, put_out, rendered, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.contingency.workload import read_lists, unrepeated
 from discreet.tables.dialect import stored_file
 from discreet.tables.parsing import free_memory
 
@@ -48,8 +49,8 @@ def publish_tables(options: CountsOptions) -> Status:
     arguments: dict[str, Any] = {
         "domain": _read_json(options.domain),
         "by": (options.by or "").split(","),
-        "marginals": _lists(options.marginals),
-        "shares": _lists(options.shares),
+        "marginals": read_lists(options.marginals),
+        "shares": read_lists(options.shares),
         "workload": options.workload,
         "workload_levels": options.workload_levels,
         "loss": options.loss,
@@ -96,20 +97,6 @@ def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
     return {"cells": domain.size, "marginals": marginals, "gaps": gaps}
 
 
-def _lists(text: str | None) -> Any:  # noqa: ANN401 - a list, or a list of lists
-    """Read a list between commas, or one for each level between semicolons.
-
-    Examples
-    --------
-    >>> _lists("total,sex"), _lists("total;total,sex"), _lists(None)
-    (['total', 'sex'], [['total'], ['total', 'sex']], None)
-    """
-    if text is None:
-        return None
-    parts = [[word.strip() for word in part.split(",")] for part in text.split(";")]
-    return parts[0] if len(parts) == 1 else parts
-
-
 def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
     try:
         data = stored_file(path).read_bytes()
@@ -119,19 +106,9 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
     if len(data) > _MAX_DOMAIN_BYTES:
         raise InvalidProblemError("--domain", f"at most {_MAX_DOMAIN_BYTES} bytes", len(data))
     try:
-        return json.loads(data, object_pairs_hook=_once)
+        return json.loads(data, object_pairs_hook=unrepeated)
     except (ValueError, RecursionError) as error:
         raise InvalidProblemError("--domain", "JSON", f"{path}: {error}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that comes twice: the last one would win in silence."""
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        again = next(name for at, name in enumerate(names) if name in names[:at])
-        message = f"{again!r} comes twice"
-        raise ValueError(message)
-    return dict(pairs)
 
 
 def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:

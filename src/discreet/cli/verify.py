@@ -22,11 +22,9 @@ from discreet.tables.sizes import refuse_killers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import typer
-
     from discreet.core.certificate import Certificate
 
-__all__ = ["register", "verify", "write_verified"]
+__all__ = ["verify", "write_verified"]
 
 _EXAMPLES = """Examples:
 
@@ -52,7 +50,7 @@ _ABOUT = {
 """Kind of file -> what its promise is about, where that is not in its checks."""
 
 
-@from_options(VerifyOptions)
+@from_options(VerifyOptions, examples=_EXAMPLES)
 def verify(options: VerifyOptions) -> Status:
     """Check what an artefact claims, with code that did not make it.
 
@@ -167,8 +165,3 @@ def _named(path: str) -> Iterator[None]:
         bare = table and not is_table(path)
         hint = "; -k and --quasi check a table without one" if bare else ""
         raise error.renamed(field, expected=f"{error.expected}{hint}") from None
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command(epilog=_EXAMPLES)(verify)

@@ -34,7 +34,7 @@ _WHOLE_AND_SUMS = {"numbers that are not whole", "numbers below zero", "sums tha
 """Checks that a table passes whose numbers are counts that add up; some methods do not promise all of them."""
 
 
-def describe_release(release: Release[RegionCounts]) -> dict[str, Any]:
+def describe_release(release: Release[RegionCounts], _planned: object = None) -> dict[str, Any]:
     """Lay out a release for the page: plain values and drawings.
 
     Parameters

@@ -13,7 +13,6 @@ from discreet.studio.counts_forms import read_promise
 from discreet.studio.counts_release import AMOUNTS, COUNTS, Costs
 from discreet.studio.forms import whole_of
 from discreet.studio.parts import read_form, render
-from discreet.studio.publish_forms import read_guarantee
 from discreet.studio.publish_pages import add_publication, job_of, layout_of
 from discreet.studio.released import add_released
 from discreet.studio.tables_release import TABLES, describe_plan
@@ -82,11 +81,11 @@ def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
     if planned.frame.units != "public":
         each = whole_of(form, "each", "Units in a lowest region", least=1)
     # From the public facts alone: no table goes to the other process.
-    bare = plan(planned.frame, promise.guarantee, method=promise.method, levels=promise.levels)
+    bare = plan(planned.frame, promise.guarantee, **promise.arguments)
     return Costs(bare, notion, each)
 
 
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
     layout = layout_of(workspace, form, TABLES)
-    planned = TABLES.plan(workspace.folder, layout, read_guarantee(form, layout.neighbors))
+    planned = TABLES.plan(workspace.folder, layout, TABLES.read_promise(form, layout.neighbors))
     return render("tables_plan.html", **describe_plan(planned))

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from discreet.core.errors import InvalidProblemError
 from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyond
 from discreet.studio.parts import read_form, render
-from discreet.studio.publish_forms import DEPTH, NEIGHBORS, read_limit
+from discreet.studio.publish_forms import MAX_REGION_COLUMNS, NEIGHBORS, read_limit
 from discreet.studio.publishing import PRIVATE, Publish
 from discreet.studio.reading import DELIMITERS, read_upload
 from discreet.studio.released import new_name
@@ -25,6 +25,7 @@ from discreet.tables.dialect import names_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.studio.publish_forms import Layout
     from discreet.studio.publishing import Publication
     from discreet.studio.reading import Upload
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
@@ -136,7 +137,9 @@ def job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
     return workspace.job.result
 
 
-def layout_of(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication) -> Any:  # noqa: ANN401 - a layout of the page
+def layout_of(
+    workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication
+) -> Layout:
     """Read the form of columns of the table that is loaded."""
     return publication.read_layout(form, _columns(workspace))
 
@@ -156,7 +159,7 @@ def _load(
         how=upload.how.partition(", ")[2],
         notices=upload.notices,
         columns=upload.table.columns,
-        depth=DEPTH,
+        depth=MAX_REGION_COLUMNS,
         neighbors=NEIGHBORS,
         **columns,
     )
@@ -172,7 +175,7 @@ def _load_public(
     _columns(workspace)
     upload = _read(file, query, publication)
     with workspace.changing():
-        store(upload.table, workspace.folder / publication.public[which])
+        store(upload.table, workspace.folder / publication.public[which][0])
     return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
 
 
@@ -199,7 +202,7 @@ def _public(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, ledger: Path
 ) -> Response:
     layout = layout_of(workspace, form, publication)
-    planned = publication.plan(workspace.folder, layout, None)
+    planned = publication.plan(workspace.folder, layout)
     dataset = Path(form.get("name", "")).stem
     return render(
         f"{publication.name}_budget.html",
