@@ -123,6 +123,9 @@ def anonymize(options: AnonymizeOptions) -> Status:
             return Status.INTERRUPTED
         made, status = interrupt.best, Status.INTERRUPTED
     stated = {**made.provenance.parameters, "method": options.method}
+    if options.demands:
+        # As typed, which can be read back.
+        stated["models"] = list(options.demands)
     made = replace(made, provenance=replace(made.provenance, parameters=stated))
     if options.output is None:
         warn("nothing was written: no --output", quiet=quiet)

@@ -110,7 +110,7 @@ class _Row:
     def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any type
         """Return the value of what Typer read."""
         if typed is None:
-            return () if self.option.repeated else None
+            return () if self.default == () else None
         return typed if self.option.read is None else self.option.read(typed)
 
 
@@ -268,28 +268,24 @@ def from_call(
         From ``run(given, options)`` to the command: `given` holds the arguments of the call, `options` the record.
     """
     rows = []
-    arguments = [one for one in inspect.signature(call).parameters.values() if one.name not in skip]
-    for one in arguments:
-        required = one.default is inspect.Parameter.empty
-        stated = shown.get(one.name, Option())
-        stated = replace(stated, positional=required and not stated.flags)
-        default = MISSING if required else one.default
-        rows.append(_Row(one.name, str(one.annotation), stated, default))
-    sentences = read_sentences(
-        call.__doc__ or "", {row.name: row.option.flags_of(row.name)[0] for row in rows}
-    )
+    for one in inspect.signature(call).parameters.values():
+        if one.name not in skip:
+            required = one.default is inspect.Parameter.empty
+            stated = shown.get(one.name, Option())
+            stated = replace(stated, positional=required and not stated.flags)
+            default = MISSING if required else one.default
+            rows.append(_Row(one.name, str(one.annotation), stated, default))
+    names = {row.name: row.option.flags_of(row.name)[0] for row in rows}
+    sentences = read_sentences(call.__doc__ or "", names)
     for at, row in enumerate(rows):
-        said = f"{sentences.get(row.name, '')} {row.option.help}".strip()
-        rows[at] = replace(row, option=replace(row.option, help=said))
+        help_ = f"{sentences.get(row.name, '')} {row.option.help}".strip()
+        rows[at] = replace(row, option=replace(row.option, help=help_))
     own = list(_rows_of(record))
 
     def decorate(run: Callable[[dict[str, Any], R], int | None]) -> Callable[..., Any]:
         def start(values: dict[str, Any]) -> int | None:
-            given = {row.name: values[row.name] for row in rows}
-            rest = record(**{row.name: values[row.name] for row in own})
-            return run(
-                {name: value for name, value in given.items() if value not in (None, ())}, rest
-            )
+            rest = record(**{row.name: values.pop(row.name) for row in own})
+            return run({name: one for name, one in values.items() if one is not None}, rest)
 
         return _command(run, [*rows, *own], start, more)
 

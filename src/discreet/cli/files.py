@@ -44,10 +44,8 @@ T = TypeVar("T")
 
 def open_file(load: Callable[[str], T], path: str) -> T:
     """Read a file by a reader of the library; an error names the command's argument."""
-    try:
+    with renamed_arguments({}, others="CHANNEL"):
         return load(path)
-    except InvalidProblemError as error:
-        raise error.renamed("CHANNEL") from None
 
 
 def channel_kind(path: str) -> str:

@@ -6,11 +6,12 @@ import math
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from discreet.cli.calls import Options, argument, option
+from discreet.cli.info import anchored_facts
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
 from discreet.cli.output import Status, emit, facts, refuse_typed, renamed_arguments, warn
 from discreet.cli.progress import progress
@@ -21,10 +22,8 @@ from discreet.core.jit import clock
 from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:
-    from discreet.artefact import AnchoredArtefact
     from discreet.cli.statement import ImplicitStatement
     from discreet.core.guarantee import MetricDP
-    from discreet.metricdp.bounds.tails import TailDesign
 
 __all__ = ["DesignOptions", "run_implicit"]
 
@@ -87,6 +86,7 @@ class DesignOptions(
 
 def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
     """Make the channel, bound what it loses, write it and describe it; return the exit status."""
+    from discreet.artefact import from_tails, save_anchored
     from discreet.metricdp import tail_channel
 
     _refuse(options)
@@ -110,7 +110,10 @@ def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
             on_progress=on_progress,
         )
     seconds = clock() - begun
-    stored = _write(made, stated, options.output)
+    stored = from_tails(made, stated.labels)
+    if options.output is not None:
+        with renamed_arguments({"path": "--output"}):
+            save_anchored(stored, options.output)
     reached = made.gap is not None and made.gap <= options.target
     missed = options.is_demanded and not reached
     if missed:
@@ -119,16 +122,29 @@ def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
         )
     if options.output is None:
         warn("nothing was written: no --output", quiet=options.quiet)
-    data = _data(made, stored) | {
+    data = anchored_facts(stored) | {
+        "loss": made.upper,
+        "lower": made.lower,
+        "upper": made.upper,
+        "gap": made.gap,
         "status": "gap reached" if reached else "limit reached",
         "seconds": seconds,
         "prior_normalized_from": stated.prior_sum,
         "interrupted": False,
         "output": options.output,
     }
+    text = facts(
+        [
+            ("guarantee", made.guarantee),
+            ("secrets", made.channel.n_secrets),
+            ("expected loss", printed.bounds(made.lower, made.upper)),
+            ("method", "tails, computed on demand"),
+            ("seconds", printed.estimate(seconds, 3)),
+        ]
+    )
     emit(
         data,
-        _text(made, seconds),
+        text,
         as_json=options.as_json,
         command="design",
         certificate=made.certificate,
@@ -162,44 +178,3 @@ def _refuse(options: DesignOptions) -> None:
         "--allow-unprotected": options.allow_unprotected or None,
     }
     refuse_typed(of_tables, f"none {most}")
-
-
-def _write(made: TailDesign, stated: ImplicitStatement, path: str | None) -> AnchoredArtefact:
-    from discreet.artefact import from_tails, save_anchored
-
-    stored = from_tails(made, stated.labels)
-    if path is not None:
-        with renamed_arguments({"path": "--output"}):
-            save_anchored(stored, path)
-    return stored
-
-
-def _data(made: TailDesign, stored: AnchoredArtefact) -> dict[str, Any]:
-    """Give the facts, under the names that they have where there is a table."""
-    return {
-        "kind": "anchored",
-        "loss": made.upper,
-        "lower": made.lower,
-        "upper": made.upper,
-        "gap": made.gap,
-        "method": stored.provenance.method,
-        "guarantee": {**made.guarantee.to_dict(), "sentence": str(made.guarantee)},
-        "unit": made.guarantee.unit,
-        "sizes": {"secrets": made.channel.n_secrets, "reports": made.channel.n_reports},
-        "totals_share": str(made.totals_share),
-        "certificate": made.certificate.to_dict(),
-        "provenance": stored.provenance.to_dict(),
-    }
-
-
-def _text(made: TailDesign, seconds: float) -> str:
-    """Describe the channel to people."""
-    return facts(
-        [
-            ("guarantee", made.guarantee),
-            ("secrets", made.channel.n_secrets),
-            ("expected loss", printed.bounds(made.lower, made.upper)),
-            ("method", "tails, computed on demand"),
-            ("seconds", printed.estimate(seconds, 3)),
-        ]
-    )

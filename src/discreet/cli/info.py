@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.calls import from_options
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.artefact import AnchoredArtefact
-    from discreet.core.certificate import Certificate
-    from discreet.core.outcome import Design
+    from discreet.core.outcome import Design, Provenance
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["describe", "info", "loss_rows"]
+__all__ = ["anchored_facts", "describe", "info", "loss_rows"]
 
 
 _EXAMPLES = "Example:\n\n```\ndiscreet info c.channel --json\n```"
@@ -55,35 +53,29 @@ def info(options: InfoOptions) -> None:
     )
 
     channel = options.channel
-    tell = partial(_tell, as_json=options.as_json, verbose=options.verbose)
     kind = channel_kind(channel)
+    data: Mapping[str, Any]
     if kind in FOR_EVERY_POINT:
-        for_points = open_file(load_points, channel)
-        told = points_facts(for_points)
-        tell(told, points_text(for_points), for_points.certificate)
-        return
-    if kind == MECHANISM:
+        points = open_file(load_points, channel)
+        data, text, certificate = points_facts(points), points_text(points), points.certificate
+    elif kind == MECHANISM:
         mechanism = open_file(load_mechanism, channel)
-        told = mechanism_facts(mechanism)
-        tell(told, mechanism_text(mechanism), mechanism.certificate)
-        return
-    stored = open_any(channel)
-    if not isinstance(stored, Artefact):
-        tell(_anchored_facts(stored), _anchored_text(stored), stored.certificate)
-        return
-    made = stored.design
-    labels = None if stored.labels is None else list(stored.labels)
-    data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
-    tell(data, _info_text(made, stored.labels), made.certificate)
-
-
-def _tell(
-    data: Mapping[str, Any], text: str, certificate: Certificate, *, as_json: bool, verbose: bool
-) -> None:
+        data, text = mechanism_facts(mechanism), mechanism_text(mechanism)
+        certificate = mechanism.certificate
+    else:
+        stored = open_any(channel)
+        labels = None if stored.labels is None else list(stored.labels)
+        if isinstance(stored, Artefact):
+            made = stored.design
+            data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
+            text, certificate = _info_text(made, stored.labels), made.certificate
+        else:
+            data = {**anchored_facts(stored), "labels": labels}
+            text, certificate = _anchored_text(stored), stored.certificate
     # A file may state any certificate: only `verify` may say that something holds.
-    stated = f"Not checked here; discreet verify does. The file states: {proved(certificate, verbose=verbose)}"
-    told = {**data, "checked": False}
-    emit(told, f"{text}\n\n{stated}", as_json=as_json, command="info")
+    checks = proved(certificate, verbose=options.verbose)
+    text += f"\n\nNot checked here; discreet verify does. The file states: {checks}"
+    emit({**data, "checked": False}, text, as_json=options.as_json, command="info")
 
 
 def _bounds(design: MetricDesign) -> dict[str, Any]:
@@ -126,15 +118,22 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
     if scope is not None:
         named = [labels[i] if labels else str(i) for i in scope.isolated]
         rows += [("joined links", scope.joined), ("isolated secrets", ", ".join(named) or "none")]
-    for public in provenance.assumed_public:
-        rows += [
+    return facts([*rows, *provenance_rows(provenance)])
+
+
+def provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
+    """Return rows of text about the public inputs, parameters and versions behind a file."""
+    seeded = [("private", "no: made with a seed")] if provenance.seeded else []
+    return [
+        *(
             ("assumed public", f"{public.name}: {public.description}, sha256 {public.digest[:16]}")
-        ]
-    rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return facts(rows)
+            for public in provenance.assumed_public
+        ),
+        *((f"  {name}", value) for name, value in provenance.parameters.items()),
+        *(("tried", sentence) for sentence in provenance.method_trace),
+        ("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items())),
+        *seeded,
+    ]
 
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
@@ -147,7 +146,7 @@ def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     ]
 
 
-def _anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
+def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
     """Give what a file says of its channel, as plain values."""
     channel, guarantee, provenance = stored.channel, stored.guarantee, stored.provenance
     return {
@@ -165,7 +164,6 @@ def _anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
         "totals_share": str(stored.totals_share),
         "certificate": stored.certificate.to_dict(),
         "provenance": provenance.to_dict(),
-        "labels": None if stored.labels is None else list(stored.labels),
     }
 
 
@@ -182,10 +180,4 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
         ("epsilon for the totals", f"{stored.totals_share} of it"),
         ("method", provenance.method),
     ]
-    for public in provenance.assumed_public:
-        said = f"{public.name}: {public.description}, sha256 {public.digest[:16]}"
-        rows.append(("assumed public", said))
-    rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return facts(rows)
+    return facts([*rows, *provenance_rows(provenance)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 from discreet.cli.calls import REQUIRED, Options, argument, from_options, option
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
-from discreet.cli.output import emit, facts, warn
+from discreet.cli.output import emit, facts, renamed_arguments, warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import float_ceil
@@ -197,10 +197,8 @@ def _accepted(text: str | None) -> MetricDP | None:
     """Read the weakest guarantee that is accepted."""
     if text is None:
         return None
-    try:
+    with renamed_arguments({}, others="--max-epsilon"):
         epsilon, unit = parse_budget(text)
-    except InvalidProblemError as error:
-        raise error.renamed("--max-epsilon") from None
     if unit not in ("km", "m"):
         raise InvalidProblemError("--max-epsilon", "a number per km or m, such as 2/km", repr(text))
     return MetricDP(epsilon, unit)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.cli.columns import Kinds
 from discreet.cli.options import names_of
+from discreet.cli.output import renamed_arguments
 from discreet.core.dates import FORMATS, resolved_format
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import (
@@ -206,10 +207,8 @@ def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
 def _taxonomy(path: str) -> Tree:
     from discreet.tables.taxonomies import read_taxonomy
 
-    try:
+    with renamed_arguments({}, others="--taxonomy"):
         return read_taxonomy(path)
-    except InvalidProblemError as error:
-        raise error.renamed("--taxonomy") from None
 
 
 def _check_known(option: str, given: Iterable[str], known: Sequence[str]) -> None:

@@ -225,19 +225,22 @@ def refuse_typed(options: Mapping[str, object], expected: str, got: str | None =
 
 
 @contextmanager
-def renamed_arguments(options: Mapping[str, str]) -> Iterator[None]:
+def renamed_arguments(options: Mapping[str, str], *, others: str | None = None) -> Iterator[None]:
     """Name in errors the options of a command instead of the arguments of the library.
 
     Parameters
     ----------
     options
         Argument -> option, where the two differ from what all commands have in common.
+    others
+        Name for all other arguments; default: their own.
     """
     try:
         yield
     except InvalidProblemError as error:
-        field = options.get(error.field, error.field)
-        raise error.renamed(field) from None
+        renamed = error.renamed(options.get(error.field, others or error.field))
+        renamed.add_note(charge_note(error))
+        raise renamed from None
 
 
 def warn(message: str, *, quiet: bool = False) -> None:

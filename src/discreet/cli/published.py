@@ -126,15 +126,13 @@ def _stored(path: str) -> Published:
     from discreet.lrgeo import verify
     from discreet.lrgeo.points.verify import verify as verify_points
 
-    try:
+    with renamed_arguments({}, others="--mechanism"):
         kind = kind_of(path) if is_table(path) else zip_kind(path)
         if kind in FOR_EVERY_POINT:
             for_points = load_points(path)
             verify_points(for_points.claimed()).raise_for_failure()
             return for_points
         found = load_mechanism(path) if kind == MECHANISM else None
-    except InvalidProblemError as error:
-        raise error.renamed("--mechanism") from None
     if found is None:
         expected = "a mechanism for places, or for every point of a region"
         raise InvalidProblemError("--mechanism", expected, told(kind, path))
@@ -195,6 +193,7 @@ class Work:
     """What is designed in the background; whatever happens, the future says it."""
 
     plan: Plan
+    region: Region
     time_limit: float | None
     output: str | None
     tell: Callable[..., None]
@@ -203,7 +202,7 @@ class Work:
     def run(self) -> None:
         """Design, and keep what was made."""
         try:
-            for sentence in doubtful_distances(self._region().space, self.plan.guarantee):
+            for sentence in doubtful_distances(self.region.space, self.plan.guarantee):
                 self.tell("warning", sentence)
             made = self._design()
         except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
@@ -218,7 +217,7 @@ class Work:
         from discreet.artefact import save_mechanism
         from discreet.lrgeo import Mechanism, design
 
-        region, stated = self._region(), self.plan.guarantee
+        region, stated = self.region, self.plan.guarantee
         search: dict[str, Any] = {"time_limit": self.time_limit, "on_progress": self.report}
         mechanism: Published
         if self.plan.every_point:
@@ -229,11 +228,6 @@ class Work:
         if self.output is not None:
             save_mechanism(mechanism, self.output)
         return mechanism
-
-    def _region(self) -> Region:
-        if self.plan.region is None:  # pragma: no cover - what is designed has one
-            raise InvalidProblemError("region", "places", "none")
-        return self.plan.region
 
     def report(self, step: Progress) -> None:
         """Say where the design stands."""

@@ -10,7 +10,7 @@ from discreet.artefact import is_table
 from discreet.cli.calls import argument, from_options, option
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.options import ResultOptions, names_of
-from discreet.cli.output import emit
+from discreet.cli.output import emit, renamed_arguments
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.writing import bytes_of
 
@@ -121,10 +121,8 @@ def _query_tables(options: QueryOptions) -> None:
     from discreet.artefact import load_table_measurements
     from discreet.hierarchy.contingency import query as query_tables
 
-    try:
+    with renamed_arguments({}, others="MEASUREMENTS"):
         measured = load_table_measurements(options.measurements)
-    except InvalidProblemError as error:
-        raise error.renamed("MEASUREMENTS") from None
     if options.zeros not in {"held", "free"}:
         raise InvalidProblemError("--zeros", "held or free", repr(options.zeros))
     by, where = list(names_of(options.by)), parse_where(options.where)
@@ -254,7 +252,5 @@ def _open(path: str) -> Measured:
         raise InvalidProblemError(
             "MEASUREMENTS", f"{expected}, with its .discreet.json", repr(path)
         )
-    try:
+    with renamed_arguments({}, others="MEASUREMENTS"):
         return load_measurements(path)
-    except InvalidProblemError as error:
-        raise error.renamed("MEASUREMENTS") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.anonymous import recorded_k_map, recorded_models, unmapped
@@ -102,15 +101,18 @@ def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str
         left_out = columns_at(gone, before.columns) if gone else ""
         attributes = _attributes(before, guarantee, options, kept)
         original = _read(before, attributes)
-    people, presence, mapped = _population(options, guarantee, kept, attributes)
-    if people is not None:
-        attributes = attributes or people.attributes
+    presence, mapped = _coverage(options, kept)
+    people = None
+    if options.population is not None:
+        public = read_rows(options.population, "--population")
+        attributes = attributes or _attributes(public, guarantee, options, kept)
+        people = _read(public, attributes)
     certificate = verify(
         table,
         guarantee,
         models=_models(options, kept),
         person=options.person,
-        population=None if people is None else people.columns,
+        population=people,
         presence=presence,
         mapped=mapped,
         against=original,
@@ -158,37 +160,21 @@ def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str,
     return Certificate(tuple(checks)), found
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _People:
-    """A population, and how its columns were read."""
-
-    columns: dict[str, Any]
-    attributes: tuple[Attribute, ...]
-
-
-def _population(
-    options: RowOptions,
-    guarantee: KAnonymity,
-    kept: AnonymousTable | None,
-    attributes: tuple[Attribute, ...],
-) -> tuple[_People | None, DeltaPresence | None, KMap | None]:
-    """Read the population, and what is asked of the people whom a class covers, by the options or the record."""
+def _coverage(
+    options: RowOptions, kept: AnonymousTable | None
+) -> tuple[DeltaPresence | None, KMap | None]:
+    """Read the demands on the people whom a class covers, from the options or the record."""
     k_map = options.k_map
     if k_map is None and kept is not None and options.population is not None:
         k_map = recorded_k_map(kept)
-    asked = options.presence is not None or k_map is not None
-    if asked != (options.population is not None):
-        given = "--presence" if options.presence is not None or not asked else "--k-map"
+    demanded = options.presence is not None or k_map is not None
+    if demanded != (options.population is not None):
+        given = "--presence" if options.presence is not None or not demanded else "--k-map"
         raise InvalidProblemError(given, "with --population, and only with it", "one")
-    if options.population is None:
-        return None, None, None
-    public = read_rows(options.population, "--population")
-    read = attributes or _attributes(public, guarantee, options, kept)
     presence = None
     if options.presence is not None:
         presence = read_presence(options.presence, field="--presence")
-    return _People(_read(public, read), read), presence, None if k_map is None else KMap(k_map)
+    return presence, None if k_map is None else KMap(k_map)
 
 
 def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) -> list[str]:

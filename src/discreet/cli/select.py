@@ -18,11 +18,18 @@ from discreet.cli.options import (
     read_guarantee,
     read_method,
 )
-from discreet.cli.output import Status, facts, put_out, rendered, warn, warn_of_weakness
+from discreet.cli.output import (
+    Status,
+    facts,
+    put_out,
+    renamed_arguments,
+    rendered,
+    warn,
+    warn_of_weakness,
+)
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
-from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.combine import CountedObjective
 
@@ -163,16 +170,20 @@ def select(options: SelectOptions) -> Status:
         watched.append(CountedObjective(objective))
         return watched[0] if options.diagnostics else objective
 
-    from discreet.submodular import plan
+    from discreet.submodular import plan, reproduce
 
     outcome: Outcome
+    records = "--coverage" if similarity is None else "--similarity"
+    named_so = {"method": "--method", "candidates": "--candidates", "similarity": records}
     started = time.perf_counter()
-    try:
+    with renamed_arguments({**named_so, "source": records}):
         if guarantee is None:
             if chosen is None:
                 names = ", ".join(sorted(WITHOUT_GUARANTEE))
-                raise InvalidProblemError("--method", f"one of {names}", "none")  # noqa: TRY301 - as all below
-            outcome = _without_guarantee(source, spec, allowed, chosen, named, watch)
+                raise InvalidProblemError("--method", f"one of {names}", "none")
+            spec.check(source, allowed.n_elements)
+            objective = spec.open(source, allowed.n_elements, named)
+            outcome = reproduce(watch(objective), allowed, chosen)
             warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=quiet)
         else:
             planned = plan(ground, allowed, guarantee, objective=spec, method=chosen)
@@ -184,10 +195,6 @@ def select(options: SelectOptions) -> Status:
                 watch=watch,
                 outputs=_outputs(allowed, numbered, named, options),
             )
-    except InvalidProblemError as error:
-        stated = _of_the_command(error, "--coverage" if similarity is None else "--similarity")
-        stated.add_note(charge_note(error))
-        raise stated from None
     if options.diagnostics:
         _diagnose(watched[0], outcome, time.perf_counter() - started)
     _warn_of_clipping(watched[0], quiet=quiet)
@@ -204,28 +211,6 @@ def _spec(similarity: str | None, scale: str | None) -> ObjectiveSpec:
             raise InvalidProblemError("--scale", "none without --similarity", repr(scale))
         return Coverage.spec(edges=EDGES)
     return FacilityLocation.spec(scale=scale or 1)
-
-
-def _without_guarantee(  # noqa: PLR0917 - all that a run takes
-    source: object,
-    spec: ObjectiveSpec,
-    matroid: Matroid,
-    method: Any,  # noqa: ANN401 - as above
-    names: list[str] | None,
-    watch: Any,  # noqa: ANN401 - a function of an objective
-) -> Unproven[Selection]:
-    from discreet.submodular import reproduce
-
-    spec.check(source, matroid.n_elements)
-    objective = spec.open(source, matroid.n_elements, names)
-    return reproduce(watch(objective), matroid, method)
-
-
-def _of_the_command(error: InvalidProblemError, records: str) -> InvalidProblemError:
-    """Say an error in the words of the command: which option named the records."""
-    options = {"method": "--method", "candidates": "--candidates"}
-    options |= dict.fromkeys(("similarity", "source"), records)
-    return error.renamed(options.get(error.field, error.field))
 
 
 def _outputs(
@@ -300,11 +285,7 @@ def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
 
 
 def _rendered(outcome: Outcome, names: Sequence[str] | None, *, as_json: bool) -> str:
-    data = _describe(outcome, names)
-    return rendered(data, _text(outcome, data), as_json=as_json, command="select")
-
-
-def _describe(outcome: Outcome, names: Sequence[str] | None) -> dict[str, Any]:
+    """Render what may be published, as JSON or as text."""
     from discreet.core.outcome import Release
 
     provenance, selection = outcome.provenance, outcome.result
@@ -319,25 +300,19 @@ def _describe(outcome: Outcome, names: Sequence[str] | None) -> dict[str, Any]:
         "seeded": provenance.seeded,
         "charge": provenance.charge or None,
     }
+    rows: list[tuple[str, object]] = [("chosen", ", ".join(map(str, data["chosen"])))]
     if isinstance(outcome, Release):
-        return data | {"certificate": outcome.certificate.to_dict()}
-    return data | {"reason": outcome.reason}
-
-
-def _text(outcome: Outcome, data: dict[str, Any]) -> str:
-    from discreet.core.outcome import Release
-
-    pairs: list[tuple[str, object]] = [("chosen", ", ".join(str(name) for name in data["chosen"]))]
-    if isinstance(outcome, Release):
-        pairs.append(("guarantee", str(outcome.guarantee)))
-        pairs += [
+        data["certificate"] = outcome.certificate.to_dict()
+        rows.append(("guarantee", str(outcome.guarantee)))
+        rows += [
             (f"  {line.rule}", str(line.guarantee).partition("):")[0] + ")")
-            for line in outcome.result.accounting
+            for line in selection.accounting
         ]
     else:
-        pairs.append(("guarantee", f"NONE: {outcome.reason}"))
-    pairs.append(("method", outcome.provenance.method))
-    pairs += [("", sentence) for sentence in outcome.provenance.method_trace]
-    if outcome.provenance.charge:
-        pairs.append(("ledger", outcome.provenance.charge))
-    return facts(pairs)
+        data["reason"] = outcome.reason
+        rows.append(("guarantee", f"NONE: {outcome.reason}"))
+    rows.append(("method", provenance.method))
+    rows += [("", sentence) for sentence in provenance.method_trace]
+    if provenance.charge:
+        rows.append(("ledger", provenance.charge))
+    return rendered(data, facts(rows), as_json=as_json, command="select")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar, final
 from discreet.cli.calls import Options, from_options, option
 from discreet.cli.files import check_outputs
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
-from discreet.cli.output import emit, warn
+from discreet.cli.output import emit, renamed_arguments, warn
 from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
@@ -156,9 +156,9 @@ def serve(options: ServeOptions) -> int:
     with bind(options.host, options.port, allow_remote=options.allow_remote) as bound:
         plan = plan_of(options.mechanism, options, options.epsilon, options.every_point)
         work = None
-        if plan.stored is None:
-            work = Work(plan, options.time_limit, output, events.tell, future)
-        else:
+        if plan.stored is None and plan.region is not None:
+            work = Work(plan, plan.region, options.time_limit, output, events.tell, future)
+        elif plan.stored is not None:
             future.set_result(plan.stored)
         app = create_app(
             future,
@@ -201,11 +201,9 @@ def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
 def _limits(rate: float) -> Limits:
     from discreet.web import Limits
 
-    try:
+    with renamed_arguments({}, others="--rate"):
         # Before the burst is made of it: what is not finite has no whole number.
         Limits(rate=rate)
-    except InvalidProblemError as error:
-        raise error.renamed("--rate") from None
     return Limits(rate=rate, burst=math.ceil(4 * min(rate, _MAX_RATE)))
 
 
@@ -222,10 +220,8 @@ def _proxies(text: str | None) -> tuple[str, ...]:
     from discreet.web.guard import networks
 
     proxies = () if text is None else tuple(text.split(","))
-    try:
+    with renamed_arguments({}, others="--trusted-proxy"):
         networks(proxies)
-    except InvalidProblemError as error:
-        raise error.renamed("--trusted-proxy") from None
     return proxies
 
 

@@ -15,7 +15,7 @@ from discreet.cli.inputs import (
     read_loss,
     read_prior,
 )
-from discreet.cli.output import refuse_typed
+from discreet.cli.output import refuse_typed, renamed_arguments
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
@@ -94,53 +94,54 @@ class AimOptions(Options, panel="What is wanted"):
         return self.loss, self.prior, self.reports, *(self.priors or "").split(",")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class DesignStatement:
-    """What the options state.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Statement:
+    """Guarantee and names that the options of a design state.
 
     Parameters
     ----------
-    problem
-        The design problem.
     guarantee
         The guarantee that is requested.
     labels
         Names of the secrets, or ``None``.
     prior_sum
-        What the weights of the prior summed to before they were divided by it.
-    priors
-        Names and probabilities where the worst of several priors counts; the problem then has a uniform one.
+        Sum of the weights of the prior before they were divided by it.
     """
 
-    problem: Problem
     guarantee: MetricDP
     labels: tuple[str, ...] | None
     prior_sum: float
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DesignStatement(Statement):
+    """Statement of a problem with a table of distances.
+
+    Parameters
+    ----------
+    problem
+        The design problem.
+    priors
+        Names and probabilities if the worst of several priors counts; the problem then has a uniform one.
+    """
+
+    problem: Problem
     priors: tuple[tuple[str, NDArray[np.float64]], ...] = ()
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class ImplicitStatement:
-    """What the options state where there are too many secrets for a table.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImplicitStatement(Statement):
+    """Statement of a problem with too many secrets for a table.
 
     Parameters
     ----------
     costs
-        What reports cost, each secret being one.
-    guarantee
-        The guarantee that is requested, with a radius.
-    labels
-        Names of the secrets, or ``None``.
-    prior_sum
-        What the weights of the prior summed to before they were divided by it.
+        Costs of the reports, each secret being one. The guarantee has a radius.
     """
 
     costs: ImplicitCosts
-    guarantee: MetricDP
-    labels: tuple[str, ...] | None
-    prior_sum: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +213,13 @@ def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
     if priors and aims.prior != "uniform":
         raise InvalidProblemError("--priors", "no --prior beside it", repr(aims.prior))
     guarantee = MetricDP(secrets.epsilon, secrets.space.unit, aims.radius)
-    return DesignStatement(problem, guarantee, secrets.labels, secrets.prior_sum, priors)
+    return DesignStatement(
+        guarantee=guarantee,
+        labels=secrets.labels,
+        prior_sum=secrets.prior_sum,
+        problem=problem,
+        priors=priors,
+    )
 
 
 def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
@@ -228,7 +235,9 @@ def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
         raise InvalidProblemError("--loss", f"the name of a loss {most}", repr(aims.loss))
     guarantee = MetricDP(secrets.epsilon, secrets.space.unit, aims.radius)
     costs = ImplicitCosts(secrets.space, loss, secrets.prior)
-    return ImplicitStatement(costs, guarantee, secrets.labels, secrets.prior_sum)
+    return ImplicitStatement(
+        guarantee=guarantee, labels=secrets.labels, prior_sum=secrets.prior_sum, costs=costs
+    )
 
 
 def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
@@ -247,10 +256,8 @@ def _read_priors(
     n = len(set(names.values()))
     read = []
     for name in named:
-        try:
+        with renamed_arguments({}, others="--priors"):
             prior, _ = read_prior(name, table, names)
-        except InvalidProblemError as error:
-            raise error.renamed("--priors") from None
         read.append((name, np.full(n, 1 / n) if prior is None else prior))
     return tuple(read)
 

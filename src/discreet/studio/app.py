@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,11 @@ from discreet.kanonymity.candidate import require_feasible
 from discreet.studio.drawn import draw_frontier
 from discreet.studio.forms import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
 from discreet.studio.jobs import refusal
-from discreet.studio.parts import read_form, render, told
+from discreet.studio.parts import events_of, on_file, on_form, render
 from discreet.studio.publications import add_publications
 from discreet.studio.reading import DELIMITERS, describe, read_upload
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
-from discreet.studio.uploads import Uploads, uploaded
+from discreet.studio.uploads import Uploads
 from discreet.studio.workspaces import store
 from discreet.tables.columns import present_in
 from discreet.tables.decoding import ENCODINGS
@@ -110,7 +111,8 @@ def create_studio(
     app.add_exception_handler(DiscreetError, _refused)
     _add_page(app, workspaces)
     _add_table(app, workspaces)
-    _add_jobs(app, workspaces)
+    on_form(app, workspaces, "frontier", partial(_start, kind="frontier"))
+    on_form(app, workspaces, "run", partial(_start, kind="run"))
     _add_running(app, workspaces)
     _add_results(app, workspaces)
     add_publications(app, workspaces, ledger, MOST_BYTES)
@@ -158,25 +160,13 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _add_table(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    @app.post("/{workspace}/table")
-    async def table(workspace: str, request: Request) -> Response:
-        at, path, query = workspaces.get(workspace), uploaded(request), request.query_params
-        return await run_in_threadpool(_load, at, path, dict(query))
+    on_file(app, workspaces, "table", _load)
+    on_form(app, workspaces, "outline", _outline)
+    on_form(app, workspaces, "risk", _risk)
 
     @app.post("/{workspace}/sample")
     async def sample(workspace: str) -> Response:
         return await run_in_threadpool(_load_sample, workspaces.get(workspace))
-
-    @app.post("/{workspace}/outline")
-    async def outline(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        text = await run_in_threadpool(_outline, at, form)
-        return Response(text, media_type="text/plain; charset=utf-8")
-
-    @app.post("/{workspace}/risk")
-    async def risk(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        return await run_in_threadpool(_risk, at, form)
 
 
 def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
@@ -284,20 +274,6 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
     )
 
 
-def _add_jobs(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    @app.post("/{workspace}/frontier")
-    async def frontier(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        await run_in_threadpool(_start, at, form, "frontier")
-        return Response(status_code=202)
-
-    @app.post("/{workspace}/run")
-    async def run(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        await run_in_threadpool(_start, at, form, "run")
-        return Response(status_code=202)
-
-
 def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
     @app.post("/{workspace}/stop")
     def stop(workspace: str) -> Response:
@@ -318,7 +294,7 @@ def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
         job = workspaces.get(workspace).job
         if job is None:
             raise InvalidProblemError("job", "one that was started", "none")
-        return StreamingResponse(told(job), media_type="text/event-stream")
+        return StreamingResponse(events_of(job), media_type="text/event-stream")
 
 
 def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
@@ -333,8 +309,8 @@ def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
     def frontier(workspace: str) -> Response:
         """What is known by now of the cost of each k; the search goes on."""
         job = workspaces.get(workspace).job
-        told = [] if job is None or job.kind != "frontier" else job.events
-        event = next((event for event in reversed(told) if "rows" in event), None)
+        events = [] if job is None or job.kind != "frontier" else job.events
+        event = next((event for event in reversed(events) if "rows" in event), None)
         if event is None:
             # Another job took its place: what is drawn may stay.
             return Response(status_code=204)

@@ -16,16 +16,19 @@ from discreet.plot.style import INK
 from discreet.report.figures import new_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from discreet.core.outcome import Release
+    from discreet.core.tree import Tree
     from discreet.hierarchy.query import CountAnswers
     from discreet.hierarchy.result import RegionCounts
 
-__all__ = ["describe_release"]
+__all__ = ["describe_release", "largest_regions"]
 
-MOST_REGIONS = 40
+MAX_LISTED_REGIONS = 40
 """Regions of one level that are drawn and listed, those with the greatest published counts; and sizes of the whole."""
 
 _ROWS = 12
@@ -68,14 +71,11 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
     """Give for each level how many units its regions have, and their intervals where measurements were kept."""
     tree, names = result.frame.tree, region_names(result.frame.tree)
     counted = result.counts[:, 1 - result.frame.first_size :].sum(axis=1)
-    found = []
-    for level in range(1, tree.depth + 2):
-        start, stop = tree.level_start[level - 1], tree.level_start[level]
-        nodes = np.arange(start, stop)
-        largest = np.sort(nodes[np.argsort(-counted[nodes], kind="stable")[:MOST_REGIONS]])
+    levels = []
+    for level, nodes, largest in largest_regions(tree, counted):
         answers = _answers(result, largest)
         listed = zip(largest.tolist(), _ends(answers, len(largest)), strict=True)
-        found.append(
+        levels.append(
             {
                 "level": level,
                 "regions": len(nodes),
@@ -84,7 +84,17 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
                 "rows": [(names[node], counted[node].item(), ends) for node, ends in listed],
             }
         )
-    return found
+    return levels
+
+
+def largest_regions(
+    tree: Tree, totals: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield each level, its regions, and those of them with the largest published totals, in order."""
+    for level in range(tree.depth + 1):
+        nodes = np.arange(tree.level_start[level], tree.level_start[level + 1])
+        first = np.argsort(-totals[nodes], kind="stable")[:MAX_LISTED_REGIONS]
+        yield level + 1, nodes, np.sort(nodes[first])
 
 
 def _ends(answers: CountAnswers | None, many: int) -> list[str]:
@@ -114,7 +124,7 @@ def _sizes(result: RegionCounts) -> dict[str, Any]:
     """Give the whole by size: published, and by measurements with their intervals where they were kept."""
     figure, measured = new_figure(4.9, 2.4), result.measurements
     axes = plot_counts(result, ax=figure.add_subplot())
-    shown = min(len(axes.patches), MOST_REGIONS)
+    shown = min(len(axes.patches), MAX_LISTED_REGIONS)
     sizes, rows = result.frame.sizes[:shown].tolist(), []
     for at, size in enumerate(sizes):
         answer = None if measured is None else query(measured, sizes=[size], level=1)

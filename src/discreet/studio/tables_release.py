@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.artefact.tables import table_measurements_content, tables_content
 from discreet.core import printed
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency.estimates import check_room
 from discreet.hierarchy.result import region_names
+from discreet.studio.counts_shown import largest_regions
 from discreet.studio.publish_forms import read_promise
 from discreet.studio.publishing import LIST, Publication
 from discreet.studio.tables_forms import TITLES, read_tables_form
@@ -33,9 +32,6 @@ DOWNLOADS = {
     "tables.html": "The report",
 }
 """What a release leaves in the page's folder, in order, and what it is."""
-
-_MAX_LISTED_REGIONS = 40
-"""Regions of a level whose totals are listed, those with the greatest published ones."""
 
 _MAX_LISTED_ROWS = 14
 """Rows of the table that are shown."""
@@ -84,11 +80,8 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
     """Lay out a release: only what the guarantee covers, so that the page may be copied."""
     result = made.result
     tree, names = result.frame.tree, region_names(result.frame.tree)
-    totals = result.cells.sum(axis=1)
     levels = []
-    for level in range(tree.depth + 1):
-        nodes = np.arange(int(tree.level_start[level]), int(tree.level_start[level + 1]))
-        largest = np.sort(nodes[np.argsort(-totals[nodes], kind="stable")[:_MAX_LISTED_REGIONS]])
+    for level, nodes, largest in largest_regions(tree, result.cells.sum(axis=1)):
         ends = ["" for _ in largest]
         if result.measurements is not None:
             paths = [tree.path(int(node)) for node in largest]
@@ -98,10 +91,10 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
             ends = [" to ".join(printed.interval(low, high)) for low, high in pairs]
         levels.append(
             {
-                "level": level + 1,
+                "level": level,
                 "regions": len(nodes),
                 "rows": [
-                    (names[node], int(totals[node]), end)
+                    (names[node], int(result.cells[node].sum()), end)
                     for node, end in zip(largest.tolist(), ends, strict=True)
                 ],
             }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.core.outcome import Anonymization, Provenance
+    from discreet.core.outcome import Anonymization
     from discreet.core.progress import Progress
     from discreet.evaluate.attack.finding import Finding
     from discreet.kanonymity.models import PrivacyModel
@@ -201,7 +201,7 @@ class Anonymize:
         tell({"text": "Counting the published cells, and writing."})
         places = made.table[mark].to_list()
         # Which row became which is for the page alone; it must not be in what is published.
-        made = replace(made, table=made.table.drop(mark), provenance=self._stated(made.provenance))
+        made = replace(made, table=made.table.drop(mark))
         save_anonymous(made, Path(self.folder, WRITTEN), self.attributes)
         tell({"text": "Attacking it with the rows that it was made of."})
         shown = risk(made.table, names, sensitive=self.sensitive)
@@ -225,13 +225,6 @@ class Anonymize:
             "columns_known": names,
             "rows": [(before.row(places[at]), after.row(at)) for at in rows],
         }
-
-    def _stated(self, provenance: Provenance) -> Provenance:
-        """State models as text that can be read back, so that the table is verified by them."""
-        stated = {**provenance.parameters, "rows": "shuffled"}
-        if self.require:
-            stated["models"] = list(self.require)
-        return replace(provenance, parameters=stated)
 
 
 def _besides(text: str) -> str:
