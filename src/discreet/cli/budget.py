@@ -1,4 +1,4 @@
-"""``budget``: grant a dataset a budget, and see what is left of it."""
+"""``budget``: grant a dataset a budget, and list its charges and its remaining budget."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
     "show",
 ]
 
-_LONGEST_LINE = 2_000
+_MAX_LINE_LETTERS = 2_000
 """Characters of a line of the history, which is cut there; with ``--json`` nothing is cut."""
 
 
@@ -123,7 +123,7 @@ def create(options: GrantOptions) -> None:
 
 @from_options(ShowOptions)
 def show(options: ShowOptions) -> None:
-    """Say what every dataset may still give away."""
+    """Show the limit, the spent and the remaining budget of every dataset."""
     if options.digest:
         if options.dataset is not None or options.report is not None:
             expected = "neither --dataset nor --report beside it, for it is of the whole ledger"
@@ -156,21 +156,23 @@ def history(options: DatasetOptions) -> None:
 def list_open(options: LedgerOptions) -> None:
     """List the releases that were charged and are not in place, and what to do about each."""
     book = Ledger(options.ledger)
-    found = [
+    releases = [
         (name, charge, _advice(book, charge))
         for name in book.datasets
         for charge in book.history(name)
         if charge.state in _OPEN
     ]
-    data = [{"dataset": name, **_described(one), "advice": advice} for name, one, advice in found]
-    lines = [f"{name}  {_line(one)}\n  {advice}" for name, one, advice in found]
+    data = [
+        {"dataset": name, **_described(one), "advice": advice} for name, one, advice in releases
+    ]
+    lines = [f"{name}  {_line(one)}\n  {advice}" for name, one, advice in releases]
     text = "\n".join(lines) or "no release is open"
     emit({"releases": data}, text, as_json=options.as_json, command="budget list")
 
 
 @from_options(RecoverOptions)
 def recover(options: RecoverOptions) -> None:
-    """Bring a release to its end that failed: write its result, or free its charge where no reading began."""
+    """Complete a release that failed: write its result, or free its charge if no reading began."""
     book, release, output = Ledger(options.ledger), options.release, options.output
     _, charge = book.release(release)
     packed = book.spooled(release)
@@ -193,7 +195,7 @@ def recover(options: RecoverOptions) -> None:
 
 @from_options(ReleaseOptions)
 def forget(options: ReleaseOptions) -> None:
-    """Give up a release: its result is removed from beside the ledger, and its charge stays."""
+    """Remove the result of a release from beside the ledger; its charge stays."""
     book = Ledger(options.ledger)
     book.release(options.release)
     book.forget(options.release)
@@ -220,12 +222,12 @@ def reconcile(options: ReconcileOptions) -> Status:
         for charge in book.history(name)
         if charge.outputs
     }
-    found = compare(folder.absolute(), outputs)
-    rows: list[tuple[str, object]] = [("matched", f"{len(found.matched)} files")]
+    compared = compare(folder.absolute(), outputs)
+    rows: list[tuple[str, object]] = [("matched", f"{len(compared.matched)} files")]
     for kind in ("missing", "altered", "uncharged"):
-        rows += [(kind, f"{path}  {why}") for path, why in getattr(found, kind).items()]
-    emit(asdict(found), facts(rows), as_json=options.as_json, command="budget reconcile")
-    bad = found.missing or found.altered or found.uncharged
+        rows += [(kind, f"{path}  {why}") for path, why in getattr(compared, kind).items()]
+    emit(asdict(compared), facts(rows), as_json=options.as_json, command="budget reconcile")
+    bad = compared.missing or compared.altered or compared.uncharged
     return Status.CHECK_FAILED if bad else Status.DONE
 
 
@@ -241,7 +243,7 @@ _STATES = {
 
 
 def _advice(book: Ledger, charge: Charge) -> str:
-    """Say what can be done about an open release."""
+    """Return the advice about an open release."""
     if charge.state == "reserved":
         return "no reading began: `budget recover` frees the charge"
     if book.spooled(charge.release_id) is not None:
@@ -256,13 +258,13 @@ def _described(charge: Charge) -> dict[str, Any]:
 def _line(charge: Charge) -> str:
     outputs = "".join(f"  {digest}  {path}" for path, digest in charge.outputs.items())
     about = f"release {charge.release_id}  {charge.state}  {charge.command}"
-    return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _LONGEST_LINE)
+    return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _MAX_LINE_LETTERS)
 
 
 _VERDICTS = {
     "extends": "all that was there then is there unchanged, in its order",
     "older": "fewer grants and charges than then: an old copy, or one whose end was cut off",
-    "other": "not a continuation of what was there then: changed, written anew, or another ledger",
+    "other": "not a continuation of the noted ledger: changed, written anew, or another ledger",
 }
 
 
@@ -343,7 +345,7 @@ _COMMANDS = {
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
-    about = "Grant datasets privacy budgets, and see what is left of them."
+    about = "Grant datasets privacy budgets, and see the remaining budgets."
     group = typer.Typer(name="budget", help=about, no_args_is_help=True)
     for name, (command, example) in _COMMANDS.items():
         group.command(name, epilog=f"Example:\n\n```\ndiscreet budget {example}\n```")(command)

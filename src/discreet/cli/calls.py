@@ -108,10 +108,12 @@ class _Row:
         )
 
     def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any type
-        """Return the value of what Typer read."""
+        """Convert a value as Typer read it."""
         if typed is None:
             return () if self.default == () else None
-        return typed if self.option.read is None else self.option.read(typed)
+        if self.option.read is not None:
+            return self.option.read(typed)
+        return tuple(typed) if self.option.repeated else typed
 
 
 def option(
@@ -150,7 +152,7 @@ class Options:
     """How the names of variables of the environment begin that state the options of the group, too."""
 
     def __init_subclass__(cls, *, panel: str | None = None, environment: str | None = None) -> None:
-        """Make the group a dataclass, with its heading."""
+        """Convert the group to a dataclass, and note its heading."""
         dataclass(frozen=True, kw_only=True)(cls)
         if panel is not None:
             cls.panel = panel

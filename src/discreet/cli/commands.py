@@ -49,23 +49,23 @@ OWN: dict[str, dict[str, str]] = {
     "Channels": {
         "design": "Design the channel that loses least under metric privacy, and prove it.",
         "sample": "Draw reports for a secret, with the operating system's randomness.",
-        "info": "Say what a channel file guarantees, loses, assumes, and how it was made.",
+        "info": "Show what a channel file guarantees, loses, assumes, and how it was made.",
     },
     "Location service": {
         "serve": "Publish one mechanism for a region. Clients fetch it whole and draw by themselves; they upload "
         "nothing.",
-        "locate": "Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.",
+        "locate": "Report a place privately, by the mechanism that a server publishes, drawn on this machine.",
     },
     "Counts": {
         "counts": "Publish how many units of each size every region has: whole numbers that add up, differentially "
         "private.",
         "query": "Answer a question about sizes from kept measurements: without bias, and with an interval.",
-        "budget": "Grant datasets privacy budgets, and see what is left of them.",
+        "budget": "Grant datasets privacy budgets, and see the remaining budgets.",
     },
     "Tables": {
         "anonymize": "Generalize the cells of a table as little as possible, so that each equivalence class has k rows "
         "or more.",
-        "risk": "Tell the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, "
+        "risk": "Measure the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, "
         "k, l, t.",
     },
     "Choices": {
@@ -85,9 +85,9 @@ OWN: dict[str, dict[str, str]] = {
 """Panel of the help -> command of this package -> its summary, which is the first sentence of its own help."""
 
 _STUBS = {
-    name: TyperCommand(name, help=told, rich_help_panel=panel)
+    name: TyperCommand(name, help=summary, rich_help_panel=panel)
     for panel, commands in OWN.items()
-    for name, told in commands.items()
+    for name, summary in commands.items()
 }
 """What the list of commands shows of those of this package."""
 
@@ -99,21 +99,21 @@ class Commands(TyperGroup):
     """The commands of this package, and after them those that other distributions add."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - a class that depends on Typer's version
-        """Name all commands."""
+        """List the names of all commands."""
         return [*_STUBS, *sorted((_OURS.keys() | _added()) - _STUBS.keys())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - as above
-        """Give a command's name and its summary, without importing it."""
+        """Return a command with its name and summary, without importing it."""
         if cmd_name in _STUBS:
             return _STUBS[cmd_name]
-        found = _added().get(cmd_name)
-        if found is None and cmd_name not in _OURS:
+        added = _added().get(cmd_name)
+        if added is None and cmd_name not in _OURS:
             return None
-        if found is None:
-            told = f"Not installed: `{INSTALL}`."
+        if added is None:
+            summary = f"Not installed: `{INSTALL}`."
         else:
-            told = found.dist.metadata["Summary"] if found.dist is not None else found.value
-        return TyperCommand(cmd_name, help=told, rich_help_panel=_PANEL)
+            summary = added.dist.metadata["Summary"] if added.dist is not None else added.value
+        return TyperCommand(cmd_name, help=summary, rich_help_panel=_PANEL)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as above
         """Find the command that is run, and import it."""
@@ -139,7 +139,7 @@ def brief_help(*first: str) -> type[TyperCommand]:
     Parameters
     ----------
     first
-        Parameters that the short help shows besides those that have to be typed.
+        Optional parameters that the short help shows.
     """
 
     class Brief(TyperCommand):
@@ -196,7 +196,7 @@ def _added_command(name: str) -> Any:  # noqa: ANN401 - as above
 
 
 def hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version
-    """Let the help of a command, and of those below it, name a flag without a type: nothing is typed after it."""
+    """Remove the type of flags from the help of a command and of the commands below it."""
     for parameter in (*command.params, command.get_help_option(typer.Context(command))):
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
@@ -223,16 +223,16 @@ def load(name: str) -> typer.Typer:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: divine: expected an installed distribution that adds it, got none
     """
-    found = _added().get(name)
-    if found is None:
+    entry = _added().get(name)
+    if entry is None:
         how = f" ({_OURS[name]})" if name in _OURS else ""
         raise InvalidProblemError(name, f"an installed distribution that adds it{how}", "none")
-    whose = f"{found.dist.name} {found.dist.version}" if found.dist is not None else found.value
+    whose = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
     try:
-        loaded = found.load()
+        loaded = entry.load()
     except Exception as error:
-        said = f"{whose}, whose import ends in {type(error).__name__}: {error}"
-        raise InvalidProblemError(name, "a distribution that can be imported", said) from error
+        got = f"{whose}, whose import ends in {type(error).__name__}: {error}"
+        raise InvalidProblemError(name, "a distribution that can be imported", got) from error
     if not isinstance(loaded, typer.Typer):
         kind = type(loaded).__name__
         raise InvalidProblemError(
@@ -242,4 +242,4 @@ def load(name: str) -> typer.Typer:
 
 
 def _added() -> dict[str, EntryPoint]:
-    return {found.name: found for found in entry_points(group=GROUP)}
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -76,7 +76,7 @@ class RowOptions(Options, panel="The data"):
         "Columns of the region path, from the top down. With --by, none counts all records together.",
         "A,B,...",
     )
-    quantity: str | None = option("Column of what each person adds to the size.")
+    quantity: str | None = option("Column of the number that each person adds to the size.")
     person: str | None = option("Column of the person, of whom one row counts, or --max-rows.")
     refuse_rows: bool = option(
         "Refuse rows that do not count, after the charge. Outside of the guarantee: it tells tables that "
@@ -303,7 +303,7 @@ def release_outputs(
     size: int,
     more: Callable[[Release[Any]], dict[str, Any]],
 ) -> ReleaseFiles:
-    """Name the files of a release: the table and its measurements, of `size` bytes about, and the page.
+    """Return the files of a release: the table and its measurements, of `size` bytes about, and the page.
 
     ``contents`` renders the table and the measurements, ``more`` returns the facts of this kind of counts.
     """

@@ -84,8 +84,8 @@ def _attack_mode(mode: str) -> Attacked:
 
 def _check_folder(folder: Path) -> None:
     """Refuse to replace files that an earlier demo did not write: your own patients, or a page."""
-    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if not there & _WRITTEN or there <= _WRITTEN:
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if not names & _WRITTEN or names <= _WRITTEN:
         return
     page = folder / "index.html"
     if not page.is_file() or _MARK not in page.read_text(encoding="utf-8", errors="replace"):

@@ -163,11 +163,11 @@ def _solve_for_all(
 
 
 def _method(options: DesignOptions) -> Method:
-    """Make the method that was requested, with its own options where it is the decomposition."""
+    """Return the requested method, with its own options if it is the decomposition."""
     if options.method not in METHODS.proven:
         raise unknown_name("--method", options.method, sorted(["auto", "optimal", *METHODS.proven]))
-    given = {"blocks": options.blocks, "partitioner": options.partitioner}
-    own = {name: value for name, value in given.items() if value is not None}
+    typed = {"blocks": options.blocks, "partitioner": options.partitioner}
+    own = {name: value for name, value in typed.items() if value is not None}
     if options.method != "benders":
         own = {}
     try:
@@ -199,7 +199,7 @@ def _data(
 
 
 def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
-    """Give the losses under each prior, the worst, and what no channel can beat."""
+    """Return the loss under each prior, the worst loss, and its lower bound, as plain values."""
     names = [name for name, _ in stated.priors]
     return {
         "loss": made.upper,
@@ -211,7 +211,7 @@ def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
 
 
 def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
-    """Say the same to people."""
+    """Return the same as text."""
     lines = [f"worst expected loss  {printed.bounds(made.lower, made.upper)}"]
     for (name, _), loss, weight in zip(
         stated.priors, made.losses.tolist(), made.weights.tolist(), strict=True
@@ -230,18 +230,24 @@ def _design_text(design: MetricDesign, seconds: float) -> str:
 
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:
-    """Say which secrets the guarantee does not protect, and which it joined so that it does."""
+    """Return sentences about secrets that the guarantee joins or does not protect."""
     scope = design.guarantee.space_scope
     if scope is None:
         return []
-    said = []
+    sentences = []
     if scope.joined:
-        said.append(f"joined separate groups of secrets by {scope.joined} links beyond the radius")
+        sentences.append(
+            f"joined separate groups of secrets by {scope.joined} links beyond the radius"
+        )
     if scope.components > 1:
-        said.append(f"nothing is promised between {scope.components} separate groups of secrets")
+        sentences.append(
+            f"nothing is promised between {scope.components} separate groups of secrets"
+        )
     if scope.isolated:
         named = [labels[i] if labels else str(i) for i in scope.isolated[:_MAX_NAMED_SECRETS]]
         more = len(scope.isolated) - len(named)
         tail = f" and {more} more" if more else ""
-        said.append(f"{len(scope.isolated)} secrets are NOT protected: {', '.join(named)}{tail}")
-    return said
+        sentences.append(
+            f"{len(scope.isolated)} secrets are NOT protected: {', '.join(named)}{tail}"
+        )
+    return sentences

@@ -31,7 +31,7 @@ _FILE_KINDS = frozenset({"partition", "laminar", "graphic", "transversal"})
 def ground_set(
     similarity: str | None, coverage: str | None, candidates: str | None, matroid: str
 ) -> list[str] | int:
-    """Name the candidates, from public sources alone.
+    """Return the names of the candidates, from public sources alone.
 
     They are the rows of `candidates`, or else of a file that the matroid names. Columns of a similarity matrix need no
     names: then there is only their number. Rows of private edges never name candidates.
@@ -141,7 +141,7 @@ def _column(table: pl.DataFrame, name: str) -> list[Any]:
     return list(table[name].to_list())
 
 
-def _whole(values: Sequence[Any], name: str) -> list[int]:
+def _integers(values: Sequence[Any], name: str) -> list[int]:
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         raise InvalidProblemError(
             "--matroid", f"integers in column {name}", "values of another type"
@@ -153,11 +153,13 @@ def _capacities(table: pl.DataFrame, groups: Sequence[Any]) -> dict[Any, int]:
     """The capacity of each group; default: 1."""
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
-    found: dict[Any, int] = {}
-    for group, capacity in zip(groups, _whole(_column(table, "capacity"), "capacity"), strict=True):
-        if found.setdefault(group, capacity) != capacity:
+    capacities: dict[Any, int] = {}
+    for group, capacity in zip(
+        groups, _integers(_column(table, "capacity"), "capacity"), strict=True
+    ):
+        if capacities.setdefault(group, capacity) != capacity:
             raise InvalidProblemError("--matroid", "one capacity for each group", repr(group))
-    return found
+    return capacities
 
 
 def _partition(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:

@@ -85,7 +85,7 @@ class DesignOptions(
 
 
 def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
-    """Make the channel, bound what it loses, write it and describe it; return the exit status."""
+    """Compute the channel and its bounds, write it and describe it; return the exit status."""
     from discreet.artefact import from_tails, save_anchored
     from discreet.metricdp import tail_channel
 
@@ -154,16 +154,16 @@ def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
 
 
 def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:
-    """Widen the radius until the pairs within it connect all secrets; say how many links that took."""
-    space, asked = stated.costs.space, stated.guarantee
-    near = space.adjacency(asked.radius)
+    """Widen the radius until the pairs within it connect all secrets; return the number of added links, too."""
+    space, guarantee = stated.costs.space, stated.guarantee
+    near = space.adjacency(guarantee.radius)
     every, links = near.join(space)
     if not len(links):
-        return asked, 0
+        return guarantee, 0
     added = np.isin(every.pairs @ [space.n, 1], links @ [space.n, 1])
     # Upwards, to six digits after the point.
     longest = Fraction(int(every.lengths[added].max()) * 10**6, 2**every.scale_bits)
-    return replace(asked, radius=Fraction(math.ceil(longest), 10**6)), len(links)
+    return replace(guarantee, radius=Fraction(math.ceil(longest), 10**6)), len(links)
 
 
 def _refuse(options: DesignOptions) -> None:

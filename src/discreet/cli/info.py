@@ -40,7 +40,7 @@ class InfoOptions(ChannelOption, JsonOption, VerboseOption):
 
 @from_options(InfoOptions, examples=_EXAMPLES)
 def info(options: InfoOptions) -> None:
-    """Say what a channel file guarantees, loses, assumes, and how it was made.
+    """Show what a channel file guarantees, loses, assumes, and how it was made.
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
@@ -79,7 +79,7 @@ def info(options: InfoOptions) -> None:
 
 
 def _bounds(design: MetricDesign) -> dict[str, Any]:
-    """Give what a design loses, what no channel can beat, and by which method."""
+    """Return the loss of a design, its lower bound, and the method."""
     return {
         "loss": design.upper,
         "lower": design.lower,
@@ -91,7 +91,7 @@ def _bounds(design: MetricDesign) -> dict[str, Any]:
 
 
 def describe(design: MetricDesign) -> dict[str, Any]:
-    """Give the facts that `design` and `info` have in common."""
+    """Return the facts that `design` and `info` have in common."""
     scope = design.guarantee.space_scope
     return {
         **_bounds(design),
@@ -137,7 +137,7 @@ def provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
 
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
-    """Say what a design loses, with its lower bound, and by which method."""
+    """Return rows of text about the loss of a design, its lower bound, and the method."""
     links = design.guarantee.links_in_words
     return [
         ("expected loss", f"{printed.bounds(design.lower, design.upper)} ({design.status})"),
@@ -147,7 +147,7 @@ def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
 
 
 def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
-    """Give what a file says of its channel, as plain values."""
+    """Return what a file states about its channel, as plain values."""
     channel, guarantee, provenance = stored.channel, stored.guarantee, stored.provenance
     return {
         "kind": "anchored",

@@ -108,13 +108,13 @@ def _check_options(options: AnonymizeOptions) -> str:
         raise InvalidProblemError("TABLE", "a file or a folder", f"{path}, which is not there")
     compared = "the people are compared with all classes in memory"
     page = "the page is made from the table in memory"
-    for given, refused, reason in (
+    for value, refused, reason in (
         (options.population, "--population", compared),
         (options.k_map, "--k-map", compared),
         (options.report, "--report", page),
         (options.curator_report, "--curator-report", page),
     ):
-        if given is not None:
+        if value is not None:
             raise InvalidProblemError(refused, f"none with {option}, since {reason}", "one")
     if options.method not in (None, "top-down"):
         expected = f"top-down, with {option}: other methods need all rows in memory"
@@ -129,7 +129,7 @@ def _check_options(options: AnonymizeOptions) -> str:
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Name arguments as the command does; what a reader says may quote a row."""
+    """Rename arguments of the library in errors; replace errors of a reader, which may quote a row."""
     try:
         yield
     except InvalidProblemError as error:
@@ -200,7 +200,7 @@ def _anonymize(
 
 
 def _written(output: str, pieces: Sequence[Piece]) -> str:
-    """Name a file of the kind that is written: parts of a folder are as those that are read."""
+    """Return a file name with the ending of the output; parts of a folder have that of the parts that are read."""
     if Path(output).suffix.lower() in SUFFIXES:
         return output
     return "part.csv" if pieces[0].mark else "part.parquet"

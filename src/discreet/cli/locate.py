@@ -122,11 +122,11 @@ class LocateOptions(ServerOptions, TimeOptions, JsonOption, QuietOption, HelpAll
     settings={"ignore_unknown_options": True},
 )
 def locate(options: LocateOptions) -> int:
-    """Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.
+    """Report a place privately, by the mechanism that a server publishes, drawn on this machine.
 
     The mechanism is fetched whole, verified once, and kept. Nothing that is sent depends on the place. There is one
     fresh report in each epoch; it is repeated until the next one, wherever one is by then. The guarantee is about any
-    two points of the region, and with --places-only as the server publishes it; what was kept is told.
+    two points of the region, and with --places-only as the server publishes it; the report states it.
     """
     require("service", "locate")
     from discreet.lrgeo import Epochs
@@ -164,7 +164,7 @@ def locate(options: LocateOptions) -> int:
     ) as client:
         # First all that is fetched, then the place.
         if client.is_first:
-            warn(_taken(client), quiet=quiet)
+            warn(_accepted_words(client), quiet=quiet)
         for_points = isinstance(client.mechanism, PublishedPoints)
         if for_points and pin:
             raise InvalidProblemError(
@@ -178,8 +178,8 @@ def locate(options: LocateOptions) -> int:
         if pin:
             client.pin(point)
         # As texts: a double would be another point.
-        found = client.locate(_two(words) if for_points else point)
-        _say(found, client.mechanism, as_json=options.as_json)
+        report = client.locate(_two(words) if for_points else point)
+        _say(report, client.mechanism, as_json=options.as_json)
     return 0
 
 
@@ -204,7 +204,7 @@ def _accepted(text: str | None) -> MetricDP | None:
     return MetricDP(epsilon, unit)
 
 
-def _taken(client: Client) -> str:
+def _accepted_words(client: Client) -> str:
     guarantee = client.mechanism.guarantee
     return (
         f"the server chose epsilon: {printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing "
@@ -250,8 +250,8 @@ def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | 
     from discreet.lrgeo.messages import read_message
 
     try:
-        said = location_server.get("/v1/region", lambda data: read_message("region", data))
-        region = None if said is None else Region.from_dict(said["region"])
+        answer = location_server.get("/v1/region", lambda data: read_message("region", data))
+        region = None if answer is None else Region.from_dict(answer["region"])
     except (LimitReachedError, LookupError, TypeError, ValueError):
         region = None
     if region is None or region.digest != _places_of(client.mechanism):
@@ -261,7 +261,7 @@ def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | 
 
 
 def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
-    """Give the digest of the places that a mechanism was made for, as far as it says so."""
+    """Return the digest of the places of a mechanism, or nothing if its record has none."""
     from discreet.lrgeo.points.published import PublishedPoints
 
     if not isinstance(mechanism, PublishedPoints):

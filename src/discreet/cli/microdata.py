@@ -91,10 +91,10 @@ def attributes_of(
     weights = {
         name: _number(text, "--weight") for name, text in pairs_of(kinds.weight, "--weight").items()
     }
-    for option, given in (*stated.items(), ("--weight", weights)):
-        _check_known(option, given, quasi)
+    for option, columns in (*stated.items(), ("--weight", weights)):
+        _check_known(option, columns, quasi)
     for name in quasi:
-        options = {option for option, given in stated.items() if name in given}
+        options = {option for option, columns in stated.items() if name in columns}
         # Bounds are of numbers.
         if len(options - {"--bounds"} | ({"--numeric"} if "--bounds" in options else set())) > 1:
             expected = "one of --taxonomy, --numeric, --categorical, --prefix, --date and --round"
@@ -125,7 +125,7 @@ def _attribute(
     table: Columns, name: str, weight: float, stated: dict[str, dict[str, Any]]
 ) -> Attribute:
     """Return the attribute of one column, as typed or else by its values."""
-    option = next((option for option, given in stated.items() if name in given), "")
+    option = next((option for option, columns in stated.items() if name in columns), "")
     value: Any = stated[option][name] if option else None
     match option:
         case "--taxonomy":

@@ -72,7 +72,7 @@ class Plan:
         return getattr(self.stored, "K", 0)
 
     def announced(self, url: str) -> tuple[dict[str, object], str]:
-        """Say where what is published, for programs and for people."""
+        """Return the announcement of the service as data and as text."""
         about = "every point of a region of " if self.every_point else ""
         data: dict[str, object] = {
             "url": url,
@@ -132,16 +132,18 @@ def _stored(path: str) -> Published:
             for_points = load_points(path)
             verify_points(for_points.claimed()).raise_for_failure()
             return for_points
-        found = load_mechanism(path) if kind == MECHANISM else None
-    if found is None:
+        mechanism = load_mechanism(path) if kind == MECHANISM else None
+    if mechanism is None:
         expected = "a mechanism for places, or for every point of a region"
         raise InvalidProblemError("--mechanism", expected, told(kind, path))
-    verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
-    return found
+    verify(
+        mechanism.channel, mechanism.guarantee, totals_share=mechanism.totals_share
+    ).raise_for_failure()
+    return mechanism
 
 
 def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricDP]:
-    """Make the region and the guarantee that the options state."""
+    """Return the region and the guarantee that the options state."""
     from discreet.lrgeo import Region
 
     if stated is None:
@@ -230,7 +232,7 @@ class Work:
         return mechanism
 
     def report(self, step: Progress) -> None:
-        """Say where the design stands."""
+        """Report a step of the design."""
         known = step.upper is not None and math.isfinite(step.upper)
         unit = self.plan.guarantee.unit
         loss = f", loss {printed.at_most(step.upper, unit=unit)}" if known else ""

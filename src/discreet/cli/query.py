@@ -208,9 +208,9 @@ def parse_sizes(text: str) -> list[int]:
     """
     sizes: list[int] = []
     for part in text.split(","):
-        found = _RANGE.fullmatch(part)
-        low = int(found[1]) if found else 1
-        high = int(found[2] or found[1]) if found else 0
+        ends = _RANGE.fullmatch(part)
+        low = int(ends[1]) if ends else 1
+        high = int(ends[2] or ends[1]) if ends else 0
         # A range is written in ten letters and could have a billion sizes.
         if not low <= high < low + 10**6:
             raise InvalidProblemError("--sizes", "sizes such as 1-7,10", repr(text))

@@ -56,7 +56,7 @@ _SHOWN = {
 
 @from_call(measure_risk, _SHOWN, QuietResultOptions, examples=_EXAMPLES)
 def risk(given: dict[str, Any], options: QuietResultOptions) -> Status:
-    """Tell the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
+    """Measure the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
 
     The prosecutor knows that a person is in the table, the journalist does not, the marketer looks for as many as
     possible. l is the least number of different sensitive values in a class, t the greatest distance of the values of a

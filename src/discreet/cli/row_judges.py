@@ -1,4 +1,4 @@
-"""Check tables of rows by what the options say, and for the rest by the record beside them."""
+"""Check tables of rows by the options, and for the rest by the record beside them."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str
 
     if options.optimality:
         raise InvalidProblemError("--optimality", "a channel, which has a lower bound", "a table")
-    kept = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
-    guarantee = _guarantee(options, kept)
+    record = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
+    guarantee = _guarantee(options, record)
     table = read_rows(path, "FILE")
     for name in (*guarantee.quasi_identifiers, *([options.person] if options.person else [])):
         if name not in table.columns:
@@ -99,18 +99,18 @@ def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str
         gone = [name for name in before.columns if name not in table.columns]
         # The original is private, and where its line of names is missing, so are its names.
         left_out = columns_at(gone, before.columns) if gone else ""
-        attributes = _attributes(before, guarantee, options, kept)
+        attributes = _attributes(before, guarantee, options, record)
         original = _read(before, attributes)
-    presence, mapped = _coverage(options, kept)
+    presence, mapped = _coverage(options, record)
     people = None
     if options.population is not None:
         public = read_rows(options.population, "--population")
-        attributes = attributes or _attributes(public, guarantee, options, kept)
+        attributes = attributes or _attributes(public, guarantee, options, record)
         people = _read(public, attributes)
     certificate = verify(
         table,
         guarantee,
-        models=_models(options, kept),
+        models=_models(options, record),
         person=options.person,
         population=people,
         presence=presence,
@@ -119,23 +119,23 @@ def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str
         attributes=attributes,
     )
     checks = list(certificate.checks)
-    if kept is not None:
-        checks += record_checks(kept)
+    if record is not None:
+        checks += record_checks(record)
     classes = classes_of(table, guarantee.quasi_identifiers)
-    found = {
+    facts = {
         **claim_facts(
             ANONYMOUS,
             guarantee,
-            None if kept is None else kept.provenance,
-            _unchecked(options, kept, left_out),
+            None if record is None else record.provenance,
+            _unchecked(options, record, left_out),
         ),
         "rows": table.height,
         "classes": len(classes.sizes),
         "smallest_class": int(classes.sizes.min()),
     }
     if options.against is not None and not all(check.passed for check in checks):
-        found["private"] = "What failed was counted with the original, which is private."
-    return Certificate(tuple(checks)), found
+        facts["private"] = "What failed was counted with the original, which is private."
+    return Certificate(tuple(checks)), facts
 
 
 def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str, Any]]:
@@ -148,77 +148,81 @@ def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str,
 
     compared = {f"--{one}": getattr(options, one) for one in ("against", "population", "presence")}
     refuse_typed({**compared, "--person": options.person}, "none with a folder of parts", "one")
-    kept = load_folder(path) if is_folder(path) else None
-    guarantee = _guarantee(options, kept)
-    certificate, counted = count_folder(path, guarantee, _models(options, kept), "FILE")
+    record = load_folder(path) if is_folder(path) else None
+    guarantee = _guarantee(options, record)
+    certificate, counted = count_folder(path, guarantee, _models(options, record), "FILE")
     checks = list(certificate.checks)
-    if kept is not None:
-        checks += record_checks(kept)
-    unchecked = _unchecked(options, kept, "")
-    provenance = None if kept is None else kept.provenance
-    found = {**claim_facts(ANONYMOUS, guarantee, provenance, unchecked), **counted}
-    return Certificate(tuple(checks)), found
+    if record is not None:
+        checks += record_checks(record)
+    unchecked = _unchecked(options, record, "")
+    provenance = None if record is None else record.provenance
+    facts = {**claim_facts(ANONYMOUS, guarantee, provenance, unchecked), **counted}
+    return Certificate(tuple(checks)), facts
 
 
 def _coverage(
-    options: RowOptions, kept: AnonymousTable | None
+    options: RowOptions, record: AnonymousTable | None
 ) -> tuple[DeltaPresence | None, KMap | None]:
     """Read the demands on the people whom a class covers, from the options or the record."""
     k_map = options.k_map
-    if k_map is None and kept is not None and options.population is not None:
-        k_map = recorded_k_map(kept)
+    if k_map is None and record is not None and options.population is not None:
+        k_map = recorded_k_map(record)
     demanded = options.presence is not None or k_map is not None
     if demanded != (options.population is not None):
-        given = "--presence" if options.presence is not None or not demanded else "--k-map"
-        raise InvalidProblemError(given, "with --population, and only with it", "one")
+        option_typed = "--presence" if options.presence is not None or not demanded else "--k-map"
+        raise InvalidProblemError(option_typed, "with --population, and only with it", "one")
     presence = None
     if options.presence is not None:
         presence = read_presence(options.presence, field="--presence")
     return presence, None if k_map is None else KMap(k_map)
 
 
-def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) -> list[str]:
-    """Say what was not checked this time."""
-    said = []
-    if kept is None:
-        said.append("that these are the bytes as they were written: no record stands beside them")
+def _unchecked(options: RowOptions, record: AnonymousTable | None, left_out: str) -> list[str]:
+    """Return the claims that were not checked this time."""
+    unchecked = []
+    if record is None:
+        unchecked.append(
+            "that these are the bytes as they were written: no record stands beside them"
+        )
     if options.against is None:
-        said.append("that rows are those of an original, generalized: --against does")
-    if kept is not None and options.population is None:
-        said += unmapped(kept)
-    if kept is not None and _unreadable(options, kept):
-        said.append("what the record says of sensitive values, in a form that no option has")
+        unchecked.append("that rows are those of an original, generalized: --against does")
+    if record is not None and options.population is None:
+        unchecked += unmapped(record)
+    if record is not None and _unreadable(options, record):
+        unchecked.append("what the record says of sensitive values, in a form that no option has")
     if left_out:
-        said.append(
+        unchecked.append(
             f"what was not published of the original, which is not compared: its {left_out}"
         )
-    return said
+    return unchecked
 
 
-def _models(options: RowOptions, kept: AnonymousTable | None) -> dict[str, list[Any]]:
+def _models(options: RowOptions, record: AnonymousTable | None) -> dict[str, list[Any]]:
     """Take the models of the record, which are what it claims, and those of the options besides."""
-    asked = {} if kept is None or _unreadable(options, kept) else recorded_models(kept)
-    for name, models in read_models(options.demanded(options.sensitive), field="--require").items():
-        known = asked.setdefault(name, [])
-        known += [model for model in models if model not in known]
-    return asked
+    models = {} if record is None or _unreadable(options, record) else recorded_models(record)
+    for name, listed in read_models(options.demanded(options.sensitive), field="--require").items():
+        known = models.setdefault(name, [])
+        known += [model for model in listed if model not in known]
+    return models
 
 
-def _unreadable(options: RowOptions, kept: AnonymousTable) -> bool:
-    """Tell whether the record states models in a form that no option has, where options state others."""
+def _unreadable(options: RowOptions, record: AnonymousTable) -> bool:
+    """Return whether the record states models in a form that no option has, while options state others."""
     if not options.demanded(options.sensitive):
         return False
     try:
-        recorded_models(kept)
+        recorded_models(record)
     except InvalidProblemError:
         return True
     return False
 
 
-def _guarantee(options: RowOptions, kept: AnonymousTable | None) -> KAnonymity:
+def _guarantee(options: RowOptions, record: AnonymousTable | None) -> KAnonymity:
     names = options.quasi
-    if kept is not None:
-        return KAnonymity(options.k or kept.guarantee.k, names or kept.guarantee.quasi_identifiers)
+    if record is not None:
+        return KAnonymity(
+            options.k or record.guarantee.k, names or record.guarantee.quasi_identifiers
+        )
     if options.k is None or not names:
         option = "-k" if options.k is None else "--quasi"
         raise InvalidProblemError(
@@ -231,13 +235,13 @@ def _attributes(
     original: Any,  # noqa: ANN401 - a frame of Polars
     guarantee: KAnonymity,
     options: RowOptions,
-    kept: AnonymousTable | None,
+    record: AnonymousTable | None,
 ) -> tuple[Attribute, ...]:
     """Read cells as the record says, unless the command line says how."""
     names = guarantee.quasi_identifiers
-    if kept is None or options.is_typed(StatedKinds):
+    if record is None or options.is_typed(StatedKinds):
         return attributes_of(original, names, options)
-    stated = {attribute.name: attribute for attribute in kept.attributes}
+    stated = {attribute.name: attribute for attribute in record.attributes}
     if not set(names) <= set(stated):
         return attributes_of(original, names, options)
     return tuple(stated[name] for name in names)

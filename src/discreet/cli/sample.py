@@ -72,11 +72,11 @@ def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
     InvalidProblemError
         When there is none. What was typed is private, and is not repeated.
     """
-    found = secret_names(n, labels).get(text.strip())
-    if found is None:
+    index = secret_names(n, labels).get(text.strip())
+    if index is None:
         expected = f"an index from 0 to {n - 1}" + ("" if labels is None else ", or a label")
         raise InvalidProblemError("--secret", expected, "something else")
-    return found
+    return index
 
 
 def _draw(stored: Artefact, secret: int, n: int) -> tuple[dict[str, Any], str]:

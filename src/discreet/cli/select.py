@@ -216,7 +216,7 @@ def _spec(similarity: str | None, scale: str | None) -> ObjectiveSpec:
 def _outputs(
     matroid: Matroid, numbered: list[str], named: list[str] | None, options: SelectOptions
 ) -> ReleaseFiles:
-    """Name the files of a choice; without any it is printed alone."""
+    """Return the files of a choice; without any it is only printed."""
     from discreet.artefact.choice import choice_content
 
     def page(made: Release[Selection]) -> FileContent:
@@ -238,19 +238,19 @@ def _outputs(
 
 def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
     """Read the guarantee that is wanted, or that there is none."""
-    given = budget.epsilon, budget.rho
+    amounts = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
-        if any(value is not None for value in (*given, budget.delta, budget.ledger)):
+        if any(value is not None for value in (*amounts, budget.delta, budget.ledger)):
             raise InvalidProblemError(
                 "--accept-no-guarantee", "neither a budget nor a ledger with it", "one"
             )
         return None
-    if None not in given or given == (None, None):
-        return read_guarantee(*given, budget.neighbors)
+    if None not in amounts or amounts == (None, None):
+        return read_guarantee(*amounts, budget.neighbors)
     if budget.neighbors is None:
         expected = "add-remove-one or replace-one: a budget means nothing without it"
         raise InvalidProblemError("--neighbors", expected, "none")
-    promised = read_guarantee(*given, budget.neighbors)
+    promised = read_guarantee(*amounts, budget.neighbors)
     if budget.delta is None:
         return promised
     if isinstance(promised, PureDP):

@@ -98,7 +98,7 @@ class ServerOptions(Options, panel="The server", environment="DISCREET_"):
         default=1.0,
     )
     log: str = option(
-        "How standard error tells what the service does; requests are told in neither.",
+        "Form of the events on standard error; requests are in neither.",
         "text|json",
         default="text",
     )
@@ -191,7 +191,7 @@ def serve(options: ServeOptions) -> int:
 
 
 def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
-    """Give the word that was typed, or refuse it with those that there are."""
+    """Return the typed word, or refuse it with the words that exist."""
     for each in words:
         if word == each:
             return each
@@ -208,7 +208,7 @@ def _limits(rate: float) -> Limits:
 
 
 def _say_strange_settings(*, quiet: bool) -> None:
-    """Name variables that look like settings of this command and are none."""
+    """Warn of variables of the environment that are misspelt settings."""
     known = {f"DISCREET_{name.upper()}" for name in _SETTINGS}
     for name in sorted(os.environ):
         near = get_close_matches(name, known, 1, 0.8) if name.startswith("DISCREET_") else []
@@ -238,7 +238,7 @@ class _Events:
     quiet: bool
 
     def tell(self, event: str, text: str = "", **facts: object) -> None:
-        """Tell an event; one without a text is for programs alone."""
+        """Report an event; one without a text is for programs alone."""
         if self.as_json:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             self._line(
@@ -249,7 +249,7 @@ class _Events:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Let what the server logs be JSON as well, where events are."""
+        """Write the server's log as JSON, too, if events are JSON."""
         logger, handler = logging.getLogger("discreet.service"), logging.Handler(logging.WARNING)
         handler.emit = self._failure  # type: ignore[method-assign] # a handler is one function
         if self.as_json:

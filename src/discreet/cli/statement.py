@@ -325,7 +325,7 @@ def _grid(places: PlaceOptions, unit: str, most: int, label: str | None) -> Metr
 
 
 def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> PlaceOptions:
-    """Name the columns of coordinates, where the usual names stand in the table and no others were secrets."""
+    """Return the options with the usual columns of coordinates, if the table has them and no others were typed."""
     if places.columns is not None and metric != "haversine":
         if places.x is not None or places.y is not None:
             raise InvalidProblemError("--columns", "either this or --x and --y", "both")
@@ -371,7 +371,7 @@ _MIN_DOUBTFUL_NATS = 10.0
 
 
 def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
-    """Say where reports may tell a secret from its nearest neighbor, as in another unit than was meant, or never can.
+    """Return warnings if reports may tell neighbors apart, as in a wrong unit, or never can.
 
     Examples
     --------
@@ -388,8 +388,8 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     nearest = apart.min(axis=1)
     twice = int((nearest == 0).sum())
     if twice:
-        said = f"{twice} of {space.n} secrets are at distance 0 from another: their reports have one law"
-        return [f"{said}; was a place given twice?", *_doubts(nearest[nearest > 0], guarantee)]
+        same = f"{twice} of {space.n} secrets are at distance 0 from another: their reports have one law"
+        return [f"{same}; was a place given twice?", *_doubts(nearest[nearest > 0], guarantee)]
     return _doubts(nearest, guarantee)
 
 

@@ -57,7 +57,8 @@ def verify(options: VerifyOptions) -> Status:
     A channel's privacy is checked on the stored integers, in exact arithmetic, for all constrained pairs; a table by
     its own numbers, and its guarantee by the arithmetic of its noise; an anonymized table by counting the rows of each
     equivalence class. The exit status is 1 when a check fails, and for anything that was made with a seed. Where a run
-    was interrupted while it put a table and its record in place, what stands there is told, and judged.
+    was interrupted while it put a table and its record in place, the result states which files are there, and judges
+    them.
     """
     certificate: Certificate
     file = options.file
@@ -77,20 +78,20 @@ def verify(options: VerifyOptions) -> Status:
         if options.optimality:
             expected = "a channel, which has a lower bound"
             raise InvalidProblemError("--optimality", expected, "a folder")
-        certificate, found = judge_folder(file, options)
+        certificate, stated = judge_folder(file, options)
     elif options.is_typed(RowOptions):
-        certificate, found = judge_rows(file, options)
+        certificate, stated = judge_rows(file, options)
     else:
         with _named(file):
-            certificate, found = judge(file, optimality=options.optimality)
+            certificate, stated = judge(file, optimality=options.optimality)
     if options.report is not None:
         again = command_again("verify", options, without=("report", "verbose", "as_json"))
-        write_verified(certificate, found, file, again, options.report)
-    data = {**certificate.to_dict(), **found}
+        write_verified(certificate, stated, file, again, options.report)
+    data = {**certificate.to_dict(), **stated}
     interrupted = interruption_of(file)
     if interrupted:
         data["interrupted"] = interrupted
-    summary = _summary(certificate, found, interrupted)
+    summary = _summary(certificate, stated, interrupted)
     emit(
         data,
         f"{proved(certificate, verbose=options.verbose)}\n\n{summary}",
@@ -100,19 +101,19 @@ def verify(options: VerifyOptions) -> Status:
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
 
 
-def _summary(certificate: Certificate, found: Mapping[str, Any], interrupted: str | None) -> str:
-    """Say below the checks what the file is, and what was not or cannot be checked."""
+def _summary(certificate: Certificate, stated: Mapping[str, Any], interrupted: str | None) -> str:
+    """Return the text below the checks: the kind of the file, and claims that were not or cannot be checked."""
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
-    if "achieved_epsilon" in found:
-        lines.insert(0, ("achieved epsilon", found["achieved_epsilon"]))
-    if found["kind"] in _ABOUT:
-        lines.insert(0, ("what it is", _ABOUT[found["kind"]]))
+    if "achieved_epsilon" in stated:
+        lines.insert(0, ("achieved epsilon", stated["achieved_epsilon"]))
+    if stated["kind"] in _ABOUT:
+        lines.insert(0, ("what it is", _ABOUT[stated["kind"]]))
     if interrupted:
         lines.append(("interrupted", interrupted))
     summary = facts(lines)
-    left = [("no file can show", said) for said in found.get("not_shown", ())]
-    if left or found["kind"] == "channel":
-        left = [("not checked", said) for said in found["not_checked"]] + left
+    left = [("no file can show", claim) for claim in stated.get("not_shown", ())]
+    if left or stated["kind"] == "channel":
+        left = [("not checked", claim) for claim in stated["not_checked"]] + left
     return f"{facts(left)}\n\n{summary}" if left else summary
 
 
@@ -126,7 +127,7 @@ def _try_table(file: str) -> None:
 
 
 def write_verified(
-    certificate: Certificate, found: Mapping[str, Any], file: str, command: str, report: str
+    certificate: Certificate, stated: Mapping[str, Any], file: str, command: str, report: str
 ) -> None:
     """Write the page of a verification."""
     from discreet.core.guarantee import guarantee_from_dict
@@ -138,23 +139,23 @@ def write_verified(
     chapter = make_chapter(
         "verified",
         certificate,
-        kind=found["kind"],
-        guarantee=guarantee_from_dict(found["guarantee"]),
-        sentence=found["guarantee"].get("sentence", ""),
+        kind=stated["kind"],
+        guarantee=guarantee_from_dict(stated["guarantee"]),
+        sentence=stated["guarantee"].get("sentence", ""),
         file=Path(file).name,
         command=command,
         sha256=digest,
-        private=found.get("private", ""),
-        limits=found["not_checked"],
-        public=found["assumed_public"],
+        private=stated.get("private", ""),
+        limits=stated["not_checked"],
+        public=stated["assumed_public"],
     )
-    private = bool(found.get("private"))
+    private = bool(stated.get("private"))
     write_page([chapter], report, title="A claim, checked anew", private=private)
 
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Name the argument of a command where the library speaks of a path."""
+    """Rename the path of the library to the argument of the command in errors."""
     try:
         yield
     except InvalidProblemError as error:

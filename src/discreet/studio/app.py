@@ -43,21 +43,21 @@ if TYPE_CHECKING:
 
 __all__ = ["create_studio"]
 
-MOST_BYTES = 512 << 20
+MAX_FILE_BYTES = 512 << 20
 """Bytes of a file."""
 
-MOST_FORM = 16 << 20
+MAX_FORM_BYTES = 16 << 20
 """Bytes of all that the page's forms say; a taxonomy is the longest of it."""
 
-MOST_SECONDS = 3_600.0
+MAX_SEARCH_SECONDS = 3_600.0
 
-COMPARING = 60.0
+COMPARISON_SECONDS = 60.0
 """Seconds for what every k costs."""
 
 LEDGER = Path("discreet-ledger.db")
 """In the folder where the studio was started; the folders of its pages are deleted."""
 
-_LIMITS = Limits(body=MOST_BYTES, body_seconds=300.0, rate=100.0, burst=400)
+_LIMITS = Limits(body=MAX_FILE_BYTES, body_seconds=300.0, rate=100.0, burst=400)
 
 _STATIC = {
     "counts.js": "text/javascript",
@@ -77,7 +77,7 @@ def create_studio(
     limits: Limits = _LIMITS,
     ledger: Path = LEDGER,
 ) -> Gate:
-    """Make the application.
+    """Return the application.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def create_studio(
         await run_in_threadpool(workspaces.close)
 
     app = FastAPI(title="discreet studio", openapi_url=None, lifespan=lifespan)
-    forms = replace(limits, body=min(limits.body, MOST_FORM))
+    forms = replace(limits, body=min(limits.body, MAX_FORM_BYTES))
     app.add_middleware(Guard, limits=forms, headers=HEADERS)
     app.add_exception_handler(DiscreetError, _refused)
     _add_page(app, workspaces)
@@ -115,7 +115,7 @@ def create_studio(
     on_form(app, workspaces, "run", partial(_start, kind="run"))
     _add_running(app, workspaces)
     _add_results(app, workspaces)
-    add_publications(app, workspaces, ledger, MOST_BYTES)
+    add_publications(app, workspaces, ledger, MAX_FILE_BYTES)
     return Gate(Uploads(app, workspaces, limits), host, token)
 
 
@@ -138,7 +138,7 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
             workspace=workspaces.open(),
             delimiters=DELIMITERS,
             encodings=ENCODINGS,
-            most=MOST_BYTES,
+            most=MAX_FILE_BYTES,
         )
 
     @app.get("/static/{name}")
@@ -207,7 +207,7 @@ def _load_sample(workspace: OpenWorkspace) -> Response:
 
 
 def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
-    """Make a nested list: of a file, of numbers by intervals, or of the bare values."""
+    """Return a nested list of a file, of numbers by intervals, or of the bare values."""
     from discreet.artefact.private_files import write_private
     from discreet.tables.taxonomies import read_taxonomy
 
@@ -339,7 +339,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
     task: LossBySize | Anonymize
     refuse_unwritable(table.drop(roles.dropped).lazy(), roles.names, WRITTEN, "The table")
     if kind == "frontier":
-        task = LossBySize(str(workspace.folder), roles.attributes, COMPARING)
+        task = LossBySize(str(workspace.folder), roles.attributes, COMPARISON_SECONDS)
     else:
         k = whole_of(form, "k", "k", least=2)
         require_feasible(table.height, k)
@@ -354,7 +354,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
             k,
             models,
             require,
-            number_of(form, "seconds", "Seconds", default=30.0, most=MOST_SECONDS),
+            number_of(form, "seconds", "Seconds", default=30.0, most=MAX_SEARCH_SECONDS),
             share,
         )
     if not (workspace.folder / TABLE).is_file():

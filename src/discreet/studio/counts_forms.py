@@ -125,5 +125,5 @@ def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:
 
 
 def method_names() -> tuple[str, ...]:
-    """Name the methods that the page offers, the default first: those with a guarantee that are quick at any size."""
+    """Return the methods that the page offers, the default first: proven ones that are quick at any size."""
     return (DEFAULT, *(name for name in quick_methods() if name != DEFAULT))

@@ -76,7 +76,7 @@ def _budget(planned: Plan, layout: Layout) -> dict[str, Any]:
 def _columns(query: Mapping[str, str]) -> dict[str, Any]:
     kind = query.get("kind", "")
     if kind not in KINDS:
-        raise InvalidProblemError("Rows", "a choice of what one stands for", "none")
+        raise InvalidProblemError("Rows", "a choice of the unit of a row", "none")
     return {"kind": kind, "public": PUBLIC}
 
 
@@ -108,7 +108,7 @@ class Costs:
     seconds: float = 60.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Give for each budget and level the mean errors of a region."""
+        """Return the mean errors of a region for each budget and level."""
         frame = self.plan.frame
         data, tree = synthetic_sizes(frame, self.each), frame.tree
         regions, end = np.diff(tree.level_start), math.inf
@@ -141,7 +141,7 @@ class Costs:
 
 
 def synthetic_sizes(frame: Frame, each: int) -> GroupSizes:
-    """Make a synthetic table: of the units of each lowest region half have the least size, half of the rest the next.
+    """Return a synthetic table: of the units of each lowest region half have the least size, half of the rest the next.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def synthetic_sizes(frame: Frame, each: int) -> GroupSizes:
     [[9, 4, 2, 1], [9, 4, 2, 1]]
     """
     leaves, totals = frame.tree.leaves, frame.group_totals
-    whole = np.full(len(leaves), each) if totals is None else totals[leaves]
-    if float(whole.sum(dtype=np.float64)) > 2**45:
+    n_units = np.full(len(leaves), each) if totals is None else totals[leaves]
+    if float(n_units.sum(dtype=np.float64)) > 2**45:
         raise InvalidProblemError("Units in a lowest region", "a smaller number", each)
     shares = 0.5 ** np.arange(1, frame.n_sizes + 1)
-    counts = np.floor(whole[:, None] * shares).astype(np.int64)
-    counts[:, 0] += whole - counts.sum(axis=1)
+    counts = np.floor(n_units[:, None] * shares).astype(np.int64)
+    counts[:, 0] += n_units - counts.sum(axis=1)
     return GroupSizes(frame, counts)
 
 

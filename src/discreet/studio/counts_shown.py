@@ -31,14 +31,14 @@ __all__ = ["describe_release", "largest_regions"]
 MAX_LISTED_REGIONS = 40
 """Regions of one level that are drawn and listed, those with the greatest published counts; and sizes of the whole."""
 
-_ROWS = 12
+_SAMPLE_ROWS = 12
 
 _WHOLE_AND_SUMS = {"numbers that are not whole", "numbers below zero", "sums that do not hold"}
 """Checks that a table passes whose numbers are counts that add up; some methods do not promise all of them."""
 
 
 def describe_release(release: Release[RegionCounts], _planned: object = None) -> dict[str, Any]:
-    """Lay out a release for the page: plain values and drawings.
+    """Return the values and drawings of a release for its page.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def describe_release(release: Release[RegionCounts], _planned: object = None) ->
 
 
 def _levels(result: RegionCounts) -> list[dict[str, Any]]:
-    """Give for each level how many units its regions have, and their intervals where measurements were kept."""
+    """Return the number of units of the regions of each level, with intervals if measurements were kept."""
     tree, names = result.frame.tree, region_names(result.frame.tree)
     counted = result.counts[:, 1 - result.frame.first_size :].sum(axis=1)
     levels = []
@@ -98,7 +98,7 @@ def largest_regions(
 
 
 def _ends(answers: CountAnswers | None, many: int) -> list[str]:
-    """Write intervals; nothing where there are none."""
+    """Return the intervals as text, empty if there are no measurements."""
     if answers is None:
         return [""] * many
     low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
@@ -121,7 +121,7 @@ def _draw_answers(answers: CountAnswers) -> str:
 
 
 def _sizes(result: RegionCounts) -> dict[str, Any]:
-    """Give the whole by size: published, and by measurements with their intervals where they were kept."""
+    """Return the counts of the root by size: published, and measured with intervals if measurements were kept."""
     figure, measured = new_figure(4.9, 2.4), result.measurements
     axes = plot_counts(result, ax=figure.add_subplot())
     shown = min(len(axes.patches), MAX_LISTED_REGIONS)
@@ -136,7 +136,7 @@ def _sizes(result: RegionCounts) -> dict[str, Any]:
 
 
 def _picture(figure: Figure) -> str:
-    """Turn a figure into the address of an image: the page forbids styles of its own, an image has others."""
+    """Return a figure as the address of an image, since the page forbids inline styles."""
     written = io.BytesIO()
     figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
     return f"data:image/svg+xml;base64,{base64.b64encode(written.getvalue()).decode()}"
@@ -145,7 +145,7 @@ def _picture(figure: Figure) -> str:
 def _sample(result: RegionCounts) -> list[tuple[int, str, int, str]]:
     """Take the first sizes of the first region of each level."""
     tree, names, sizes = result.frame.tree, region_names(result.frame.tree), result.frame.sizes
-    each = max(1, _ROWS // (tree.depth + 1))
+    each = max(1, _SAMPLE_ROWS // (tree.depth + 1))
     return [
         (level + 1, names[node], int(sizes[at]), result.counts[node, at].item())
         for level, node in enumerate(tree.level_start[:-1].tolist())

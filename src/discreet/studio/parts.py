@@ -86,12 +86,12 @@ async def read_form(request: Request) -> dict[str, str]:
         For anything else.
     """
     try:
-        found = json.loads(await request.body())
+        form = json.loads(await request.body())
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        form = None
+    if not isinstance(form, dict) or not all(isinstance(value, str) for value in form.values()):
         raise InvalidProblemError("form", "names and texts", "something else")
-    return found
+    return form
 
 
 def render(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names

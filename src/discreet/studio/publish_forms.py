@@ -143,7 +143,7 @@ def read_limit(form: Mapping[str, str], neighbors: str) -> PureDP | ApproxDP | Z
 
 @contextmanager
 def titled(titles: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Let errors name what is wrong as the page does, not as the library does.
+    """Rename arguments of the library to fields of the page in errors.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def _add_requests(
 
 
 def job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
-    """Give what a job of one kind has made.
+    """Return the result of a job of one kind.
 
     Raises
     ------

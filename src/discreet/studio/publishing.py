@@ -214,7 +214,7 @@ class Publish:
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Publish; give what may be shown to everybody, and what is left of the budget."""
+        """Publish; return the values of the page, which the guarantee covers, and the remaining budget."""
         from discreet.artefact import OutputFile, ReleaseFiles
         from discreet.ledger import Ledger
 

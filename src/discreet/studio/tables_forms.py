@@ -60,7 +60,8 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> Layout:
     for name in (*fields, "person"):
         if form.get(name, "") not in ("", *columns):
             raise InvalidProblemError("Columns", "columns of the table", "another")
-    regions = regions_of(form, columns)
+    # A path without its top would be another one.
+    regions = regions_of(form if form.get("region-0") else {}, columns)
     neighbors = choice_of(form, "neighbors", "Neighbors", NEIGHBORS)
     arguments = {
         "columns": regions,

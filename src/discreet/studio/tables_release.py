@@ -45,7 +45,7 @@ def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any
 
 
 def describe_plan(planned: TablesPlan) -> dict[str, Any]:
-    """Lay out what a release will cost and how noisy it will be: public facts, known before a record is read.
+    """Return the cost and the expected errors of a release: public facts, known before a record is read.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
 
 
 def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
-    """Lay out a release: only what the guarantee covers, so that the page may be copied."""
+    """Return the values of a release for its page: only what the guarantee covers, so that it may be copied."""
     result = made.result
     tree, names = result.frame.tree, region_names(result.frame.tree)
     levels = []
@@ -86,8 +86,8 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
         if result.measurements is not None:
             paths = [tree.path(int(node)) for node in largest]
             # Never refused, whatever the domain: the budget is spent, and the page has to come.
-            found = contingency.query(result.measurements, regions=paths, zeros="free")
-            pairs = zip(found.low[:, 0], found.high[:, 0], strict=True)
+            answers = contingency.query(result.measurements, regions=paths, zeros="free")
+            pairs = zip(answers.low[:, 0], answers.high[:, 0], strict=True)
             ends = [" to ".join(printed.interval(low, high)) for low, high in pairs]
         levels.append(
             {
