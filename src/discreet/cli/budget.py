@@ -11,7 +11,7 @@ import typer
 from discreet.cli.calls import REQUIRED, argument, from_options, option
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import JsonOption, ReportOption
-from discreet.cli.output import Status, emit, facts, put_out, refuse_typed, renamed_arguments
+from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments
 from discreet.core import printed
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
@@ -293,12 +293,13 @@ def _limit(options: GrantOptions) -> Guarantee:
     if (relation is None) == (unit is None):
         got = "neither" if unit is None else "both"
         raise InvalidProblemError("--neighbors", "a relation here, or a distance with --unit", got)
-    misfits = {
-        "--delta": options.delta if epsilon is None or unit is not None else None,
-        "--radius": options.radius if unit is None else None,
-        "--unit": unit if options.rho is not None else None,
+    fits = {
+        "delta": epsilon is not None and unit is None,
+        "radius": unit is not None,
+        "unit": options.rho is None,
     }
-    refuse_typed(misfits, "no such option with these others")
+    misfits = [name for name, fit in fits.items() if not fit]
+    options.refuse(misfits, "no such option with these others")
     if options.rho is not None:
         return ZeroConcentratedDP(options.rho, relation)
     if unit is not None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, dataclass_t
 
 import typer
 
+from discreet.core.errors import InvalidProblemError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "REQUIRED",
@@ -166,6 +168,15 @@ class Options:
     def is_typed(self, group: type[Options]) -> bool:
         """Return whether an option of a group has another value than its default."""
         return any(getattr(self, row.name) != row.default for row in _rows_of(group))
+
+    def refuse(self, names: Iterable[str], expected: str, got: str | None = None) -> None:
+        """Refuse the first of some options that has another value than its default; unknown names are ignored."""
+        rows = {row.name: row for row in _rows_of(type(self))}
+        for row in (rows[name] for name in names if name in rows):
+            value = getattr(self, row.name)
+            if value != row.default:
+                flag = row.option.flags_of(row.name)[0]
+                raise InvalidProblemError(flag, expected, repr(value) if got is None else got)
 
 
 def _rows_of(record: type[Options]) -> Iterator[_Row]:

@@ -129,7 +129,8 @@ class Commands(TyperGroup):
                 raise InvalidProblemError(option, f"no such option any more: {place}", "it")
         if name is not None:
             own = name in _STUBS
-            command = command_named(name) if own else _added_command(name)
+            command = command_named(name) if own else typer.main.get_command(load(name))
+            hide_types_of_flags(command)
         return name, command, rest
 
 
@@ -183,16 +184,7 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on T
         cls = brief_help(*run.first) if hasattr(run, "first") else None
         settings = getattr(run, "settings", None)
         app.command(cls=cls, epilog=run.examples, context_settings=settings)(run)
-    command = typer.main.get_group(app).commands[name]
-    hide_types_of_flags(command)
-    return command
-
-
-def _added_command(name: str) -> Any:  # noqa: ANN401 - as above
-    """Build a command of another distribution, with a help like that of ours."""
-    command = typer.main.get_command(load(name))
-    hide_types_of_flags(command)
-    return command
+    return typer.main.get_group(app).commands[name]
 
 
 def hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version

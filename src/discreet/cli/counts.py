@@ -9,6 +9,7 @@ from discreet.cli.calls import from_options
 from discreet.cli.counting import (
     ROW_BYTES,
     CountsOptions,
+    TableOptions,
     check_files,
     guarantee_of,
     open_rows,
@@ -21,7 +22,6 @@ from discreet.cli.options import read_method
 from discreet.cli.output import (
     Status,
     put_out,
-    refuse_typed,
     renamed_arguments,
     warn,
     warn_of_weakness,
@@ -52,6 +52,12 @@ _OPTIONS = {
     "workload_levels": "--workload-levels",
 }
 """Argument of the library -> option, where another command means something else by it."""
+
+_OF_UNITS = (
+    *("unit", "units", "size", "quantity", "public_units", "max_size"),
+    *("method", "diagnostics", "accept_no_guarantee", "leaves_inherit"),
+)
+"""Options of units by size."""
 
 _COUNTS_EXAMPLES = """Examples:
 
@@ -93,12 +99,7 @@ def counts(options: CountsOptions) -> Status:
     with renamed_arguments(_OPTIONS):
         if options.by is None:
             return _publish_sizes(options)
-        of_units = ("unit", "units", "size", "quantity", "public_units", "max_size", "method")
-        typed = {f"--{name.replace('_', '-')}": getattr(options, name) for name in of_units}
-        typed["--diagnostics"] = options.diagnostics or None
-        typed["--accept-no-guarantee"] = options.accept_no_guarantee or None
-        typed["--no-leaves-inherit"] = None if options.leaves_inherit else "given"
-        refuse_typed(typed, "none with --by, which counts people")
+        options.refuse(_OF_UNITS, "none with --by, which counts people")
         return publish_tables(options)
 
 
@@ -148,15 +149,7 @@ def _publish_sizes(options: CountsOptions) -> Status:
 
 def _check_options(options: CountsOptions) -> None:
     """Refuse options of tables, and a table of the other kind than its columns."""
-    of_tables = ("domain", "marginals", "shares", "workload", "workload_levels", "loss")
-    typed: dict[str, object] = {
-        f"--{name.replace('_', '-')}": getattr(options, name) for name in of_tables
-    }
-    typed["--plan"] = options.plan or None
-    typed["--plan-count"] = options.plan_count
-    typed["--max-rows"] = None if options.max_rows == 1 else options.max_rows
-    typed["--exact-total"] = options.exact_total
-    refuse_typed(typed, "none without --by")
+    options.refuse(options.of(TableOptions), "none without --by")
     if options.max_size is None:
         expected = "the largest size that has a count of its own"
         raise InvalidProblemError("--max-size", expected, "none")
@@ -169,10 +162,8 @@ def _check_options(options: CountsOptions) -> None:
         raise InvalidProblemError("--unit", "the column of the unit of each person", "none")
     if options.units is not None and options.size is None:
         raise InvalidProblemError("--size", "the column of sizes in --units", "none")
-    misfits = {"--quantity": options.quantity, "--person": options.person}
-    if options.people is not None:
-        misfits = {"--size": options.size}
-    refuse_typed(misfits, "no such column with this kind of table")
+    misfits = ("quantity", "person") if options.people is None else ("size",)
+    options.refuse(misfits, "no such column with this kind of table")
 
 
 def _size_facts(made: Release[RegionCounts] | Unproven[RegionCounts]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, write_channel, write_page
 from discreet.cli.implicit import DesignOptions, run_implicit
 from discreet.cli.info import describe, loss_rows
-from discreet.cli.output import Status, emit, facts, warn
+from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
 from discreet.cli.progress import announcing_compilation, progress
 from discreet.cli.statement import (
     DesignStatement,
@@ -94,15 +94,22 @@ def design(options: DesignOptions) -> Status:
         )
     if options.output is None and options.report is None:
         warn("nothing was written: no --output", quiet=options.quiet)
-    data = _data(made, stated, seconds, interrupted=status is Status.INTERRUPTED)
-    text = _design_text(made, seconds)
+    data = {
+        **describe(made),
+        "seconds": seconds,
+        "prior_normalized_from": stated.prior_sum,
+        "interrupted": status is Status.INTERRUPTED,
+        "output": options.output,
+    }
+    rows = [("guarantee", made.guarantee), *loss_rows(made)]
+    text = facts([*rows, ("seconds", printed.estimate(seconds, 3))])
     if worst is not None:
         data["worst_case"] = _worst_case(worst, stated)
         text = (
             f"{_worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n{text}"
         )
     emit(
-        data | {"output": options.output},
+        data,
         text,
         as_json=options.as_json,
         command="design",
@@ -117,9 +124,8 @@ def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesig
     from discreet.metricdp.design import Interrupted
 
     method = None if options.method in {"auto", "optimal"} else _method(options)
-    for option in ("blocks", "partitioner"):
-        if options.method != "benders" and getattr(options, option) is not None:
-            raise InvalidProblemError(f"--{option}", "--method benders with it", options.method)
+    if options.method != "benders":
+        options.refuse(("blocks", "partitioner"), "--method benders with it", options.method)
     try:
         with progress(sys.stderr, quiet=options.quiet) as on_progress:
             made = design(
@@ -170,10 +176,8 @@ def _method(options: DesignOptions) -> Method:
     own = {name: value for name, value in typed.items() if value is not None}
     if options.method != "benders":
         own = {}
-    try:
+    with renamed_arguments({name: f"--{name}" for name in own}):
         method: Method = METHODS[options.method].make(**own)
-    except InvalidProblemError as error:
-        raise error.renamed(f"--{error.field}") from None
     return method
 
 
@@ -185,17 +189,6 @@ def _report(design: MetricDesign, path: str, output: str | None) -> None:
         digest = hashlib.sha256(Path(output).read_bytes()).hexdigest()
         about = {"artefact": Path(output).name, "sha256": digest}
     write_page([make_chapter("metricdp", design, **about)], path)
-
-
-def _data(
-    made: MetricDesign, stated: DesignStatement, seconds: float, *, interrupted: bool
-) -> dict[str, Any]:
-    return {
-        **describe(made),
-        "seconds": seconds,
-        "prior_normalized_from": stated.prior_sum,
-        "interrupted": interrupted,
-    }
 
 
 def _worst_case(made: Minimax, stated: DesignStatement) -> dict[str, Any]:
@@ -221,12 +214,6 @@ def _worst_case_text(made: Minimax, stated: DesignStatement) -> str:
             f"  under {name}: {printed.at_most(loss)}, weight {share} in the worst mixture"
         )
     return "\n".join(lines)
-
-
-def _design_text(design: MetricDesign, seconds: float) -> str:
-    """Describe a new design to people."""
-    took = printed.estimate(seconds, 3)
-    return facts([("guarantee", design.guarantee), *loss_rows(design), ("seconds", took)])
 
 
 def unprotected(design: MetricDesign, labels: tuple[str, ...] | None) -> list[str]:

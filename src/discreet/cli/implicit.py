@@ -13,7 +13,7 @@ import numpy as np
 from discreet.cli.calls import Options, argument, option
 from discreet.cli.info import anchored_facts
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
-from discreet.cli.output import Status, emit, facts, refuse_typed, renamed_arguments, warn
+from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
 from discreet.cli.progress import progress
 from discreet.cli.statement import AimOptions
 from discreet.core import printed
@@ -171,10 +171,4 @@ def _refuse(options: DesignOptions) -> None:
     most = "with more than 5,120 secrets"
     if options.method != "auto":
         raise InvalidProblemError("--method", f"auto {most}", repr(options.method))
-    of_tables = {
-        "--blocks": options.blocks,
-        "--partitioner": options.partitioner,
-        "--report": options.report,
-        "--allow-unprotected": options.allow_unprotected or None,
-    }
-    refuse_typed(of_tables, f"none {most}")
+    options.refuse(("blocks", "partitioner", "report", "allow_unprotected"), f"none {most}")

@@ -78,8 +78,9 @@ def info(options: InfoOptions) -> None:
     emit({**data, "checked": False}, text, as_json=options.as_json, command="info")
 
 
-def _bounds(design: MetricDesign) -> dict[str, Any]:
-    """Return the loss of a design, its lower bound, and the method."""
+def describe(design: MetricDesign) -> dict[str, Any]:
+    """Return the facts that `design` and `info` have in common."""
+    scope = design.guarantee.space_scope
     return {
         "loss": design.upper,
         "lower": design.lower,
@@ -87,14 +88,6 @@ def _bounds(design: MetricDesign) -> dict[str, Any]:
         "gap": design.gap,
         "status": design.status,
         "method": design.provenance.method,
-    }
-
-
-def describe(design: MetricDesign) -> dict[str, Any]:
-    """Return the facts that `design` and `info` have in common."""
-    scope = design.guarantee.space_scope
-    return {
-        **_bounds(design),
         "guarantee": {**design.guarantee.to_dict(), "sentence": str(design.guarantee)},
         "unit": design.guarantee.unit,
         "sizes": {

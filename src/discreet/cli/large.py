@@ -42,12 +42,6 @@ _MAX_ROWS_LOOKED_AT = 20_000
 _MAX_FILES_TRIED = 16
 """Files of a folder up to which each is read once by a process of its own, which a bad file ends alone."""
 
-_FIELDS = {"source": "TABLE", "target": "--output"} | {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("memory", "scheduler", "effort", "suppress", "time_limit", "threads")
-}
-"""Argument of the library -> option."""
-
 
 class _Columns:
     """The different values of a table's columns; a column is read by ``columns[name]``, and no other one with it."""
@@ -133,13 +127,11 @@ def _named(path: str) -> Iterator[None]:
     try:
         yield
     except InvalidProblemError as error:
-        field = _FIELDS.get(error.field)
-        if field is None:
-            raise
         unread = error.field == "source" and error.code != "rows-none"
         if unread and Path(path).is_file():
             raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None
-        raise error.renamed(field) from None
+        arguments = {"source": "TABLE", "target": "--output"}
+        raise error.renamed(arguments.get(error.field, error.field)) from None
     except reader_errors():
         if Path(path).is_file():
             raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None

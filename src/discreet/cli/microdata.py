@@ -25,7 +25,7 @@ from discreet.tables.columns import holds_numbers, no_column, present_in
 from discreet.tables.looks import look_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
@@ -92,7 +92,9 @@ def attributes_of(
         name: _number(text, "--weight") for name, text in pairs_of(kinds.weight, "--weight").items()
     }
     for option, columns in (*stated.items(), ("--weight", weights)):
-        _check_known(option, columns, quasi)
+        for name in columns:
+            if name not in quasi:
+                raise InvalidProblemError(option, "columns of --quasi", repr(name))
     for name in quasi:
         options = {option for option, columns in stated.items() if name in columns}
         # Bounds are of numbers.
@@ -209,12 +211,6 @@ def _taxonomy(path: str) -> Tree:
 
     with renamed_arguments({}, others="--taxonomy"):
         return read_taxonomy(path)
-
-
-def _check_known(option: str, given: Iterable[str], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise InvalidProblemError(option, "columns of --quasi", repr(name))
 
 
 def unstated(quasi: Sequence[str], kinds: Kinds) -> list[str]:

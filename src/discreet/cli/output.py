@@ -51,7 +51,6 @@ __all__ = [
     "fail",
     "proved",
     "put_out",
-    "refuse_typed",
     "renamed_arguments",
     "rendered",
     "status_of",
@@ -61,11 +60,11 @@ __all__ = [
 ]
 
 _SAME = (
-    "again against allow_unprotected categorical cell dataset delta epsilon failure for_life "
+    "again against allow_unprotected categorical cell dataset delta effort epsilon failure for_life "
     "gap host interval level levels max_quantity max_size memory method methods metric mode "
     "neighbors numeric optimality others per_day population port prior public_units radius "
     "region_list regions reports rho samples scale scheduler sensitive server sizes spacing "
-    "state steps strength stride taxonomy threads time_limit trials unit units"
+    "state steps strength stride suppress taxonomy threads time_limit trials unit units"
 )
 """Arguments of the library whose option has the same name."""
 
@@ -215,13 +214,6 @@ def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(type(value).__name__)
-
-
-def refuse_typed(options: Mapping[str, object], expected: str, got: str | None = None) -> None:
-    """Refuse the first of some options that has a value; a flag that was not typed is `None` here."""
-    for name, value in options.items():
-        if value is not None:
-            raise InvalidProblemError(name, expected, repr(value) if got is None else got)
 
 
 @contextmanager

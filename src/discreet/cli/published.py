@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.artefact.foreign import told
 from discreet.cli.calls import Options, option
 from discreet.cli.inputs import parse_budget, parse_grid
-from discreet.cli.output import refuse_typed, renamed_arguments
+from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
@@ -17,7 +17,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from concurrent.futures import Future
 
     from discreet.core.progress import Progress
@@ -48,10 +48,6 @@ class RegionOptions(Options, panel="The region", environment="DISCREET_"):
         "Southwest corner of a grid; without it places are east and north in the unit.", "LAT,LON"
     )
     unit: str | None = option("km or m (default: km, or the unit of --epsilon).")
-
-    def refuse_typed(self, names: Iterable[str], expected: str, got: str | None = None) -> None:
-        """Refuse some of these options."""
-        refuse_typed({f"--{name}": getattr(self, name) for name in names}, expected, got)
 
 
 @final
@@ -104,8 +100,7 @@ def plan_of(
         raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
     from discreet.lrgeo import Mechanism
 
-    options.refuse_typed(options.of(RegionOptions), "none beside --mechanism")
-    refuse_typed({"--epsilon": epsilon}, "none beside --mechanism")
+    options.refuse((*options.of(RegionOptions), "epsilon"), "none beside --mechanism")
     made = _stored(mechanism)
     # One for every point holds a lattice and reports, and no region of places.
     region_or_none = made.region if isinstance(made, Mechanism) else None
@@ -159,7 +154,7 @@ def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricD
         raise InvalidProblemError("--roads", "a file of roads, or --grid, or --mechanism", got)
     if options.roads is not None:
         return _roads(options, unit), guarantee
-    options.refuse_typed(("nodes", "spacing"), "--roads with it", "--grid")
+    options.refuse(("nodes", "spacing"), "--roads with it", "--grid")
     rows, columns = parse_grid(options.grid or "", _MAX_CELLS)
     place = None if options.origin is None else _origin(options.origin)
     return Region.from_grid(
@@ -170,7 +165,7 @@ def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricD
 def _roads(options: RegionOptions, unit: str) -> Region:
     from discreet.lrgeo import Region
 
-    options.refuse_typed(("cell", "origin"), "--grid with it", "--roads")
+    options.refuse(("cell", "origin"), "--grid with it", "--roads")
     if options.spacing is None:
         raise InvalidProblemError("--spacing", "about how far apart places are", "none")
     edges = read_table(options.roads or "", "--roads").to_dict(as_series=False)

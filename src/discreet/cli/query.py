@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from discreet.artefact import is_table
 from discreet.cli.calls import argument, from_options, option
 from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.options import ResultOptions, names_of
+from discreet.cli.options import ResultOptions
 from discreet.cli.output import emit, renamed_arguments
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.writing import bytes_of
@@ -125,7 +125,8 @@ def _query_tables(options: QueryOptions) -> None:
         measured = load_table_measurements(options.measurements)
     if options.zeros not in {"held", "free"}:
         raise InvalidProblemError("--zeros", "held or free", repr(options.zeros))
-    by, where = list(names_of(options.by)), parse_where(options.where)
+    by = [] if options.by is None else [name.strip() for name in options.by.split(",")]
+    where = parse_where(options.where)
     answers = query_tables(
         measured,
         by=by,

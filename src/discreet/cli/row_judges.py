@@ -13,7 +13,6 @@ from discreet.cli.calls import argument, option
 from discreet.cli.columns import DemandOptions, StatedKinds
 from discreet.cli.microdata import attributes_of
 from discreet.cli.options import HelpAllOption, ResultOptions, VerboseOption, names
-from discreet.cli.output import refuse_typed
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -146,8 +145,8 @@ def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str,
     from discreet.artefact import ANONYMOUS
     from discreet.artefact.folders import count_folder, is_folder, load_folder
 
-    compared = {f"--{one}": getattr(options, one) for one in ("against", "population", "presence")}
-    refuse_typed({**compared, "--person": options.person}, "none with a folder of parts", "one")
+    in_memory = ("against", "population", "presence", "person")
+    options.refuse(in_memory, "none with a folder of parts", "one")
     record = load_folder(path) if is_folder(path) else None
     guarantee = _guarantee(options, record)
     certificate, counted = count_folder(path, guarantee, _models(options, record), "FILE")

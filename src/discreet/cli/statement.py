@@ -15,7 +15,7 @@ from discreet.cli.inputs import (
     read_loss,
     read_prior,
 )
-from discreet.cli.output import refuse_typed, renamed_arguments
+from discreet.cli.output import renamed_arguments
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
@@ -191,9 +191,9 @@ def _read_secrets(
     unit = _unit(places, unit, aims.epsilon)
     table, words = None, None
     if places.embeddings is None:
-        space, table = _space(file, places, unit, most, label)
+        space, table = _space(file, places, unit, most)
     else:
-        space, words = _embedded(file, places, unit, label)
+        space, words = _embedded(file, places, unit)
     labels = None if words is None else different_labels(words, space.n)
     if label is not None and table is not None:
         labels = different_labels(_texts(table, label), space.n)
@@ -229,7 +229,7 @@ def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
         raise InvalidProblemError("PLACES", f"at most {IMPLICIT_LIMIT} secrets", n)
     if aims.radius is None:
         raise InvalidProblemError("--radius", f"one {most}", "none")
-    refuse_typed({"--reports": aims.reports, "--priors": aims.priors}, f"none {most}")
+    aims.refuse(("reports", "priors"), f"none {most}")
     loss = read_loss(aims.loss)
     if not isinstance(loss, str):
         raise InvalidProblemError("--loss", f"the name of a loss {most}", repr(aims.loss))
@@ -279,7 +279,7 @@ def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
 
 
 def _space(
-    file: str | None, places: PlaceOptions, unit: str, most: int, label: str | None
+    file: str | None, places: PlaceOptions, unit: str, most: int
 ) -> tuple[MetricSpace, pl.DataFrame | None]:
     if (file is None) == (places.grid is None):
         got = "neither" if file is None else "both"
@@ -287,7 +287,7 @@ def _space(
     if places.metric is not None and places.metric not in METRICS:
         raise unknown_name("--metric", places.metric, METRICS)
     if file is None:
-        return _grid(places, unit, most, label), None
+        return _grid(places, unit, most), None
     if places.cell is not None:
         raise InvalidProblemError("--cell", "--grid with it", "a file of places")
     table = read_table(file, "PLACES")
@@ -302,12 +302,11 @@ def _space(
 
 
 def _embedded(
-    file: str | None, places: PlaceOptions, unit: str, label: str | None
+    file: str | None, places: PlaceOptions, unit: str
 ) -> tuple[MetricSpace, list[str] | None]:
-    of_tables = {
-        f"--{name}": getattr(places, name) for name in ("grid", "cell", "x", "y", "columns")
-    }
-    refuse_typed({"PLACES": file, **of_tables, "--label": label}, "none beside --embeddings")
+    if file is not None:
+        raise InvalidProblemError("PLACES", "none beside --embeddings", repr(file))
+    places.refuse(("grid", "cell", "x", "y", "columns", "label"), "none beside --embeddings")
     metric = places.metric or _EMBEDDED[0]
     if metric not in _EMBEDDED:
         raise unknown_name("--metric", metric, _EMBEDDED)
@@ -315,9 +314,8 @@ def _embedded(
     return MetricSpace.from_points(points, metric=metric, unit=unit), words
 
 
-def _grid(places: PlaceOptions, unit: str, most: int, label: str | None) -> MetricSpace:
-    of_files = {f"--{name}": getattr(places, name) for name in ("x", "y", "columns")}
-    refuse_typed({**of_files, "--label": label}, "a file of places with it", "--grid")
+def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
+    places.refuse(("x", "y", "columns", "label"), "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
     rows, columns = parse_grid(places.grid or "", most)

@@ -41,16 +41,10 @@ python verify_standalone.py c.channel
 ```
 """
 
-_ABOUT = {
-    **dict.fromkeys(
-        FOR_EVERY_POINT,
-        "a mechanism for every point: any two points of the region, none snapped to a place",
-    ),
-}
-"""Kind of file -> what its promise is about, where that is not in its checks."""
 
-
-@from_options(VerifyOptions, examples=_EXAMPLES)
+@from_options(
+    VerifyOptions, examples=_EXAMPLES, first=("optimality", "k", "quasi", "against", "report")
+)
 def verify(options: VerifyOptions) -> Status:
     """Check what an artefact claims, with code that did not make it.
 
@@ -106,8 +100,9 @@ def _summary(certificate: Certificate, stated: Mapping[str, Any], interrupted: s
     lines: list[tuple[str, object]] = [("passed", "yes" if certificate.passed else "NO")]
     if "achieved_epsilon" in stated:
         lines.insert(0, ("achieved epsilon", stated["achieved_epsilon"]))
-    if stated["kind"] in _ABOUT:
-        lines.insert(0, ("what it is", _ABOUT[stated["kind"]]))
+    if stated["kind"] in FOR_EVERY_POINT:
+        about = "a mechanism for every point: any two points of the region, none snapped to a place"
+        lines.insert(0, ("what it is", about))
     if interrupted:
         lines.append(("interrupted", interrupted))
     summary = facts(lines)

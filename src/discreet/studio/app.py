@@ -244,20 +244,18 @@ def _widths(text: str) -> list[Fraction]:
 
 def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
     from discreet.kanonymity.risk import risk
-    from discreet.kanonymity.verify import cells, classes_of, diversity
+    from discreet.kanonymity.verify import classes_of
     from discreet.tables.frames import singled_out
 
     table = _upload(workspace).table
     roles = read_roles(form, workspace.columns, table)
     classes = classes_of(table, roles.names)
-    found = risk(table, roles.names)
+    measured = risk(table, roles.names, sensitive=roles.sensitive)
     return render(
         "risk.html",
-        risk=found,
+        risk=measured,
         sizes=sizes_of(classes.sizes),
-        diversity={
-            name: int(diversity(classes, cells(table, name)).min()) for name in roles.sensitive
-        },
+        diversity=measured.diversity,
         unique=[
             (name, alone)
             for name in (*roles.kept, *roles.sensitive)
