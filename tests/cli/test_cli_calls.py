@@ -16,7 +16,7 @@ from cli.commands import say
 from discreet.artefact import save_anonymous
 from discreet.cli.calls import (
     Option,
-    Options,
+    OptionGroup,
     argument,
     command_again,
     from_call,
@@ -117,7 +117,7 @@ def test_every_option_of_counts_is_an_argument_or_declared_elsewhere() -> None:
             )
 
 
-class Twice(Options):
+class Twice(OptionGroup):
     twice: bool = option("Count twice.", default=False)
 
 
@@ -145,7 +145,7 @@ def test_an_argument_that_the_command_lacks_is_noticed() -> None:
     assert given == {"size": 3}
 
 
-class Searching(Options, panel="How", environment="TRIAL_"):
+class Searching(OptionGroup, panel="How", environment="TRIAL_"):
     seconds: float = option("Limit.", "S", default=2.0, min=0)
     words: tuple[str, ...] = option("Words.", "W", repeated=True)
 

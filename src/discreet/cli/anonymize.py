@@ -10,7 +10,7 @@ from discreet.cli.anonymized import emit_table_facts, write_pages
 from discreet.cli.anonymizing import (
     COMPILING,
     AnonymizeOptions,
-    SearchOptions,
+    RecodingSearchOptions,
     SuppressionOptions,
 )
 from discreet.cli.calls import from_options
@@ -114,7 +114,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
                 keep=roles.keep,
                 on_progress=steps(quiet=quiet),
                 throw=False,
-                **options.of(SearchOptions),
+                **options.of(RecodingSearchOptions),
                 **options.of(SuppressionOptions),
             )
     except SearchInterrupted as interrupt:

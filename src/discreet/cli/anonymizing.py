@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from discreet.cli.calls import REQUIRED, Options, argument, option
+from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
 from discreet.cli.columns import DemandOptions, Kinds, RoleOptions
 from discreet.cli.options import (
     HOW,
@@ -20,14 +20,20 @@ from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
 from discreet.tables.roles import Given
 
-__all__ = ["COMPILING", "PRIVATE", "AnonymizeOptions", "SearchOptions", "SuppressionOptions"]
+__all__ = [
+    "COMPILING",
+    "PRIVATE",
+    "AnonymizeOptions",
+    "RecodingSearchOptions",
+    "SuppressionOptions",
+]
 
 COMPILING = "compiling, first run only"
 
 PRIVATE = "computed from the original: for the curator, not for publication"
 
 
-class ClassOptions(Options, panel=PROMISED):
+class ClassOptions(OptionGroup, panel=PROMISED):
     """What each equivalence class must hold."""
 
     k: int = option(
@@ -48,7 +54,7 @@ class ClassOptions(Options, panel=PROMISED):
     )
 
 
-class SuppressionOptions(Options, panel=PROMISED):
+class SuppressionOptions(OptionGroup, panel=PROMISED):
     """Rows that may be left out."""
 
     suppress: float = option("Most rows that may be left out, as a share.", "SHARE", default=0.0)
@@ -58,7 +64,7 @@ class SuppressionOptions(Options, panel=PROMISED):
     )
 
 
-class SearchOptions(Options, panel=HOW):
+class RecodingSearchOptions(OptionGroup, panel=HOW):
     """How generalized cells are searched for."""
 
     loss: str = option(
@@ -84,7 +90,7 @@ class AnonymizeOptions(
     SuppressionOptions,
     DemandOptions,
     Kinds,
-    SearchOptions,
+    RecodingSearchOptions,
     RowEngineOptions,
     ReportOption,
     JsonOption,

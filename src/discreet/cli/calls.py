@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REQUIRED",
     "Option",
-    "Options",
+    "OptionGroup",
     "argument",
     "command_again",
     "from_call",
@@ -32,7 +32,7 @@ REQUIRED = MISSING
 
 _ENTRY = re.compile(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", re.MULTILINE)
 
-R = TypeVar("R", bound="Options")
+R = TypeVar("R", bound="OptionGroup")
 
 
 @final
@@ -140,12 +140,12 @@ def argument(help: str, metavar: str, *, default: Any = REQUIRED, repeated: bool
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option, argument))
-class Options:
+class OptionGroup:
     """Options of a command, or of a group that several commands share.
 
     Each subclass is a frozen dataclass of :func:`option` and :func:`argument` fields. The record of a command inherits
-    the groups that it takes. ``class Search(Options, panel="How")`` shows a group below a heading of the help; a group
-    that inherits it may state another heading.
+    the groups that it takes. ``class Search(OptionGroup, panel="How")`` shows a group below a heading of the help; a
+    group that inherits it may state another heading.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -161,11 +161,11 @@ class Options:
         if environment is not None:
             cls.environment = environment
 
-    def of(self, group: type[Options]) -> dict[str, Any]:
+    def of(self, group: type[OptionGroup]) -> dict[str, Any]:
         """Return the values of a group by name, such as the arguments of a call of the library."""
         return {row.name: getattr(self, row.name) for row in _rows_of(group)}
 
-    def is_typed(self, group: type[Options]) -> bool:
+    def is_typed(self, group: type[OptionGroup]) -> bool:
         """Return whether an option of a group has another value than its default."""
         return any(getattr(self, row.name) != row.default for row in _rows_of(group))
 
@@ -179,10 +179,10 @@ class Options:
                 raise InvalidProblemError(flag, expected, repr(value) if got is None else got)
 
 
-def _rows_of(record: type[Options]) -> Iterator[_Row]:
+def _rows_of(record: type[OptionGroup]) -> Iterator[_Row]:
     """Yield the options of a record: its own first, then those of its groups in order."""
     known: dict[str, Any] = {one.name: one for one in fields(record)}
-    groups = [one for one in record.__mro__ if issubclass(one, Options)]
+    groups = [one for one in record.__mro__ if issubclass(one, OptionGroup)]
     for group in groups:
         headings = (vars(one).get("panel") for one in groups if issubclass(one, group))
         panel = next(filter(None, headings), None)
@@ -196,7 +196,7 @@ def _rows_of(record: type[Options]) -> Iterator[_Row]:
                 yield _Row(name, kind, replace(stated, panel=panel, checks=checks), one.default)
 
 
-def command_again(name: str, options: Options, *, without: Collection[str] = ()) -> str:
+def command_again(name: str, options: OptionGroup, *, without: Collection[str] = ()) -> str:
     """Return a command as one would type it again, from its options.
 
     Examples

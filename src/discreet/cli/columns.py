@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.cli.calls import REQUIRED, Options, option
+from discreet.cli.calls import REQUIRED, OptionGroup, option
 from discreet.cli.options import PROMISED, names
 from discreet.cli.output import warn
 from discreet.core import printed
@@ -24,7 +24,7 @@ __all__ = ["COLUMNS", "DemandOptions", "Kinds", "RoleOptions", "StatedKinds", "w
 COLUMNS = "Columns"
 
 
-class RoleOptions(Options, panel=PROMISED):
+class RoleOptions(OptionGroup, panel=PROMISED):
     """The role of each column."""
 
     quasi: tuple[str, ...] = names(
@@ -46,7 +46,7 @@ class RoleOptions(Options, panel=PROMISED):
     )
 
 
-class DemandOptions(Options, panel=PROMISED):
+class DemandOptions(OptionGroup, panel=PROMISED):
     """What each class must hold in a sensitive column."""
 
     l_diversity: int | None = option(
@@ -88,7 +88,7 @@ class DemandOptions(Options, panel=PROMISED):
         return (*(f"{name}={model}" for name in sensitive for model in models), *self.require)
 
 
-class StatedKinds(Options, panel=COLUMNS):
+class StatedKinds(OptionGroup, panel=COLUMNS):
     """The kind of columns of a table that is judged."""
 
     taxonomy: tuple[str, ...] = option(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.row_engine import RowEngine
-from discreet.cli.calls import REQUIRED, Options, argument, option
+from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
 from discreet.cli.files import (
     check_outputs,
     check_table_names,
@@ -64,7 +64,7 @@ _TITLES = {
 }
 
 
-class RowOptions(Options, panel="The data"):
+class PrivateRowOptions(OptionGroup, panel="The data"):
     """The private rows, and the columns that are read."""
 
     unit: str | None = option("Column of the unit, such as a household.")
@@ -85,7 +85,7 @@ class RowOptions(Options, panel="The data"):
     )
 
 
-class PublicOptions(Options, panel="What is public"):
+class PublicOptions(OptionGroup, panel="What is public"):
     """The public facts."""
 
     region_list: str | None = option(
@@ -138,7 +138,7 @@ class MethodOptions(RowEngineOptions, panel=HOW):
     )
 
 
-class TableOptions(Options, panel="Tables of attributes"):
+class TableOptions(OptionGroup, panel="Tables of attributes"):
     """Tables of attributes instead of counts by size."""
 
     by: str | None = option(
@@ -187,7 +187,7 @@ class TableOptions(Options, panel="Tables of attributes"):
 
 @final
 class CountsOptions(
-    RowOptions,
+    PrivateRowOptions,
     PublicOptions,
     CountsGuarantee,
     MethodOptions,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.cli.calls import Options, argument, option
+from discreet.cli.calls import OptionGroup, argument, option
 from discreet.cli.info import anchored_facts
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
 from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
@@ -32,7 +32,7 @@ _OPTIMAL_GAP = 1e-6
 """What ``--method optimal`` asks for: the library calls a design optimal below it."""
 
 
-class SearchOptions(Options, panel="How to search"):
+class ChannelSearchOptions(OptionGroup, panel="How to search"):
     """How a channel is searched for."""
 
     gap: float | None = option(
@@ -68,7 +68,7 @@ class SearchOptions(Options, panel="How to search"):
 
 @final
 class DesignOptions(
-    PlaceOptions, AimOptions, SearchOptions, QuietResultOptions, VerboseOption, HelpAllOption
+    PlaceOptions, AimOptions, ChannelSearchOptions, QuietResultOptions, VerboseOption, HelpAllOption
 ):
     """Options of ``design``."""
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.cli.calls import REQUIRED, Options, argument, from_options, option
+from discreet.cli.calls import REQUIRED, OptionGroup, argument, from_options, option
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
 from discreet.cli.output import emit, facts, renamed_arguments, warn
@@ -48,7 +48,7 @@ discreet locate --page --server http://127.0.0.1:8080
 """
 
 
-class ServerOptions(Options, panel="The server"):
+class TrustOptions(OptionGroup, panel="The server"):
     """The server, and what is accepted from it."""
 
     server: str = option("Its address; https, unless it is this machine.", default=REQUIRED)
@@ -77,7 +77,7 @@ class ServerOptions(Options, panel="The server"):
     cache: str | None = option("Verified mechanisms; default: a folder of yours.", "FOLDER")
 
 
-class TimeOptions(Options, panel="Time and budgets"):
+class TimeOptions(OptionGroup, panel="Time and budgets"):
     """Epochs, budgets and the reports that are kept."""
 
     state: str | None = option("The ledger and last report; default: a file of yours.", "FILE")
@@ -96,7 +96,7 @@ class TimeOptions(Options, panel="Time and budgets"):
 
 
 @final
-class LocateOptions(ServerOptions, TimeOptions, JsonOption, QuietOption, HelpAllOption):
+class LocateOptions(TrustOptions, TimeOptions, JsonOption, QuietOption, HelpAllOption):
     """Options of ``locate``."""
 
     place: tuple[str, ...] = argument(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from discreet.cli.calls import Options, argument, option
+from discreet.cli.calls import OptionGroup, argument, option
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 
@@ -56,13 +56,13 @@ def names(help: str, **more: Any) -> Any:  # noqa: A002, ANN401 - as of `option`
     return option(help, "A,B,...", read=names_of, repeated=True, **more)
 
 
-class ChannelOption(Options):
+class ChannelOption(OptionGroup):
     """The channel that a command reads."""
 
     channel: str = argument("A file that `design` wrote.", "CHANNEL")
 
 
-class JsonOption(Options):
+class JsonOption(OptionGroup):
     """The form of the result."""
 
     as_json: bool = option("Print one JSON object instead of text.", None, "--json", default=False)
@@ -76,7 +76,7 @@ def _show_all_options(context: Any, typed: bool) -> bool:  # noqa: ANN401, FBT00
     return typed
 
 
-class HelpAllOption(Options):
+class HelpAllOption(OptionGroup):
     """The whole help of a command that has many options."""
 
     help_all: bool = option(
@@ -87,13 +87,13 @@ class HelpAllOption(Options):
     )
 
 
-class QuietOption(Options):
+class QuietOption(OptionGroup):
     """Whether progress and warnings are shown."""
 
     quiet: bool = option("No progress and no warnings.", None, "--quiet", "-q", default=False)
 
 
-class VerboseOption(Options):
+class VerboseOption(OptionGroup):
     """Whether all checks are listed."""
 
     verbose: bool = option(
@@ -101,7 +101,7 @@ class VerboseOption(Options):
     )
 
 
-class ReportOption(Options):
+class ReportOption(OptionGroup):
     """The page about the result."""
 
     report: str | None = option("Write a page about it, in one file.", "FILE.html")
@@ -115,7 +115,7 @@ class QuietResultOptions(ResultOptions, QuietOption):
     """The same, of a command that warns."""
 
 
-class RowEngineOptions(Options, panel=HOW):
+class RowEngineOptions(OptionGroup, panel=HOW):
     """How rows are read that are too many for memory or one machine."""
 
     memory: str | None = option(
@@ -128,7 +128,7 @@ class RowEngineOptions(Options, panel=HOW):
     )
 
 
-class PlaceOptions(Options, panel="Places"):
+class PlaceOptions(OptionGroup, panel="Places"):
     """The secrets of a channel: points of a table, words, or cells of a grid."""
 
     grid: str | None = option("A grid of R rows and C columns instead.", "RxC")
@@ -146,7 +146,7 @@ class PlaceOptions(Options, panel="Places"):
     plane: bool = option("lon and lat are in a plane.", default=False)
 
 
-class BudgetOptions(Options, panel=PROMISED):
+class BudgetOptions(OptionGroup, panel=PROMISED):
     """The budget of a release, and the ledger that is charged."""
 
     epsilon: str | None = option("Privacy budget. It has no default.")

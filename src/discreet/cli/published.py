@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.foreign import told
-from discreet.cli.calls import Options, option
+from discreet.cli.calls import OptionGroup, option
 from discreet.cli.inputs import parse_budget, parse_grid
 from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
@@ -32,7 +32,7 @@ _MAX_CELLS = 100_000
 """Cells of a grid, each a place of the service."""
 
 
-class RegionOptions(Options, panel="The region", environment="DISCREET_"):
+class RegionOptions(OptionGroup, panel="The region", environment="DISCREET_"):
     """The region of a service."""
 
     roads: str | None = option(

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import DeltaPresence
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["RowOptions", "VerifyOptions", "judge_folder", "judge_rows"]
+__all__ = ["RowJudgeOptions", "VerifyOptions", "judge_folder", "judge_rows"]
 
 
-class RowOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
+class RowJudgeOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
     """Options about tables of rows."""
 
     k: int | None = option("Least size of an equivalence class.", None, "-k", "--k")
@@ -60,7 +60,7 @@ class RowOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
 
 
 @final
-class VerifyOptions(RowOptions, ResultOptions, VerboseOption, HelpAllOption):
+class VerifyOptions(RowJudgeOptions, ResultOptions, VerboseOption, HelpAllOption):
     """Options of ``verify``."""
 
     file: str = argument("A channel that `design` wrote, a table, or a folder.", "FILE")
@@ -137,7 +137,7 @@ def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str
     return Certificate(tuple(checks)), facts
 
 
-def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str, Any]]:
+def judge_folder(path: str, options: RowJudgeOptions) -> tuple[Certificate, dict[str, Any]]:
     """Verify a folder of parts, by the options, and for what they leave open by its record.
 
     Parameters and results are those of :func:`judge_rows`; the parts need not fit into memory.
@@ -160,7 +160,7 @@ def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str,
 
 
 def _coverage(
-    options: RowOptions, record: AnonymousTable | None
+    options: RowJudgeOptions, record: AnonymousTable | None
 ) -> tuple[DeltaPresence | None, KMap | None]:
     """Read the demands on the people whom a class covers, from the options or the record."""
     k_map = options.k_map
@@ -176,7 +176,7 @@ def _coverage(
     return presence, None if k_map is None else KMap(k_map)
 
 
-def _unchecked(options: RowOptions, record: AnonymousTable | None, left_out: str) -> list[str]:
+def _unchecked(options: RowJudgeOptions, record: AnonymousTable | None, left_out: str) -> list[str]:
     """Return the claims that were not checked this time."""
     unchecked = []
     if record is None:
@@ -196,7 +196,7 @@ def _unchecked(options: RowOptions, record: AnonymousTable | None, left_out: str
     return unchecked
 
 
-def _models(options: RowOptions, record: AnonymousTable | None) -> dict[str, list[Any]]:
+def _models(options: RowJudgeOptions, record: AnonymousTable | None) -> dict[str, list[Any]]:
     """Take the models of the record, which are what it claims, and those of the options besides."""
     models = {} if record is None or _unreadable(options, record) else recorded_models(record)
     for name, listed in read_models(options.demanded(options.sensitive), field="--require").items():
@@ -205,7 +205,7 @@ def _models(options: RowOptions, record: AnonymousTable | None) -> dict[str, lis
     return models
 
 
-def _unreadable(options: RowOptions, record: AnonymousTable) -> bool:
+def _unreadable(options: RowJudgeOptions, record: AnonymousTable) -> bool:
     """Return whether the record states models in a form that no option has, while options state others."""
     if not options.demanded(options.sensitive):
         return False
@@ -216,7 +216,7 @@ def _unreadable(options: RowOptions, record: AnonymousTable) -> bool:
     return False
 
 
-def _guarantee(options: RowOptions, record: AnonymousTable | None) -> KAnonymity:
+def _guarantee(options: RowJudgeOptions, record: AnonymousTable | None) -> KAnonymity:
     names = options.quasi
     if record is not None:
         return KAnonymity(
@@ -233,7 +233,7 @@ def _guarantee(options: RowOptions, record: AnonymousTable | None) -> KAnonymity
 def _attributes(
     original: Any,  # noqa: ANN401 - a frame of Polars
     guarantee: KAnonymity,
-    options: RowOptions,
+    options: RowJudgeOptions,
     record: AnonymousTable | None,
 ) -> tuple[Attribute, ...]:
     """Read cells as the record says, unless the command line says how."""

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.calls import REQUIRED, Options, from_options, option
+from discreet.cli.calls import REQUIRED, OptionGroup, from_options, option
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
 from discreet.cli.ground import EDGES, ground_set, read_matroid
 from discreet.cli.options import (
@@ -59,7 +59,7 @@ discreet verify team.choice
 """
 
 
-class RecordOptions(Options, panel="The data"):
+class RecordOptions(OptionGroup, panel="The data"):
     """The private records."""
 
     similarity: str | None = option(
@@ -74,7 +74,7 @@ class RecordOptions(Options, panel="The data"):
     )
 
 
-class GroundOptions(Options, panel="What is public"):
+class GroundOptions(OptionGroup, panel="What is public"):
     """The public ground set, and the sets that may be chosen."""
 
     scale: str | None = option(
@@ -107,7 +107,7 @@ class ChoiceGuarantee(BudgetOptions, panel=PROMISED):
     )
 
 
-class RunOptions(Options, panel=HOW):
+class RunOptions(OptionGroup, panel=HOW):
     """The method, and the file of the choice."""
 
     method: str | None = option(

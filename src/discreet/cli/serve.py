@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar, final
 
-from discreet.cli.calls import Options, from_options, option
+from discreet.cli.calls import OptionGroup, from_options, option
 from discreet.cli.files import check_outputs
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
 from discreet.cli.output import emit, renamed_arguments, warn
@@ -55,7 +55,7 @@ discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 
 """
 
 
-class WorkOptions(Options, panel="How to design", environment="DISCREET_"):
+class WorkOptions(OptionGroup, panel="How to design", environment="DISCREET_"):
     """The mechanism that is published or designed."""
 
     mechanism: str | None = option(
@@ -75,7 +75,7 @@ class WorkOptions(Options, panel="How to design", environment="DISCREET_"):
     )
 
 
-class ServerOptions(Options, panel="The server", environment="DISCREET_"):
+class ServerOptions(OptionGroup, panel="The server", environment="DISCREET_"):
     """The server."""
 
     port: int = option("Port; 0 lets the system choose.", default=8080)

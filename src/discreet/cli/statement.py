@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.cli.calls import REQUIRED, Options, option
+from discreet.cli.calls import REQUIRED, OptionGroup, option
 from discreet.cli.inputs import (
     parse_budget,
     parse_grid,
@@ -61,7 +61,7 @@ _EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
 """Metrics between words; the first is what is meant where nobody says otherwise."""
 
 
-class AimOptions(Options, panel="What is wanted"):
+class AimOptions(OptionGroup, panel="What is wanted"):
     """The guarantee of a channel, and the loss that it makes small."""
 
     epsilon: str = option(
@@ -95,7 +95,7 @@ class AimOptions(Options, panel="What is wanted"):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Statement:
+class ProblemStatement:
     """Guarantee and names that the options of a design state.
 
     Parameters
@@ -115,8 +115,8 @@ class Statement:
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DesignStatement(Statement):
-    """Statement of a problem with a table of distances.
+class DesignStatement(ProblemStatement):
+    """ProblemStatement of a problem with a table of distances.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ class DesignStatement(Statement):
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImplicitStatement(Statement):
-    """Statement of a problem with too many secrets for a table.
+class ImplicitStatement(ProblemStatement):
+    """ProblemStatement of a problem with too many secrets for a table.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from discreet.cli.calls import command_again, from_options
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import taxonomy_files
 from discreet.cli.output import Status, emit, facts, proved
-from discreet.cli.row_judges import RowOptions, VerifyOptions, judge_folder, judge_rows
+from discreet.cli.row_judges import RowJudgeOptions, VerifyOptions, judge_folder, judge_rows
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES
 from discreet.tables.sizes import refuse_killers
@@ -73,7 +73,7 @@ def verify(options: VerifyOptions) -> Status:
             expected = "a channel, which has a lower bound"
             raise InvalidProblemError("--optimality", expected, "a folder")
         certificate, stated = judge_folder(file, options)
-    elif options.is_typed(RowOptions):
+    elif options.is_typed(RowJudgeOptions):
         certificate, stated = judge_rows(file, options)
     else:
         with _named(file):

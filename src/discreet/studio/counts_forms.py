@@ -12,7 +12,7 @@ from discreet.studio import publish_forms
 from discreet.studio.forms import whole_of
 from discreet.studio.publish_forms import (
     NEIGHBORS,
-    Layout,
+    TableLayout,
     choice_of,
     column_of,
     parts_of,
@@ -62,7 +62,7 @@ TITLES = {
 """Arguments of the library -> what this page calls them."""
 
 
-def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> Layout:
+def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLayout:
     """Read the form of columns.
 
     Parameters
@@ -106,7 +106,7 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> Layout:
     }
     if chosen.get("quantity"):
         arguments["max_quantity"] = whole_of(form, "max_quantity", "Largest quantity", least=1)
-    return Layout(choice_of(form, "neighbors", "Neighbors", NEIGHBORS), arguments, public)
+    return TableLayout(choice_of(form, "neighbors", "Neighbors", NEIGHBORS), arguments, public)
 
 
 def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:

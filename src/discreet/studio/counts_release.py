@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from discreet.hierarchy import Frame, Plan
     from discreet.hierarchy.diagnose import Diagnosis
-    from discreet.studio.publish_forms import Layout
+    from discreet.studio.publish_forms import TableLayout
 
     Tell = Callable[[dict[str, Any]], None]
 
@@ -65,7 +65,7 @@ AMOUNTS = {
 _RELEASES_PER_BUDGET = 3
 
 
-def _budget(planned: Plan, layout: Layout) -> dict[str, Any]:
+def _budget(planned: Plan, layout: TableLayout) -> dict[str, Any]:
     return {
         "public": layout.public,
         "methods": method_names(),
@@ -76,7 +76,7 @@ def _budget(planned: Plan, layout: Layout) -> dict[str, Any]:
 def _columns(query: Mapping[str, str]) -> dict[str, Any]:
     kind = query.get("kind", "")
     if kind not in KINDS:
-        raise InvalidProblemError("Rows", "a choice of the unit of a row", "none")
+        raise InvalidProblemError("Rows", "a choice of what one stands for", "none")
     return {"kind": kind, "public": PUBLIC}
 
 

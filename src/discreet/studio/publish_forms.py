@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_REGION_COLUMNS",
     "NEIGHBORS",
-    "Layout",
     "Promise",
+    "TableLayout",
     "choice_of",
     "column_of",
     "parts_of",
@@ -51,7 +51,7 @@ _TITLES = {
 
 @final
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """Columns and public facts of a table, as a form states them.
 
     Parameters

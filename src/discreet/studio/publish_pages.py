@@ -24,7 +24,7 @@ from discreet.tables.dialect import names_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.studio.publish_forms import Layout
+    from discreet.studio.publish_forms import TableLayout
     from discreet.studio.publishing import Publication
     from discreet.studio.reading import Upload
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
@@ -106,7 +106,7 @@ def job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
 
 def layout_of(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication
-) -> Layout:
+) -> TableLayout:
     """Read the form of columns of the table that is loaded."""
     return publication.read_layout(form, _columns(workspace))
 

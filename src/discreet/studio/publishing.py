@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from discreet.core.outcome import Release
-    from discreet.studio.publish_forms import Layout
+    from discreet.studio.publish_forms import TableLayout
 
     Tell = Callable[[dict[str, Any]], None]
 
@@ -97,7 +97,7 @@ class Publication:
     page: str
     downloads: Mapping[str, str]
     titles: Mapping[str, str]
-    read_layout: Callable[[Mapping[str, str], Sequence[str]], Layout]
+    read_layout: Callable[[Mapping[str, str], Sequence[str]], TableLayout]
     read_promise: Callable[[Mapping[str, str], str], Promise]
     make_plan: Callable[..., Any]
     table_content: Callable[[Release[Any], str], FileContent]
@@ -106,10 +106,10 @@ class Publication:
     show: Callable[[Any, Any], dict[str, Any]]
     first: Mapping[str, Any]
     columns: Callable[[Mapping[str, str]], Mapping[str, Any]] = no_more
-    budget: Callable[[Any, Layout], Mapping[str, Any]] = no_more
+    budget: Callable[[Any, TableLayout], Mapping[str, Any]] = no_more
     keeps: Callable[[Any], bool] = always
 
-    def plan(self, folder: Path, layout: Layout, promise: Promise | None = None) -> Any:  # noqa: ANN401 - of the library
+    def plan(self, folder: Path, layout: TableLayout, promise: Promise | None = None) -> Any:  # noqa: ANN401 - of the library
         """Plan the release, and refuse all that can be refused without the values of the private table.
 
         Parameters
@@ -140,7 +140,7 @@ class Publication:
             planned.check(str(folder / PRIVATE))
         return planned
 
-    def _public_file(self, folder: Path, layout: Layout) -> Path:
+    def _public_file(self, folder: Path, layout: TableLayout) -> Path:
         """Return the public file, and refuse one without the columns that are needed."""
         file, title = self.public[layout.public]
         if not (folder / file).is_file():
@@ -204,7 +204,7 @@ class Publish:
 
     publication: Publication
     folder: str
-    layout: Layout
+    layout: TableLayout
     promise: Promise
     ledger: str
     dataset: str

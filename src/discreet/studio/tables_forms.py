@@ -11,7 +11,7 @@ from discreet.studio.forms import whole_of
 from discreet.studio.publish_forms import (
     MAX_REGION_COLUMNS,
     NEIGHBORS,
-    Layout,
+    TableLayout,
     choice_of,
     parts_of,
     regions_of,
@@ -41,7 +41,7 @@ TITLES = {
 """Arguments of the library -> what this page calls them."""
 
 
-def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> Layout:
+def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLayout:
     """Read the form of columns.
 
     Parameters
@@ -73,7 +73,7 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> Layout:
         "max_rows": whole_of(form, "max_rows", "Rows of a person", least=1),
         "root": form.get("root", "").strip() or "all",
     }
-    return Layout(neighbors, arguments)
+    return TableLayout(neighbors, arguments)
 
 
 def read_categories(text: str) -> dict[str, Any]:
