@@ -298,7 +298,7 @@ def test_what_prose_is() -> None:
 def test_more_rows_than_are_searched_at_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.cli.anonymize.MOST_ROWS", 20)
+    monkeypatch.setattr("discreet.cli.anonymize.MAX_ROWS_WITHOUT_LIMIT", 20)
     asked = ["anonymize", "fine.csv", "-k", 3, "--quasi", "age,sex", "-o", "out.csv"]
     asked += ["--unassigned", "keep"]
     said = say(capsys, *asked)

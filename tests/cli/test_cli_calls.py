@@ -17,7 +17,15 @@ import discreet.artefact
 import discreet.report.curator
 from cli.commands import say
 from discreet.artefact import save_anonymous
-from discreet.cli.calls import TypedOption, from_call
+from discreet.cli.calls import (
+    Option,
+    OptionGroup,
+    argument,
+    command_again,
+    from_call,
+    from_options,
+    option,
+)
 from discreet.cli.commands import command_named
 from discreet.datasets import made_patients
 from discreet.kanonymity import Categorical, Numeric
@@ -35,8 +43,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     "risk": dc.risk,
 }
 
-OF_THE_COMMAND = {"report", "as_json", "quiet"}
-"""Where results go and in which form: what an outcome can be asked for."""
+OF_THE_COMMAND = {"report", "as_json", "quiet", "help_all"}
+"""Where results go and in which form: what an outcome can be asked for; and the help."""
 
 STATED_BY_THE_PROBLEM = {
     "places": "target",
@@ -149,6 +157,10 @@ def test_every_option_of_a_verb_is_an_argument_or_declared_elsewhere(
             )
 
 
+class Twice(OptionGroup):
+    twice: bool = option("Count twice.", default=False)
+
+
 def test_an_argument_that_the_command_lacks_is_noticed() -> None:
     def call(size: int, *, strength: float = 0.5) -> None:
         """Count.
@@ -163,14 +175,47 @@ def test_an_argument_that_the_command_lacks_is_noticed() -> None:
 
     given: dict[str, Any] = {}
 
-    @from_call(call, {"size": TypedOption("ROWS")})
-    def command(options: dict[str, Any], *, twice: bool = False) -> int:
-        given.update(options)
-        return int(twice)
+    @from_call(call, {"size": Option("ROWS")}, Twice)
+    def command(arguments: dict[str, Any], options: Twice) -> int:
+        given.update(arguments)
+        return int(options.twice)
 
     assert list(inspect.signature(command).parameters) == ["size", "strength", "twice"]
     assert command(size=3, strength=None, twice=True) == 1
     assert given == {"size": 3}
+
+
+class Searching(OptionGroup, panel="How", environment="TRIAL_"):
+    seconds: float = option("Limit.", "S", default=2.0, min=0)
+    words: tuple[str, ...] = option("Words.", "W", repeated=True)
+
+
+class Listed(Searching, panel="More"):
+    file: str = argument("A table.", "FILE")
+    again: bool = option("Twice.", default=False)
+
+
+def test_a_record_states_the_options_of_its_command() -> None:
+    """Groups are inherited with their heading and variables, and what was typed comes as the record."""
+    seen: list[Listed] = []
+    command = from_options(Listed, examples="")(seen.append)
+    parameters = inspect.signature(command).parameters
+    assert list(parameters) == ["file", "again", "seconds", "words"]
+    shown = {name: one.annotation.__metadata__[0] for name, one in parameters.items()}
+    assert (shown["seconds"].rich_help_panel, shown["seconds"].envvar) == ("More", "TRIAL_SECONDS")
+    assert (shown["seconds"].min, parameters["seconds"].default) == (0, 2.0)
+    assert parameters["file"].default is inspect.Parameter.empty
+    command(file="a.csv", again=True, seconds=1.0, words=["x", "y"])
+    assert seen == [Listed(file="a.csv", again=True, seconds=1.0, words=("x", "y"))]
+    assert seen[0].of(Searching) == {"seconds": 1.0, "words": ("x", "y")}
+    assert seen[0].is_typed(Searching)
+    assert not Listed(file="a.csv").is_typed(Searching)
+    with pytest.raises(dc.InvalidProblemError, match="--words: expected none, got"):
+        seen[0].refuse(("unknown", "words"), "none")
+    assert (
+        command_again("list", seen[0])
+        == "discreet list a.csv --again --seconds 1.0 --words x --words y"
+    )
 
 
 @pytest.fixture(scope="module")

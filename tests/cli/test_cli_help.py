@@ -121,6 +121,38 @@ def test_statuses_stand_in_one_place_and_are_those_of_the_code(
         assert f" {number} {meaning.split()[0].rstrip(':;,')}" in f" {said}", number
 
 
+LONG = [name for name in ALL if "--help-all" in options(name)]
+
+
+def test_the_commands_with_many_options_have_a_brief_help() -> None:
+    assert {name for name in ALL if len(ALL[name].params) > 15} - {"attack", "compare"} == set(LONG)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_brief_help_has_what_is_required_and_two_examples_and_the_whole_help_every_option(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    brief, whole = (say(capsys, name, option).out for option in ("--help", "--help-all"))
+    required = [one for one in ALL[name].params if one.required]
+    assert all(
+        (one.opts[0] if one.opts[0].startswith("-") else one.metavar) in brief for one in required
+    )
+    # The usage, two examples, and where the rest is.
+    assert brief.count(f"discreet {name}") == 4
+    assert f"discreet {name} --help-all shows" in " ".join(brief.split())
+    listed = {word for one in ALL[name].params for word in one.opts if word.startswith("--")}
+    shown = {word for word in listed if re.search(rf"(?<![\w-]){word}(?![\w-])", brief)}
+    assert all(word in whole for word in listed)
+    assert len(shown) <= 14 < len(listed)
+
+
+def test_a_whole_help_does_not_run_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(capsys, "anonymize", "nowhere.csv", "--help-all")
+    assert (said.status, said.err) == (0, "")
+    assert "--keep-suppressed" in said.out
+
+
 def run(*arguments: str, **where: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *arguments],

@@ -58,7 +58,7 @@ else:
         sizes = {"unit": "home", "quantity": "number", "max_quantity": 3, "max_size": 9}
         planned = plan(regions, one, columns=["state"], **sizes)
     else:
-        from discreet.artefact.counts import tables_content as content
+        from discreet.artefact.counts import counts_content as content
 
         domain = {"sex": ["F", "M"]}
         planned = contingency.plan(regions, one, columns=["state"], domain=domain)

@@ -37,6 +37,9 @@ EXPECTED = {"expected", "got"}
 OPTIONS = {"help", "epilog", "metavar"}
 """Arguments that describe an option, its text saying what is asked for."""
 
+FIELDS = {"option", "argument", "names"}
+"""Calls that state an option in the record of a command, with its help."""
+
 EXCEPTIONS = {
     r"report/check_words.py": "what a check counts: the forger has a file that fails each",
     r"report/verified.py": "what was checked of a file, and what is not claimed",
@@ -65,7 +68,11 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
         )
         targets = [getattr(one, "id", "") for one in getattr(node, "targets", [])]
         prose = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if name in REFUSALS or prose or {*targets, getattr(node, "arg", "")} & (EXPECTED | OPTIONS):
+        if (
+            name in REFUSALS | FIELDS
+            or prose
+            or {*targets, getattr(node, "arg", "")} & (EXPECTED | OPTIONS)
+        ):
             skipped.update(ast.walk(node))
         if isinstance(node, ast.JoinedStr) and node not in skipped:
             skipped.update(set(ast.walk(node)) - {node})

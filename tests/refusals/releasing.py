@@ -13,7 +13,7 @@ import polars as pl
 import discreet as dc
 from discreet.artefact import OutputFile, ReleaseFiles
 from discreet.artefact.choice import choice_content
-from discreet.artefact.counts import counts_content, tables_content
+from discreet.artefact.counts import counts_content
 from discreet.core.errors import DiscreetError, InvalidProblemError
 from discreet.ledger import Ledger
 from discreet.submodular import Coverage, UniformMatroid, plan
@@ -113,7 +113,7 @@ def outputs_of(case: ReleaseCase, folder: Path) -> ReleaseFiles:
     """Name the output of a release."""
     render: Callable[[Any], Any] = {
         "sizes": lambda made: counts_content(made, ".csv"),
-        "categories": lambda made: tables_content(made, ".csv"),
+        "categories": lambda made: counts_content(made, ".csv"),
         "select": choice_content,
     }[case.verb]
     return ReleaseFiles([OutputFile("path", folder / "out.csv", render)])

@@ -27,7 +27,7 @@ from discreet.studio import OpenWorkspaces
 from discreet.studio.forms import read_roles
 from discreet.studio.reading import describe
 from discreet.studio.tasks import KS, attack
-from discreet.studio.workspaces import MOST, SILENT
+from discreet.studio.workspaces import MAX_OPEN_PAGES, MAX_SILENT_SECONDS
 from discreet.web import Limits
 from studio.asking import HOST, Browser
 
@@ -58,7 +58,7 @@ def browser() -> Iterator[Browser]:
 def test_a_table_goes_all_the_way(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.studio.app.COMPARING", 7.0)
+    monkeypatch.setattr("discreet.studio.app.COMPARISON_SECONDS", 7.0)
     said = browser.at("table?name=patients.csv", PATIENTS)
     assert "120 rows and 4 columns, in UTF-8, separated by comma." in said.text
     before = browser.at("risk", ROLES)
@@ -131,16 +131,16 @@ def test_a_silent_page_is_left() -> None:
     with contextlib.closing(workspaces):
         silent, heard = workspaces.open(), workspaces.open()
         folder = workspaces.get(silent).folder
-        now[0] = SILENT
+        now[0] = MAX_SILENT_SECONDS
         workspaces.get(heard)
-        now[0] = SILENT + 1
+        now[0] = MAX_SILENT_SECONDS + 1
         workspaces.sweep()
         assert not folder.exists()
         assert workspaces.get(heard).folder.exists()
 
 
 def test_pages_are_bounded(browser: Browser) -> None:
-    for _ in range(MOST - 1):
+    for _ in range(MAX_OPEN_PAGES - 1):
         assert browser.ask("").status_code == 200
     assert browser.ask("").status_code == 400
 

@@ -29,7 +29,6 @@ from discreet.studio.counts_release import (
     COUNTS,
     DOWNLOADS,
     Costs,
-    plan_of,
     synthetic_sizes,
 )
 from discreet.studio.jobs import Job
@@ -273,7 +272,7 @@ def test_declared_regions_say_nothing_of_the_order_and_number_of_rows(browser: B
     for table in (PEOPLE, PEOPLE.reverse(), PEOPLE.head(9), PEOPLE.vstack(PEOPLE)):
         loaded(browser, table)
         folder = browser.workspaces.get(browser.workspace).folder
-        seen.add(plan_of(folder, layout).frame.digest)
+        seen.add(COUNTS.plan(folder, layout).frame.digest)
     assert len(seen) == 1
 
 

@@ -15,6 +15,7 @@ from discreet.artefact import load_table_measurements, load_tables
 from discreet.cli.app import run
 from discreet.ledger import Ledger
 from discreet.studio.jobs import Job
+from discreet.studio.publish_forms import Promise
 from discreet.studio.publishing import Publish
 from discreet.studio.tables_forms import read_categories, read_tables_form
 from discreet.studio.tables_release import DOWNLOADS, TABLES
@@ -123,7 +124,7 @@ def test_odd_rows_are_on_no_page_and_in_no_file_but_on_the_terminal(
     columns = PEOPLE.columns
     form = read_tables_form({**FORM, "neighbors": "replace-person"}, columns)
     folder = browser.workspaces.get(browser.workspace).folder
-    promise = PureDP(1, neighbors="replace-person")
+    promise = Promise(PureDP(1, neighbors="replace-person"))
     root = ledger.with_name("discreet-released")
     task = Publish(TABLES, str(folder), form, promise, str(ledger), "people", str(root))
     told: list[dict[str, Any]] = []

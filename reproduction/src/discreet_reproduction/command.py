@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, final
 
 import typer
 
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.calls import argument, from_options, option
+from discreet.cli.options import JsonOption, QuietOption
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
 from discreet_reproduction.record import Run
@@ -36,56 +37,45 @@ discreet reproduce metricdp all --data rome/ -o tables/
 """
 
 
+@final
+class ReproduceOptions(JsonOption, QuietOption):
+    """Options of ``reproduce``."""
+
+    paper: str | None = argument("The mechanism whose paper it is.", "PAPER", default=None)
+    item: str | None = argument("A table or a figure, or all of them.", "ITEM", default=None)
+    quick: bool = option("Small sizes: minutes instead of hours.", default=False)
+    data: str | None = option("The paper's own data, where they may be had.", "DIR")
+    limit: float | None = option(
+        "How long each run of a solver may take, in place of half an hour or a minute.", "SECONDS"
+    )
+    seed: int = option("Of synthetic data and of partitions.", default=0, min=0)
+    output: str = option("Where tables and pages go.", "DIR", "--output", "-o", default="papers")
+
+
 @app.command(epilog=_EXAMPLES)
-def reproduce(
-    paper: Annotated[
-        str | None, typer.Argument(metavar="PAPER", help="The mechanism whose paper it is.")
-    ] = None,
-    item: Annotated[
-        str | None, typer.Argument(metavar="ITEM", help="A table or a figure, or all of them.")
-    ] = None,
-    *,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: minutes instead of hours.")
-    ] = False,
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="The paper's own data, where they may be had."),
-    ] = None,
-    limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="How long each run of a solver may take, in place of half an hour or a minute.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of synthetic data and of partitions.", min=0)] = 0,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="DIR", help="Where tables and pages go.")
-    ] = "papers",
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+@from_options(ReproduceOptions)
+def reproduce(options: ReproduceOptions) -> Status:
     """Compute a table or figure of a paper anew, with the paper's own figures beside ours.
 
     Without ITEM, lists what there is. Each item is written as CSV, JSON, drawing and page.
     """
-    names = _names(paper, item)
-    if item is None:
+    limit, seed = options.limit, options.seed
+    names = _names(options.paper, options.item)
+    if options.item is None:
         listed = {name: _sentence(name) for name in names}
-        emit({"items": listed}, facts(listed.items()), as_json=as_json, command="reproduce")
+        emit({"items": listed}, facts(listed.items()), as_json=options.as_json, command="reproduce")
         return Status.DONE
-    source = _folder(data)
+    source = _folder(options.data)
     _check_limit(names, limit)
-    _make(output)
+    _make(options.output)
     done: list[dict[str, Any]] = []
     texts: list[str] = []
     status = Status.DONE
     try:
         for name in names:
-            run = Run(quick, seed, source, limit, say=partial(_say, name, quiet))
+            run = Run(options.quick, seed, source, limit, say=partial(_say, name, options.quiet))
             found: Experiment = find(name)(run)
-            files = _write(found, output)
+            files = _write(found, options.output)
             done.append({**found.to_dict(), "files": files})
             texts.append(_text(found, files))
     except KeyboardInterrupt:
@@ -93,9 +83,15 @@ def reproduce(
         warn(f"interrupted after {len(done)} of {len(names)} items")
     finished = status is Status.DONE
     emit(
-        {"quick": quick, "limit": limit, "seed": seed, "finished": finished, "experiments": done},
+        {
+            "quick": options.quick,
+            "limit": limit,
+            "seed": seed,
+            "finished": finished,
+            "experiments": done,
+        },
         "\n\n\n".join(texts),
-        as_json=as_json,
+        as_json=options.as_json,
         command="reproduce",
     )
     return status

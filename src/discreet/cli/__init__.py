@@ -13,7 +13,7 @@ from discreet.cli.signals import ended_in_order, press_again, said_while_running
 
 __all__ = ["main"]
 
-_STDERR = 2
+_STDERR_DESCRIPTOR = 2
 
 
 def main() -> None:
@@ -64,12 +64,12 @@ def _keep_stderr() -> None:
     """
     ours = sys.stderr
     with contextlib.suppress(OSError, ValueError):
-        if isinstance(ours, io.TextIOWrapper) and ours.fileno() == _STDERR:
+        if isinstance(ours, io.TextIOWrapper) and ours.fileno() == _STDERR_DESCRIPTOR:
             ours.flush()
-            copy = os.dup(_STDERR)
+            copy = os.dup(_STDERR_DESCRIPTOR)
             sys.stderr = os.fdopen(copy, "w", 1, encoding=ours.encoding, errors=ours.errors)
             nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, _STDERR)
+            os.dup2(nowhere, _STDERR_DESCRIPTOR)
             os.close(nowhere)
 
 
@@ -87,7 +87,7 @@ def _in_a_thread(lost: threading.ExceptHookArgs) -> None:
 
 
 def _say_ignored(error: BaseException) -> None:
-    """Say that something failed aside, in one line and without its words, which may quote a value."""
+    """Report a failure outside the main thread in one line, without its message, which may quote a value."""
     from discreet.core.faults import place_of
 
     with contextlib.suppress(OSError, ValueError):

@@ -1,11 +1,11 @@
-"""What ``anonymize`` gives: pages, and what it says of a table, computed from the original and for the curator."""
+"""Results of ``anonymize``: pages, and the facts of a table for the curator, computed from the original."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.files import write_page
-from discreet.cli.output import facts
+from discreet.cli.output import emit, facts
 from discreet.core.outcome import FOR_THE_CURATOR
 
 if TYPE_CHECKING:
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.cli.anonymizing import ResultFiles
+    from discreet.cli.anonymizing import AnonymizeOptions
     from discreet.core.outcome import Anonymization
     from discreet.kanonymity.anonymize import AnonymizationDiagnostics
     from discreet.kanonymity.problem import Attribute
     from discreet.tables.roles import AssignedRoles
 
-__all__ = ["told", "write_pages"]
+__all__ = ["emit_facts", "emit_table_facts", "write_pages"]
 
 
 def write_pages(
@@ -27,57 +27,73 @@ def write_pages(
     original: pl.DataFrame,
     roles: AssignedRoles,
     attributes: Sequence[Attribute],
-    files: ResultFiles,
+    options: AnonymizeOptions,
 ) -> None:
-    """Write the report of what is published, and the curator's, where they are wanted."""
-    if files.report is not None:
+    """Write the report of the published table and that for the curator, if requested."""
+    if options.report is not None:
         from discreet.report import make_chapter
 
         chapter = make_chapter("kanonymity", made, attributes=attributes)
         title = "An anonymized table, with its proof"
-        write_page([chapter], files.report, title=title, private=True)
-    if files.curator is not None:
+        write_page([chapter], options.report, title=title, private=True)
+    if options.curator_report is not None:
         from discreet.report.curator import chapter as curator_chapter
 
         page = curator_chapter(original, made, roles, attributes)
         title = "For the curator alone: what was published"
-        write_page([page], files.curator, title=title, private=True)
+        write_page([page], options.curator_report, title=title, private=True)
 
 
-def told(
-    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics],
-    *,
-    loss: str,
-    output: str | None,
-) -> tuple[dict[str, Any], str]:
-    """Say what came out, as data and as text; both are the curator's."""
+def emit_table_facts(
+    made: Anonymization[pl.DataFrame, AnonymizationDiagnostics], options: AnonymizeOptions
+) -> None:
+    """Print the facts of a table in memory."""
     from discreet.kanonymity.risk import homogeneous_dict, risk
 
-    found, sensitive = made.diagnostics, made.provenance.parameters["roles"]["sensitive"]
+    search, sensitive = made.diagnostics, made.provenance.parameters["roles"]["sensitive"]
     published = risk(made.table, made.guarantee.quasi_identifiers, sensitive=sensitive)
-    diverse = {name: published.diversity[name] for name in sensitive}
-    close = {name: float(published.closeness[name]) for name in sensitive}
-    data = {
-        "information_loss": found.information_loss,
-        "mean_loss": found.mean_loss,
-        "lower": found.lower,
-        "gap": found.gap,
-        "optimal": found.optimal,
+    measured = {
+        "optimal": search.optimal,
         "classes": published.classes,
         "smallest_class": published.k,
-        "suppressed": found.suppressed,
         "rows": made.table.height,
-        "l": diverse,
-        "t": close,
+        "l": {name: published.diversity[name] for name in sensitive},
+        "t": {name: float(published.closeness[name]) for name in sensitive},
         "homogeneous": homogeneous_dict(published.homogeneous),
-        "method": found.method,
-        "seconds": found.seconds,
-        "seconds_after": found.seconds_after,
-        "loss": loss,
+        "method": search.method,
+        "seconds": search.seconds,
+        "seconds_after": search.seconds_after,
+    }
+    emit_facts(made, options, measured, search.described(made, published))
+
+
+def emit_facts(
+    made: Anonymization[Any, Any],
+    options: AnonymizeOptions,
+    measured: dict[str, Any],
+    rows: Sequence[tuple[str, object]],
+) -> None:
+    """Print the facts of an anonymization: those that tables in memory and in files share, and those given here."""
+    search = made.diagnostics
+    data = {
+        **{
+            name: getattr(search, name)
+            for name in ("information_loss", "mean_loss", "lower", "gap")
+        },
+        "suppressed": search.suppressed,
+        **measured,
+        "loss": options.loss,
         "private": FOR_THE_CURATOR,
         "guarantee": {**made.guarantee.to_dict(), "sentence": str(made.guarantee)},
         "certificate": made.certificate.to_dict(),
         "order": "shuffled",
-        "output": output,
+        "output": options.output,
     }
-    return data, facts([("guarantee", made.guarantee), *found.described(made, published)])
+    emit(
+        data,
+        facts([("guarantee", made.guarantee), *rows]),
+        as_json=options.as_json,
+        command="anonymize",
+        certificate=made.certificate,
+        verbose=options.verbose,
+    )

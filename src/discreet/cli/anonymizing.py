@@ -1,78 +1,146 @@
-"""What was typed for ``anonymize``: what is promised, how it is searched for, and where results go."""
+"""Options of ``anonymize``: what is promised, how cells are read and generalized, how it is searched for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import final
 
-from discreet.cli.microdata import Kinds, names_of
+from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
+from discreet.cli.columns import COLUMNS, DemandOptions, Kinds, RoleOptions
+from discreet.cli.microdata import with_orders
+from discreet.cli.options import (
+    HOW,
+    PROMISED,
+    HelpAllOption,
+    JsonOption,
+    QuietOption,
+    ReportOption,
+    RowEngineOptions,
+    VerboseOption,
+)
+from discreet.cli.reading_options import CodingOptions, FileReadingOptions
+from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
-from discreet.tables.options import ReadingOptions
-from discreet.tables.recoding import Recoding
 from discreet.tables.roles import Given
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["COMPILING", "AnonymizeOptions", "ResultFiles", "given_roles"]
+__all__ = [
+    "COMPILING",
+    "AnonymizeOptions",
+    "RecodingSearchOptions",
+    "SuppressionOptions",
+]
 
 COMPILING = "compiling, first run only"
 
 
-@final
-@dataclass(frozen=True)
-class AnonymizeOptions:
-    """What is promised, and how it is searched for, as it was typed."""
+class ClassOptions(OptionGroup, panel=PROMISED):
+    """What each equivalence class must hold."""
 
-    k: int
-    quasi: Sequence[str]
-    sensitive: Sequence[str]
-    kinds: Kinds
-    loss: str
-    method: str | None
-    time_limit: float | None
-    gap: float | None
-    suppress: float
-    keep_suppressed: bool
-    threads: int
-    effort: str | None = None
-    memory: str | None = None
-    scheduler: str | None = None
-    require: Sequence[str] = ()
-    person: str | None = None
-    keep: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    unassigned: str | None = None
-    population: str | None = None
-    k_map: int | None = None
-    reading: ReadingOptions = field(default_factory=ReadingOptions)
-    recoding: Recoding = field(default_factory=Recoding)
-
-
-@final
-@dataclass(frozen=True)
-class ResultFiles:
-    """Where results go."""
-
-    output: str | None
-    report: str | None
-    as_json: bool
-    quiet: bool
-    curator: str | None = None
-    verbose: bool = False
-
-
-def given_roles(options: AnonymizeOptions) -> Given:
-    """Take roles as they were typed; a column of --require is sensitive."""
-    keep, sensitive = names_of(options.keep), names_of(options.sensitive)
-    for name in read_models(options.require, field="--require"):
-        if name not in (*keep, *sensitive):
-            sensitive.append(name)
-    return Given(
-        names_of(options.quasi),
-        sensitive,
-        keep,
-        names_of(options.drop),
-        options.person,
-        options.unassigned,
+    k: int = option(
+        "Least size of an equivalence class, 2 or more. No default.",
+        None,
+        "-k",
+        "--k",
+        default=REQUIRED,
     )
+    person: str | None = option(
+        "Tells persons apart: each class then has k persons. The column is not written.", "COLUMN"
+    )
+    population: str | None = option(
+        "Public table of all people, of whom some are in TABLE; with --k-map.", "FILE"
+    )
+    k_map: int | None = option(
+        "People of --population whom the cells of each class must cover, besides k rows.", "K"
+    )
+
+
+class SuppressionOptions(OptionGroup, panel=PROMISED):
+    """Rows that may be left out."""
+
+    suppress: float = option("Most rows that may be left out, as a share.", "SHARE", default=0.0)
+    keep_suppressed: bool = option(
+        "Write suppressed rows as * in all of --quasi, if there are k of them or more.",
+        default=False,
+    )
+
+
+class RecodingSearchOptions(OptionGroup, panel=HOW):
+    """How generalized cells are searched for."""
+
+    loss: str = option(
+        "What is made small: ncp, taxonomy, range, ncp-printed, arx-loss or one-hot.",
+        default="ncp",
+    )
+    method: str | None = option(
+        f"One of {', '.join(sorted(METHODS.proven))}; `optimal` must be proved. Default: several in turn."
+    )
+    time_limit: float | None = option("Stop the search then.", "SECONDS")
+    gap: float | None = option("Relative gap to prove, or status 4.")
+    threads: int = option("Threads of the search.", default=1, max=1_024)
+    effort: str | None = option(
+        "How much is tried. Default: strong up to 200,000 rows. Without a time limit, fast ends by itself.",
+        "fast|strong",
+    )
+
+
+class OrderOption(OptionGroup, panel=COLUMNS):
+    """Orders of text."""
+
+    order: tuple[str, ...] = option(
+        "Order of the values of a column of text, for ordered-closeness: severity=none,mild,severe.",
+        "NAME=LOW,...,HIGH",
+        repeated=True,
+    )
+
+
+@final
+class AnonymizeOptions(
+    ClassOptions,
+    RoleOptions,
+    SuppressionOptions,
+    DemandOptions,
+    Kinds,
+    FileReadingOptions,
+    CodingOptions,
+    OrderOption,
+    RecodingSearchOptions,
+    RowEngineOptions,
+    ReportOption,
+    JsonOption,
+    QuietOption,
+    VerboseOption,
+    HelpAllOption,
+):
+    """All options of ``anonymize``."""
+
+    table: str = argument(
+        "CSV or Parquet file, or a folder of them, one row for each person.", "TABLE"
+    )
+    output: str | None = option(
+        "CSV or Parquet file to write; with --memory or --scheduler, a folder of parts or such a file.",
+        "FILE",
+        "--output",
+        "-o",
+    )
+    curator_report: str | None = option(
+        "HTML page for the curator alone: risk before and after, what became of columns, what was lost.",
+        "FILE",
+    )
+
+    @property
+    def demands(self) -> tuple[str, ...]:
+        """What classes must hold, as ``--require`` takes it."""
+        return tuple(with_orders(self.demanded(self.sensitive), self.order))
+
+    @property
+    def roles(self) -> Given:
+        """Roles of columns as typed; a column of a demand is sensitive."""
+        demanded = read_models(self.demands, field="--require")
+        sensitive = dict.fromkeys((*self.sensitive, *demanded))
+        return Given(
+            self.quasi,
+            [name for name in sensitive if name in self.sensitive or name not in self.keep],
+            self.keep,
+            self.drop,
+            self.person,
+            self.unassigned,
+        )

@@ -24,7 +24,7 @@ __all__ = ["FILES", "FIRST", "app", "run"]
 _USAGE: type[Exception] = typer.BadParameter.__bases__[0]
 """What Typer raises for arguments that it cannot parse; BadParameter is one kind of it."""
 
-_LONG = 200
+_MIN_LETTERS_OF_LONG_PATH = 200
 """Letters of an argument that may be too long for a path: systems take 255 bytes for a name and 4096 for all."""
 
 FILES = "demo --files first"
@@ -157,18 +157,18 @@ def _is_loop(text: str) -> bool:
 
 
 def _as_a_name(error: OSError, arguments: Sequence[str]) -> Exception:
-    """Say which argument is a path that no file can have, wherever it was first looked at."""
+    """Return a refusal of the argument whose path is too long for a file, wherever it was first used."""
     option = "a path"
     for before, argument in zip(["", *arguments], arguments, strict=False):
         name, _, value = argument.partition("=")
-        if len(argument) > _LONG and (value or argument) in str(error.filename):
+        if len(argument) > _MIN_LETTERS_OF_LONG_PATH and (value or argument) in str(error.filename):
             option = name if value and name.startswith("-") else before
     option = option if option.startswith("-") else "a path"
     return InvalidProblemError(option, "a name that a file can have", "one that is too long")
 
 
 def _wanted(parameter: Any) -> str:  # noqa: ANN401 - which class it is depends on Typer's version
-    """Say what an argument takes that was left out: its values where they are few, else what it is for."""
+    """Describe the value of an argument: its choices if they are few, else its purpose."""
     choices = getattr(getattr(parameter, "type", None), "choices", None)
     if choices:
         return f"one of {', '.join(str(getattr(one, 'value', one)) for one in choices)}"
@@ -177,7 +177,7 @@ def _wanted(parameter: Any) -> str:  # noqa: ANN401 - which class it is depends 
 
 
 def _misused(error: Any, arguments: Sequence[str]) -> InvalidProblemError:  # noqa: ANN401 - as above
-    """Say what an option takes that came without a value, or with one where it takes none."""
+    """Return a refusal of an option without its value, or of a flag with one."""
     name = str(error.option_name)
     below = {command for commands in OWN.values() for command in commands}
     typed = next((one for one in arguments if one in below), None)
@@ -192,7 +192,7 @@ def _misused(error: Any, arguments: Sequence[str]) -> InvalidProblemError:  # no
 
 
 def _as_ours(error: BaseException, arguments: Sequence[str]) -> InvalidProblemError:
-    """Say what Typer refused in the form of our own errors."""
+    """Convert an error of Typer to the form of our own errors."""
     parameter = getattr(error, "param", None)
     names = getattr(parameter, "opts", None) or ["arguments"]
     if type(error).__name__ == "MissingParameter":

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.cli.calls import TypedOption, from_call
+from discreet.cli.calls import Option, from_call
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import ResultOptions
 from discreet.cli.output import Status, emit, renamed_arguments
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.attack.by_name import attack as attack_target
 from discreet.evaluate.registry import methods_by_mechanism
 
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["attack", "register"]
+__all__ = ["attack"]
 
 _RUN = "What a mechanism is run with"
 _CHANNELS = "Channels"
@@ -51,26 +48,26 @@ def _numbers(given: str) -> tuple[int, ...]:
 
 
 _SHOWN = {
-    "target": TypedOption("MECHANISM|FILE"),
-    "method": TypedOption(panel=_RUN, more=f"One of {_METHODS}."),
-    "epsilon": TypedOption(panel=_RUN),
-    "k": TypedOption(panel=_RUN, flag="-k"),
-    "mode": TypedOption("sound|every-point|places-only", _RUN),
-    "reports": TypedOption("N,N,...", _CHANNELS, read=_numbers),
-    "steps": TypedOption(panel=_CHANNELS),
-    "stride": TypedOption(panel=_CHANNELS),
-    "against": TypedOption("FILE", _TABLES),
-    "others": TypedOption("FILE", _TABLES),
-    "population": TypedOption("FILE", _TABLES),
-    "again": TypedOption("FILE", _TABLES),
-    "sensitive": TypedOption(panel=_TABLES),
-    "trials": TypedOption(panel=_HOW),
-    "failure": TypedOption(panel=_HOW),
+    "target": Option("MECHANISM|FILE"),
+    "method": Option(panel=_RUN, help=f"One of {_METHODS}."),
+    "epsilon": Option(panel=_RUN),
+    "k": Option(panel=_RUN, flags=("-k", "--k")),
+    "mode": Option("sound|every-point|places-only", _RUN),
+    "reports": Option("N,N,...", _CHANNELS, read=_numbers),
+    "steps": Option(panel=_CHANNELS),
+    "stride": Option(panel=_CHANNELS),
+    "against": Option("FILE", _TABLES),
+    "others": Option("FILE", _TABLES),
+    "population": Option("FILE", _TABLES),
+    "again": Option("FILE", _TABLES),
+    "sensitive": Option(panel=_TABLES),
+    "trials": Option(panel=_HOW),
+    "failure": Option(panel=_HOW),
 }
 
 
-@from_call(attack_target, _SHOWN)
-def attack(given: dict[str, Any], *, report: Report = None, as_json: Json = False) -> int:
+@from_call(attack_target, _SHOWN, ResultOptions, examples=_EXAMPLES)
+def attack(given: dict[str, Any], options: ResultOptions) -> Status:
     """Attack what a mechanism or a file gives out, by the best attacks known.
 
     Each line tells how well the attacker does, how well a naive one does who does not look, and how well the attacker
@@ -79,18 +76,13 @@ def attack(given: dict[str, Any], *, report: Report = None, as_json: Json = Fals
     for the curator.
     """
     read = (given.get(name) for name in ("target", "against", "others", "population", "again"))
-    check_outputs({"--report": report}, *read)
+    check_outputs({"--report": options.report}, *read)
     with renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}):
         outcome = attack_target(**given)
-    if report is not None:
+    if options.report is not None:
         from discreet.report.attacked import chapter
 
         title = f"An attack on {outcome.target}"
-        write_page([chapter(outcome)], report, title=title, private=bool(outcome.private))
-    emit(outcome.to_dict(), str(outcome), as_json=as_json, command="attack")
+        write_page([chapter(outcome)], options.report, title=title, private=bool(outcome.private))
+    emit(outcome.to_dict(), str(outcome), as_json=options.as_json, command="attack")
     return Status.CHECK_FAILED if outcome.kept is False else Status.DONE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(attack)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.cli.calls import TypedOption, from_call
+from discreet.cli.calls import Option, from_call
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import ResultOptions
 from discreet.cli.output import Status, emit, renamed_arguments
 from discreet.core.moved import INSTALL
 from discreet.evaluate.audit.by_name import audit as audit_target
 from discreet.evaluate.registry import methods_by_mechanism
 
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["audit", "register"]
+__all__ = ["audit"]
 
 _CLAIM = "What is claimed"
 _HOW = "How hard to try"
@@ -41,22 +38,22 @@ discreet audit c.channel --strength sampled
 
 
 _SHOWN = {
-    "target": TypedOption("MECHANISM|FILE"),
-    "method": TypedOption(more=f"One of {_METHODS}."),
-    "epsilon": TypedOption(panel=_CLAIM),
-    "delta": TypedOption(panel=_CLAIM),
-    "rho": TypedOption(panel=_CLAIM),
-    "neighbors": TypedOption(panel=_CLAIM),
-    "k": TypedOption(panel=_CLAIM, flag="-k"),
-    "strength": TypedOption(panel=_HOW),
-    "samples": TypedOption(panel=_HOW),
-    "failure": TypedOption(panel=_HOW),
-    "points": TypedOption(panel=_HOW),
+    "target": Option("MECHANISM|FILE"),
+    "method": Option(help=f"One of {_METHODS}."),
+    "epsilon": Option(panel=_CLAIM),
+    "delta": Option(panel=_CLAIM),
+    "rho": Option(panel=_CLAIM),
+    "neighbors": Option(panel=_CLAIM),
+    "k": Option(panel=_CLAIM, flags=("-k", "--k")),
+    "strength": Option(panel=_HOW),
+    "samples": Option(panel=_HOW),
+    "failure": Option(panel=_HOW),
+    "points": Option(panel=_HOW),
 }
 
 
-@from_call(audit_target, _SHOWN)
-def audit(given: dict[str, Any], *, report: Report = None, as_json: Json = False) -> int:
+@from_call(audit_target, _SHOWN, ResultOptions, examples=_EXAMPLES)
+def audit(given: dict[str, Any], options: ResultOptions) -> Status:
     """Try to break what is claimed: by replaying every draw, by the verifier, or by samples.
 
     The published claim is tested, also where it is known to be false: nothing is released, so that no acceptance is
@@ -64,20 +61,15 @@ def audit(given: dict[str, Any], *, report: Report = None, as_json: Json = False
     says. Inputs are synthetic; an audit reads no private data.
     """
     target, method = given["target"], given.get("method")
-    check_outputs({"--report": report}, target)
+    check_outputs({"--report": options.report}, target)
     with renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}):
         verdict = audit_target(**given)
-    if report is not None:
+    if options.report is not None:
         from discreet.report.judged import audit_row, chapter
 
         title = f"{target}, {method}" if method else target
         page = chapter([audit_row(verdict)], notes=[str(verdict.guarantee)])
-        write_page([page], report, title=f"An audit of {title}")
+        write_page([page], options.report, title=f"An audit of {title}")
     name = {"audited": target, "method": method}
-    emit({**name, **verdict.to_dict()}, str(verdict), as_json=as_json, command="audit")
+    emit({**name, **verdict.to_dict()}, str(verdict), as_json=options.as_json, command="audit")
     return Status.CHECK_FAILED if verdict.rejected else Status.DONE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(audit)

@@ -1,23 +1,17 @@
-"""``budget``: grant a dataset a budget, and see what is left of it."""
+"""``budget``: grant a dataset a budget, and list its charges and its remaining budget."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, final
 
 import typer
 
+from discreet.cli.calls import REQUIRED, argument, from_options, option
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import (
-    Status,
-    emit,
-    facts,
-    put_out,
-    renamed_arguments,
-    warn_of_weakness,
-)
+from discreet.cli.options import JsonOption, ReportOption
+from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments, warn_of_weakness
 from discreet.core import printed
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
@@ -40,134 +34,148 @@ __all__ = [
     "show",
 ]
 
-_LONGEST_LINE = 2_000
+_MAX_LINE_LETTERS = 2_000
 """Characters of a line of the history, which is cut there; with ``--json`` nothing is cut."""
 
-ReleaseId = Annotated[
-    str, typer.Argument(metavar="ID", help="Release id, as `budget list` shows it.")
-]
-LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger, an SQLite file.")]
+
+class LedgerOptions(JsonOption):
+    """The ledger."""
+
+    ledger: str = argument("The ledger, an SQLite file.", "LEDGER")
 
 
-def create(
-    ledger: LedgerFile,
-    *,
-    dataset: Annotated[str, typer.Option(help="Name of the data in the ledger.")],
-    epsilon: Annotated[
-        str | None, typer.Option(help="The most that all releases together may spend.")
-    ] = None,
-    delta: Annotated[
-        str | None, typer.Option(help="Slack in probability, for approximate privacy.")
-    ] = None,
-    rho: Annotated[
-        str | None, typer.Option(help="The most, for zero-concentrated privacy instead.")
-    ] = None,
-    neighbors: Annotated[
-        str | None,
-        typer.Option(
-            help="add-remove-one, replace-one, add-remove-person or replace-person; needed but with --unit."
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(help="Unit of distance, for metric privacy instead of --neighbors."),
-    ] = None,
-    radius: Annotated[str | None, typer.Option(help="Radius of metric privacy.")] = None,
-    as_json: Json = False,
-) -> None:
+class ReleaseOptions(LedgerOptions):
+    """A release in a ledger."""
+
+    release: str = argument("Release id, as `budget list` shows it.", "ID")
+
+
+class DatasetOptions(LedgerOptions):
+    """A dataset in a ledger."""
+
+    dataset: str = option("Name of the data in the ledger.", default=REQUIRED)
+
+
+@final
+class GrantOptions(DatasetOptions):
+    """Options of ``budget create``."""
+
+    epsilon: str | None = option("The most that all releases together may spend.")
+    delta: str | None = option("Slack in probability, for approximate privacy.")
+    rho: str | None = option("The most, for zero-concentrated privacy instead.")
+    neighbors: str | None = option(
+        "add-remove-one, replace-one, add-remove-person or replace-person; needed but with --unit."
+    )
+    unit: str | None = option("Unit of distance, for metric privacy instead of --neighbors.")
+    radius: str | None = option("Radius of metric privacy.")
+
+
+@final
+class ShowOptions(LedgerOptions, ReportOption):
+    """Options of ``budget show``."""
+
+    dataset: str | None = option("Only this dataset; default: all of them.")
+    digest: bool = option(
+        "Print count:digest of all grants and charges instead, to be kept where those who write the ledger "
+        "cannot write. `budget check` compares.",
+        default=False,
+    )
+
+
+@final
+class RecoverOptions(ReleaseOptions):
+    """Options of ``budget recover``."""
+
+    output: str | None = option(
+        "Where the result goes, or a folder; other outputs go beside it. Default: where the release was to "
+        "put them.",
+        "FILE",
+        "--output",
+        "-o",
+    )
+
+
+@final
+class ReconcileOptions(LedgerOptions):
+    """Options of ``budget reconcile``."""
+
+    folder: str = argument("Folder of published files.", "FOLDER")
+
+
+@final
+class CheckOptions(LedgerOptions):
+    """Options of ``budget check``."""
+
+    digest: str = option(
+        "What `budget show --digest` printed, noted elsewhere.", "COUNT:DIGEST", default=REQUIRED
+    )
+
+
+@from_options(GrantOptions)
+def create(options: GrantOptions) -> None:
     """Grant a dataset a budget; the ledger is made when it is not there.
 
     The limit, the notion of privacy, the neighbors and the unit are fixed for ever.
     """
-    limit = _limit(epsilon, delta, rho, neighbors, unit, radius)
-    made = Ledger.create(ledger, dataset, limit)
+    limit = _limit(options)
+    book = Ledger.create(options.ledger, options.dataset, limit)
     warn_of_weakness(None if isinstance(limit, MetricDP) else limit, quiet=False)
-    _emit(made, (dataset,), as_json=as_json, command="budget create")
+    _emit(book, (options.dataset,), as_json=options.as_json, command="budget create")
 
 
-def show(
-    ledger: LedgerFile,
-    *,
-    dataset: Annotated[
-        str | None, typer.Option(help="Only this dataset; default: all of them.")
-    ] = None,
-    digest: Annotated[
-        bool,
-        typer.Option(
-            "--digest",
-            help="Print count:digest of all grants and charges instead, to be kept where those who write the "
-            "ledger cannot write. `budget check` compares.",
-        ),
-    ] = False,
-    report: Report = None,
-    as_json: Json = False,
-) -> None:
-    """Say what every dataset may still give away."""
-    if digest:
-        if dataset is not None or report is not None:
+@from_options(ShowOptions)
+def show(options: ShowOptions) -> None:
+    """Show the limit, the spent and the remaining budget of every dataset."""
+    if options.digest:
+        if options.dataset is not None or options.report is not None:
             expected = "neither --dataset nor --report beside it, for it is of the whole ledger"
             raise InvalidProblemError("--digest", expected, "one of them")
-        noted = Ledger(ledger).digest()
-        emit({"digest": noted}, noted, as_json=as_json, command="budget show")
+        noted = Ledger(options.ledger).digest()
+        emit({"digest": noted}, noted, as_json=options.as_json, command="budget show")
         return
-    check_outputs({"--report": report}, ledger)
-    book = Ledger(ledger)
-    names = book.datasets if dataset is None else (dataset,)
-    if report is not None:
+    check_outputs({"--report": options.report}, options.ledger)
+    book = Ledger(options.ledger)
+    names = book.datasets if options.dataset is None else (options.dataset,)
+    if options.report is not None:
         from discreet.report import make_chapter
 
         accounts = {name: book.account(name) for name in names}
         chapter = make_chapter("budget", accounts, charges={n: book.history(n) for n in names})
-        write_page([chapter], report, title="Privacy budgets")
-    _emit(book, names, as_json=as_json, command="budget show")
+        write_page([chapter], options.report, title="Privacy budgets")
+    _emit(book, names, as_json=options.as_json, command="budget show")
 
 
-def history(
-    ledger: LedgerFile,
-    *,
-    dataset: Annotated[str, typer.Option(help="Name of the data in the ledger.")],
-    as_json: Json = False,
-) -> None:
+@from_options(DatasetOptions)
+def history(options: DatasetOptions) -> None:
     """List what was charged to a dataset, oldest first: release id, state, command, and SHA-256 of each output."""
-    charges = Ledger(ledger).history(dataset)
-    data = {"dataset": dataset, "charges": [_described(charge) for charge in charges]}
+    charges = Ledger(options.ledger).history(options.dataset)
+    data = {"dataset": options.dataset, "charges": [_described(charge) for charge in charges]}
     text = "\n".join(_line(charge) for charge in charges) or "nothing was charged"
-    emit(data, text, as_json=as_json, command="budget history")
+    emit(data, text, as_json=options.as_json, command="budget history")
 
 
-def list_open(ledger: LedgerFile, *, as_json: Json = False) -> None:
+@from_options(LedgerOptions)
+def list_open(options: LedgerOptions) -> None:
     """List the releases that were charged and are not in place, and what to do about each."""
-    book = Ledger(ledger)
-    found = [
+    book = Ledger(options.ledger)
+    releases = [
         (name, charge, _advice(book, charge))
         for name in book.datasets
         for charge in book.history(name)
         if charge.state in _OPEN
     ]
-    data = [{"dataset": name, **_described(one), "advice": advice} for name, one, advice in found]
-    lines = [f"{name}  {_line(one)}\n  {advice}" for name, one, advice in found]
+    data = [
+        {"dataset": name, **_described(one), "advice": advice} for name, one, advice in releases
+    ]
+    lines = [f"{name}  {_line(one)}\n  {advice}" for name, one, advice in releases]
     text = "\n".join(lines) or "no release is open"
-    emit({"releases": data}, text, as_json=as_json, command="budget list")
+    emit({"releases": data}, text, as_json=options.as_json, command="budget list")
 
 
-def recover(
-    ledger: LedgerFile,
-    release: ReleaseId,
-    *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where the result goes, or a folder; other outputs go beside it. Default: where the release was to "
-            "put them.",
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Bring a release to its end that failed: write its result, or free its charge where no reading began."""
-    book = Ledger(ledger)
+@from_options(RecoverOptions)
+def recover(options: RecoverOptions) -> None:
+    """Complete a release that failed: write its result, or free its charge if no reading began."""
+    book, release, output = Ledger(options.ledger), options.release, options.output
     _, charge = book.release(release)
     packed = book.spooled(release)
     if charge.state == "reserved" and book.free(release):
@@ -177,51 +185,51 @@ def recover(
     else:
         from discreet.artefact.outputs import recover_files
 
-        check_outputs({"--output": None if output and Path(output).is_dir() else output}, ledger)
+        check_outputs(
+            {"--output": None if output and Path(output).is_dir() else output}, options.ledger
+        )
         digests = recover_files(packed, None if output is None else Path(output), put_out)
         book.complete(release, digests)
         text = "recovered: " + (", ".join(digests) or "printed")
     _, charge = book.release(release)
-    emit(_described(charge), text, as_json=as_json, command="budget recover")
+    emit(_described(charge), text, as_json=options.as_json, command="budget recover")
 
 
-def forget(ledger: LedgerFile, release: ReleaseId, *, as_json: Json = False) -> None:
-    """Give up a release: its result is removed from beside the ledger, and its charge stays."""
-    book = Ledger(ledger)
-    book.release(release)
-    book.forget(release)
-    _, charge = book.release(release)
+@from_options(ReleaseOptions)
+def forget(options: ReleaseOptions) -> None:
+    """Remove the result of a release from beside the ledger; its charge stays."""
+    book = Ledger(options.ledger)
+    book.release(options.release)
+    book.forget(options.release)
+    _, charge = book.release(options.release)
     text = "forgotten: no result is kept, and the charge stays"
-    emit(_described(charge), text, as_json=as_json, command="budget forget")
+    emit(_described(charge), text, as_json=options.as_json, command="budget forget")
 
 
-def reconcile(
-    ledger: LedgerFile,
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of published files.")],
-    *,
-    as_json: Json = False,
-) -> Status:
+@from_options(ReconcileOptions)
+def reconcile(options: ReconcileOptions) -> Status:
     """Compare the files of a folder with the outputs that a ledger recorded.
 
     Status 1 if an output is missing or altered, or a file was charged to no release of this ledger.
     """
     from discreet.artefact.reconciling import reconcile as compare
 
-    if not Path(folder).is_dir():
-        raise InvalidProblemError("FOLDER", "a folder of published files", repr(folder))
-    book = Ledger(ledger)
+    folder = Path(options.folder)
+    if not folder.is_dir():
+        raise InvalidProblemError("FOLDER", "a folder of published files", repr(options.folder))
+    book = Ledger(options.ledger)
     outputs = {
         charge.release_id: charge.outputs
         for name in book.datasets
         for charge in book.history(name)
         if charge.outputs
     }
-    found = compare(Path(folder).absolute(), outputs)
-    rows: list[tuple[str, object]] = [("matched", f"{len(found.matched)} files")]
+    compared = compare(folder.absolute(), outputs)
+    rows: list[tuple[str, object]] = [("matched", f"{len(compared.matched)} files")]
     for kind in ("missing", "altered", "uncharged"):
-        rows += [(kind, f"{path}  {why}") for path, why in getattr(found, kind).items()]
-    emit(asdict(found), facts(rows), as_json=as_json, command="budget reconcile")
-    bad = found.missing or found.altered or found.uncharged
+        rows += [(kind, f"{path}  {why}") for path, why in getattr(compared, kind).items()]
+    emit(asdict(compared), facts(rows), as_json=options.as_json, command="budget reconcile")
+    bad = compared.missing or compared.altered or compared.uncharged
     return Status.CHECK_FAILED if bad else Status.DONE
 
 
@@ -237,7 +245,7 @@ _STATES = {
 
 
 def _advice(book: Ledger, charge: Charge) -> str:
-    """Say what can be done about an open release."""
+    """Return the advice about an open release."""
     if charge.state == "reserved":
         return "no reading began: `budget recover` frees the charge"
     if book.spooled(charge.release_id) is not None:
@@ -252,72 +260,55 @@ def _described(charge: Charge) -> dict[str, Any]:
 def _line(charge: Charge) -> str:
     outputs = "".join(f"  {digest}  {path}" for path, digest in charge.outputs.items())
     about = f"release {charge.release_id}  {charge.state}  {charge.command}"
-    return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _LONGEST_LINE)
+    return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _MAX_LINE_LETTERS)
 
 
 _VERDICTS = {
     "extends": "all that was there then is there unchanged, in its order",
     "older": "fewer grants and charges than then: an old copy, or one whose end was cut off",
-    "other": "not a continuation of what was there then: changed, written anew, or another ledger",
+    "other": "not a continuation of the noted ledger: changed, written anew, or another ledger",
 }
 
 
-def check(
-    ledger: LedgerFile,
-    *,
-    digest: Annotated[
-        str,
-        typer.Option(
-            metavar="COUNT:DIGEST", help="What `budget show --digest` printed, noted elsewhere."
-        ),
-    ],
-    as_json: Json = False,
-) -> Status:
+@from_options(CheckOptions)
+def check(options: CheckOptions) -> Status:
     """Compare a ledger with a digest of it that was noted elsewhere.
 
     It says "extends" (status 0), "older" or "other" (status 1).
     """
-    book = Ledger(ledger)
+    book = Ledger(options.ledger)
     with renamed_arguments({"digest": "--digest"}):
-        verdict = book.check(digest)
-    anchored = int(digest.partition(":")[0])
+        verdict = book.check(options.digest)
+    anchored = int(options.digest.partition(":")[0])
     data = {"verdict": verdict, "means": _VERDICTS[verdict], "anchored": anchored}
     text = f"{verdict}: {_VERDICTS[verdict]}"
-    emit(data, text, as_json=as_json, command="budget check")
+    emit(data, text, as_json=options.as_json, command="budget check")
     return Status.DONE if verdict == "extends" else Status.CHECK_FAILED
 
 
-def _limit(  # noqa: PLR0917 - one argument an option
-    epsilon: str | None,
-    delta: str | None,
-    rho: str | None,
-    neighbors: str | None,
-    unit: str | None,
-    radius: str | None,
-) -> Guarantee:
-    relation: Any = neighbors
-    if (epsilon is None) == (rho is None):
-        got = "neither" if rho is None else "both"
+def _limit(options: GrantOptions) -> Guarantee:
+    relation: Any = options.neighbors
+    epsilon, unit = options.epsilon, options.unit
+    if (epsilon is None) == (options.rho is None):
+        got = "neither" if epsilon is None else "both"
         raise InvalidProblemError("--epsilon", "a limit here, or with --rho", got)
-    if (neighbors is None) == (unit is None):
+    if (relation is None) == (unit is None):
         got = "neither" if unit is None else "both"
         raise InvalidProblemError("--neighbors", "a relation here, or a distance with --unit", got)
-    for option, given, fits in (
-        ("--delta", delta, epsilon is not None and unit is None),
-        ("--radius", radius, unit is not None),
-        ("--unit", unit, rho is None),
-    ):
-        if given is not None and not fits:
-            raise InvalidProblemError(option, "no such option with these others", repr(given))
-    if rho is not None:
-        return ZeroConcentratedDP(rho, relation)
+    fits = {
+        "delta": epsilon is not None and unit is None,
+        "radius": unit is not None,
+        "unit": options.rho is None,
+    }
+    misfits = [name for name, fit in fits.items() if not fit]
+    options.refuse(misfits, "no such option with these others")
+    if options.rho is not None:
+        return ZeroConcentratedDP(options.rho, relation)
     if unit is not None:
-        return MetricDP(epsilon or "", unit, radius)
-    return (
-        PureDP(epsilon or "", relation)
-        if delta is None
-        else ApproxDP(epsilon or "", delta, relation)
-    )
+        return MetricDP(epsilon or "", unit, options.radius)
+    if options.delta is None:
+        return PureDP(epsilon or "", relation)
+    return ApproxDP(epsilon or "", options.delta, relation)
 
 
 def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) -> None:
@@ -339,30 +330,26 @@ def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) 
     emit({"datasets": listed}, facts(rows) if rows else "", as_json=as_json, command=command)
 
 
+_COMMANDS = {
+    "create": (
+        create,
+        "create ledger.db --dataset census-2030 --epsilon 4 --neighbors add-remove-person",
+    ),
+    "show": (show, "show ledger.db"),
+    "history": (history, "history ledger.db --dataset census-2030"),
+    "list": (list_open, "list ledger.db"),
+    "recover": (recover, "recover ledger.db 0f3a... -o counts.csv"),
+    "forget": (forget, "forget ledger.db 0f3a..."),
+    "reconcile": (reconcile, "reconcile ledger.db published/"),
+    "check": (check, "check ledger.db --digest 12:7f0c..."),
+}
+"""Command -> its function, and an example."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this group."""
-    group = typer.Typer(
-        name="budget",
-        help="Grant datasets privacy budgets, and see what is left of them.",
-        no_args_is_help=True,
-    )
-    group.command(
-        epilog="Example:\n\n```\ndiscreet budget create ledger.db --dataset census-2030 --epsilon 4 "
-        "--neighbors add-remove-person\n```"
-    )(create)
-    group.command(epilog="Example:\n\n```\ndiscreet budget show ledger.db\n```")(show)
-    group.command(
-        epilog="Example:\n\n```\ndiscreet budget history ledger.db --dataset census-2030\n```"
-    )(history)
-    group.command("list", epilog="Example:\n\n```\ndiscreet budget list ledger.db\n```")(list_open)
-    group.command(
-        epilog="Example:\n\n```\ndiscreet budget recover ledger.db 0f3a... -o counts.csv\n```"
-    )(recover)
-    group.command(epilog="Example:\n\n```\ndiscreet budget forget ledger.db 0f3a...\n```")(forget)
-    group.command(epilog="Example:\n\n```\ndiscreet budget reconcile ledger.db published/\n```")(
-        reconcile
-    )
-    group.command(
-        epilog="Example:\n\n```\ndiscreet budget check ledger.db --digest 12:7f0c...\n```"
-    )(check)
+    about = "Grant datasets privacy budgets, and see the remaining budgets."
+    group = typer.Typer(name="budget", help=about, no_args_is_help=True)
+    for name, (command, example) in _COMMANDS.items():
+        group.command(name, epilog=f"Example:\n\n```\ndiscreet budget {example}\n```")(command)
     app.add_typer(group)

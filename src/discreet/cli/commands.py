@@ -1,9 +1,9 @@
 """The commands: those of this package, and those that other distributions add. Only the one that is run is imported.
 
-A command of this package is a module beside this one, of the same name, whose ``register`` adds it; ``discreet --help``
-shows the sentences of the table below. Other distributions add commands by entry points of the group
-``discreet.commands``. An entry point's name is the command's, and what it names is a ``typer.Typer`` made with
-``add_completion=False``::
+A command of this package is a function in a module beside this one, both of its name; a group of commands is a module
+whose ``register`` adds it. ``discreet --help`` shows the sentences of the table below. Other distributions add commands
+by entry points of the group ``discreet.commands``. An entry point's name is the command's, and what it names is a
+``typer.Typer`` made with ``add_completion=False``::
 
     [project.entry-points."discreet.commands"]
     reproduce = "discreet_reproduction.command:app"
@@ -14,6 +14,7 @@ which shows the summary of the distribution.
 
 from __future__ import annotations
 
+import copy
 import importlib
 from difflib import get_close_matches
 from functools import cache
@@ -29,7 +30,15 @@ from discreet.core.moved import INSTALL, where_now
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "OWN", "Commands", "command_named", "hide_types_of_flags", "load"]
+__all__ = [
+    "GROUP",
+    "OWN",
+    "Commands",
+    "brief_help",
+    "command_named",
+    "hide_types_of_flags",
+    "load",
+]
 
 GROUP = "discreet.commands"
 """The group of entry points."""
@@ -40,23 +49,23 @@ OWN: dict[str, dict[str, str]] = {
     "Channels": {
         "design": "Design the channel that loses least under metric privacy, and prove it.",
         "sample": "Draw reports for a secret, with the operating system's randomness.",
-        "info": "Say what a channel file guarantees, loses, assumes, and how it was made.",
+        "info": "Show what a channel file guarantees, loses, assumes, and how it was made.",
     },
     "Location service": {
         "serve": "Publish one mechanism for a region. Clients fetch it whole and draw by themselves; they upload "
         "nothing.",
-        "locate": "Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.",
+        "locate": "Report a place privately, by the mechanism that a server publishes, drawn on this machine.",
     },
     "Counts": {
         "counts": "Publish how many units of each size every region has: whole numbers that add up, differentially "
         "private.",
         "query": "Answer a question about sizes from kept measurements: without bias, and with an interval.",
-        "budget": "Grant datasets privacy budgets, and see what is left of them.",
+        "budget": "Grant datasets privacy budgets, and see the remaining budgets.",
     },
     "Tables": {
         "anonymize": "Generalize the cells of a table as little as possible, so that each equivalence class has k rows "
         "or more.",
-        "risk": "Tell the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, "
+        "risk": "Measure the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, "
         "k, l, t.",
     },
     "Choices": {
@@ -77,9 +86,9 @@ OWN: dict[str, dict[str, str]] = {
 """Panel of the help -> command of this package -> its summary, which is the first sentence of its own help."""
 
 _STUBS = {
-    name: TyperCommand(name, help=told, rich_help_panel=panel)
+    name: TyperCommand(name, help=summary, rich_help_panel=panel)
     for panel, commands in OWN.items()
-    for name, told in commands.items()
+    for name, summary in commands.items()
 }
 """What the list of commands shows of those of this package."""
 
@@ -91,21 +100,21 @@ class Commands(TyperGroup):
     """The commands of this package, and after them those that other distributions add."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - a class that depends on Typer's version
-        """Name all commands."""
+        """List the names of all commands."""
         return [*_STUBS, *sorted((_OURS.keys() | _added()) - _STUBS.keys())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - as above
-        """Give a command's name and its summary, without importing it."""
+        """Return a command with its name and summary, without importing it."""
         if cmd_name in _STUBS:
             return _STUBS[cmd_name]
-        found = _added().get(cmd_name)
-        if found is None and cmd_name not in _OURS:
+        added = _added().get(cmd_name)
+        if added is None and cmd_name not in _OURS:
             return None
-        if found is None:
-            told = f"Not installed: `{INSTALL}`."
+        if added is None:
+            summary = f"Not installed: `{INSTALL}`."
         else:
-            told = found.dist.metadata["Summary"] if found.dist is not None else found.value
-        return TyperCommand(cmd_name, help=told, rich_help_panel=_PANEL)
+            summary = added.dist.metadata["Summary"] if added.dist is not None else added.value
+        return TyperCommand(cmd_name, help=summary, rich_help_panel=_PANEL)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as above
         """Find the command that is run, and import it."""
@@ -121,8 +130,36 @@ class Commands(TyperGroup):
                 raise InvalidProblemError(option, f"no such option any more: {place}", "it")
         if name is not None:
             own = name in _STUBS
-            command = command_named(name) if own else _added_command(name)
+            command = command_named(name) if own else typer.main.get_command(load(name))
+            hide_types_of_flags(command)
         return name, command, rest
+
+
+def brief_help(*first: str) -> type[TyperCommand]:
+    """Return a class of commands whose ``--help`` is short; their records have a ``HelpAllOption`` for all options.
+
+    Parameters
+    ----------
+    first
+        Optional parameters that the short help shows.
+    """
+
+    class Brief(TyperCommand):
+        """A command whose ``--help`` has two examples and the most used options."""
+
+        def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - classes that depend on Typer's version
+            brief = copy.copy(self)
+            shown = {*first, "help_all"}
+            brief.params = [one for one in self.params if one.required or one.name in shown]
+            rest = len(self.params) - len(brief.params)
+            head, *examples = (self.epilog or "").split("```")[1].strip().split("\n\n")
+            blocks = "\n\n".join((head, *examples[:1]))
+            about = (self.help or "").partition("\n\n")[0]
+            brief.help = f"{about}\n\n```\n{blocks}\n```"
+            brief.epilog = f"`discreet {self.name} --help-all` shows {rest} more options."
+            TyperCommand.format_help(brief, ctx, formatter)
+
+    return Brief
 
 
 @cache
@@ -140,21 +177,19 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a class that depends on T
     'info'
     """
     app = typer.Typer(rich_markup_mode="markdown")
-    importlib.import_module(f"discreet.cli.{name}").register(app)
-    command = typer.main.get_group(app).commands[name]
-    hide_types_of_flags(command)
-    return command
-
-
-def _added_command(name: str) -> Any:  # noqa: ANN401 - as above
-    """Build a command of another distribution, with a help like that of ours."""
-    command = typer.main.get_command(load(name))
-    hide_types_of_flags(command)
-    return command
+    module = importlib.import_module(f"discreet.cli.{name}")
+    if hasattr(module, "register"):
+        module.register(app)
+    else:
+        run: Any = getattr(module, name)
+        cls = brief_help(*run.first) if hasattr(run, "first") else None
+        settings = getattr(run, "settings", None)
+        app.command(cls=cls, epilog=run.examples, context_settings=settings)(run)
+    return typer.main.get_group(app).commands[name]
 
 
 def hide_types_of_flags(command: Any) -> None:  # noqa: ANN401 - which class it is depends on Typer's version
-    """Let the help of a command, and of those below it, name a flag without a type: nothing is typed after it."""
+    """Remove the type of flags from the help of a command and of the commands below it."""
     for parameter in (*command.params, command.get_help_option(typer.Context(command))):
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
@@ -181,16 +216,16 @@ def load(name: str) -> typer.Typer:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: divine: expected an installed distribution that adds it, got none
     """
-    found = _added().get(name)
-    if found is None:
+    entry = _added().get(name)
+    if entry is None:
         how = f" ({_OURS[name]})" if name in _OURS else ""
         raise InvalidProblemError(name, f"an installed distribution that adds it{how}", "none")
-    whose = f"{found.dist.name} {found.dist.version}" if found.dist is not None else found.value
+    whose = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
     try:
-        loaded = found.load()
+        loaded = entry.load()
     except Exception as error:
-        said = f"{whose}, whose import ends in {type(error).__name__}: {error}"
-        raise InvalidProblemError(name, "a distribution that can be imported", said) from error
+        got = f"{whose}, whose import ends in {type(error).__name__}: {error}"
+        raise InvalidProblemError(name, "a distribution that can be imported", got) from error
     if not isinstance(loaded, typer.Typer):
         kind = type(loaded).__name__
         raise InvalidProblemError(
@@ -200,4 +235,4 @@ def load(name: str) -> typer.Typer:
 
 
 def _added() -> dict[str, EntryPoint]:
-    return {found.name: found for found in entry_points(group=GROUP)}
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, final
 
-import typer
-
-from discreet.cli.calls import TypedOption, from_call
+from discreet.cli.calls import Option, argument, from_call, option
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.inputs import parse_budget
-from discreet.cli.options import (  # noqa: TC001 - Typer reads annotations at run time
-    Cell,
-    Coordinates,
-    Embeddings,
-    Grid,
-    Json,
-    Metric,
-    Plane,
-    Quiet,
-    Report,
-    Unit,
-    X,
-    Y,
-)
+from discreet.cli.options import PlaceOptions, QuietResultOptions
 from discreet.cli.output import Status, emit, renamed_arguments, warn
 from discreet.cli.progress import progress
-from discreet.cli.statement import AimOptions, PlaceOptions, state
+from discreet.cli.statement import AimOptions, state
 from discreet.core.errors import InvalidProblemError
 from discreet.evaluate.compare import ComparisonInterrupted, MechanismComparison
 from discreet.evaluate.compare import compare as compare_target
@@ -35,7 +20,7 @@ from discreet.evaluate.registry import COMPARED, FRONTIERS
 if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
 
-__all__ = ["compare", "register"]
+__all__ = ["compare"]
 
 _EXAMPLES = """Examples:
 
@@ -52,47 +37,32 @@ discreet compare kanonymity -k 2,5,10 --report frontier.html
 
 
 _SHOWN = {
-    "epsilon": TypedOption(more="No default."),
-    "k": TypedOption("K,K,...", flag="-k"),
-    "methods": TypedOption("A,B,...", more=f"Of a problem: {', '.join(sorted(COMPARED))}."),
-    "time_limit": TypedOption("SECONDS"),
+    "epsilon": Option(help="No default."),
+    "k": Option("K,K,...", flags=("-k", "--k")),
+    "methods": Option("A,B,...", help=f"Of a problem: {', '.join(sorted(COMPARED))}."),
+    "time_limit": Option("SECONDS"),
 }
 
 
-@from_call(compare_target, _SHOWN, skip=("target", "on_progress"))
-def compare(
-    given: dict[str, Any],
-    places: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PLACES|MECHANISM",
-            help="CSV or Parquet file, one row for each secret; or hierarchy, kanonymity or submodular, whose methods "
-            "are then run on synthetic data.",
-        ),
-    ] = None,
-    *,
-    grid: Grid = None,
-    cell: Cell = None,
-    x: X = None,
-    y: Y = None,
-    columns: Coordinates = None,
-    metric: Metric = None,
-    unit: Unit = None,
-    embeddings: Embeddings = None,
-    plane: Plane = False,
-    loss: Annotated[
-        str, typer.Option(help="What a wrong report costs, as in design.")
-    ] = "distance",
-    prior: Annotated[
-        str, typer.Option(help="How likely each secret is, as in design.")
-    ] = "uniform",
-    reports: Annotated[
-        str | None, typer.Option(help="Secrets that may be reported, as in design.")
-    ] = None,
-    report: Report = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+@final
+class CompareOptions(PlaceOptions, QuietResultOptions):
+    """Options of ``compare`` that state a problem, and its results."""
+
+    places: str | None = argument(
+        "CSV or Parquet file, one row for each secret; or hierarchy, kanonymity or submodular, whose methods "
+        "are then run on synthetic data.",
+        "PLACES|MECHANISM",
+        default=None,
+    )
+    loss: str = option("What a wrong report costs, as in design.", default="distance")
+    prior: str = option("How likely each secret is, as in design.", default="uniform")
+    reports: str | None = option("Secrets that may be reported, as in design.")
+
+
+@from_call(
+    compare_target, _SHOWN, CompareOptions, skip=("target", "on_progress"), examples=_EXAMPLES
+)
+def compare(given: dict[str, Any], options: CompareOptions) -> Status:
     """Compare what methods lose under the same guarantee, at one or more strengths.
 
     Every channel is repaired, rounded and verified like a design, so that losses are certified, and the epsilon that
@@ -100,29 +70,33 @@ def compare(
     what was held before, where the system tells. With the name of another mechanism: what its methods lose on synthetic
     data, with intervals.
     """
-    target: Problem | str = places or ""
-    mechanism = places in FRONTIERS and grid is None
+    target: Problem | str = options.places or ""
+    mechanism = options.places in FRONTIERS and options.grid is None
+    report = options.report
     if mechanism:
         check_outputs({"--report": report})
     else:
         epsilon = given.get("epsilon")
         if epsilon is None:
             raise InvalidProblemError("--epsilon", "a value", "none")
-        side = "1" if grid is not None and cell is None else cell
-        where = PlaceOptions(
-            places, grid, side, x, y, columns, None, metric, unit, embeddings, plane
+        aims = AimOptions(
+            epsilon=epsilon.split(",")[0],
+            radius=given.get("radius"),
+            loss=options.loss,
+            prior=options.prior,
+            priors=None,
+            reports=options.reports,
         )
-        aims = AimOptions(epsilon.split(",")[0], given.get("radius"), loss, prior, reports)
-        check_outputs({"--report": report}, *where.read, *aims.read)
+        check_outputs({"--report": report}, options.places, options.embeddings, *aims.read)
         budgets, units = zip(*map(parse_budget, epsilon.split(",")), strict=True)
         if len(set(budgets)) < len(budgets) or len(set(units)) > 1:
             expected = "different budgets in one unit, such as 0.5,1,2"
             raise InvalidProblemError("--epsilon", expected, repr(epsilon))
-        target, given["epsilon"] = state(where, aims).problem, budgets
+        target, given["epsilon"] = state(options.places, options, aims).problem, budgets
     status = Status.DONE
     try:
         with (
-            progress(sys.stderr, quiet=quiet or mechanism) as on_progress,
+            progress(sys.stderr, quiet=options.quiet or mechanism) as on_progress,
             renamed_arguments({"target": "PLACES"}),
         ):
             outcome = compare_target(target, **given, on_progress=on_progress)
@@ -130,7 +104,7 @@ def compare(
         status, outcome = Status.INTERRUPTED, interrupt.best
         warn(f"interrupted after {len(outcome.entries)} of {outcome.planned} designs")
     for warning in outcome.warnings:
-        warn(warning, quiet=quiet)
+        warn(warning, quiet=options.quiet)
     if report is not None:
         from discreet.report import make_chapter
 
@@ -143,10 +117,5 @@ def compare(
         elif outcome.entries:
             chapter = make_chapter("comparison", outcome.entries, unit=outcome.guarantee.unit)
             write_page([chapter], report, title="What privacy costs, by method")
-    emit(outcome.to_dict(), str(outcome), as_json=as_json, command="compare")
+    emit(outcome.to_dict(), str(outcome), as_json=options.as_json, command="compare")
     return status
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(compare)

@@ -1,11 +1,11 @@
-"""What ``counts`` does once its options are read: check files, plan, release and write."""
+"""Options of ``counts``, and what both kinds of counts share: checks before a charge, the release, and its outputs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
 from discreet.cli.files import (
     check_outputs,
     check_table_names,
@@ -13,24 +13,28 @@ from discreet.cli.files import (
     page_content,
     release_files,
 )
-from discreet.cli.options import read_guarantee
-from discreet.cli.output import (
-    Status,
-    facts,
-    put_out,
-    renamed_arguments,
-    rendered,
-    warn,
-    warn_of_weakness,
+from discreet.cli.options import (
+    HOW,
+    PROMISED,
+    BudgetOptions,
+    HelpAllOption,
+    QuietResultOptions,
+    RowEngineOptions,
+    VerboseOption,
+    read_guarantee,
 )
+from discreet.cli.output import facts, rendered
+from discreet.cli.reading_options import FileReadingOptions, QuotesOption, RecodingOptions
 from discreet.core.errors import InvalidProblemError
 from discreet.core.outcome import public_facts
-from discreet.hierarchy.methods import METHODS
+from discreet.hierarchy.contingency.workload import LOSSES
+from discreet.hierarchy.methods import DEFAULT, METHODS
+from discreet.streaming.row_engine import RowEngine
 from discreet.tables.dialect import look
 from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from fractions import Fraction
 
@@ -38,24 +42,18 @@ if TYPE_CHECKING:
     from discreet.artefact.sidecar import FileContent
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release, Unproven
-    from discreet.hierarchy import Plan, RegionCounts
-    from discreet.hierarchy.methods import Method
-    from discreet.streaming.row_engine import RowEngine
-
-    Outcome = Release[RegionCounts] | Unproven[RegionCounts]
 
 __all__ = [
     "ROW_BYTES",
-    "CountsClaim",
-    "CountsFiles",
-    "PrivateRows",
-    "PublicFacts",
-    "as_options",
-    "folder_of",
+    "CountsOptions",
+    "TableOptions",
+    "check_files",
     "guarantee_of",
-    "publish_counts",
-    "refuse_inside",
+    "open_rows",
+    "release_counts",
     "release_outputs",
+    "render_counts",
+    "shared_arguments",
 ]
 
 ROW_BYTES = 24
@@ -66,37 +64,151 @@ _TITLES = {
     "tables": "Tables by region, with their proof",
 }
 
-_OPTIONS = {
-    "columns": "--regions",
-    "regions": "--region-list",
-    "total": "--exact-total",
-    "source": "PEOPLE",
-    "workload": "--workload",
-    "workload_levels": "--workload-levels",
-    "loss": "--loss",
-    "count": "--plan-count",
-    "folder": "--output",
-    "outputs": "--output",
-    "target": "--output",
-    "scheduler": "--scheduler",
-    "threads": "--threads",
-}
-"""Arguments of the library -> options, where the names differ."""
+
+class PrivateRowOptions(OptionGroup, panel="The data"):
+    """The private rows, and the columns that are read."""
+
+    unit: str | None = option("Column of the unit, such as a household.")
+    units: str | None = option(
+        "One row for each unit instead of PEOPLE; a file or a folder.", "FILE"
+    )
+    size: str | None = option("Column of the size in --units.")
+    regions: str | None = option(
+        "Columns of the region path, from the top down. With --by, none counts all records together.",
+        "A,B,...",
+    )
+    quantity: str | None = option("Column of the number that each person adds to the size.")
+    person: str | None = option("Column of the person, of whom one row counts, or --max-rows.")
+    refuse_rows: bool = option(
+        "Refuse rows that do not count, after the charge. Outside of the guarantee: it tells tables that "
+        "differ in one person apart. Default: leave them out, and write their number to standard error alone.",
+        default=False,
+    )
+
+
+class PublicOptions(OptionGroup, panel="What is public"):
+    """The public facts."""
+
+    region_list: str | None = option(
+        "The regions that exist, one row for each lowest one. Public; needed unless --public-units is given.",
+        "FILE",
+    )
+    public_units: str | None = option(
+        "The units that exist, with their regions. How many there are in each region is then published as it "
+        "is; without this, units stay private.",
+        "FILE",
+    )
+    max_size: int | None = option(
+        "Larger units count as of this size; needed without --by. Choose it without looking at the data."
+    )
+    max_quantity: int = option("Larger quantities of a person count as this one.", default=1)
+    root: str = option("Name of the region that holds all.", default="all")
+
+
+class CountsGuarantee(BudgetOptions, panel=PROMISED):
+    """The guarantee of counts."""
+
+    neighbors: str = option(
+        "add-remove-person or replace-person. It has no default.", default=REQUIRED
+    )
+    delta: str | None = option(
+        "With --rho: charge an (epsilon, delta) budget this delta, and the epsilon that follows."
+    )
+
+
+class MethodOptions(RowEngineOptions, panel=HOW):
+    """How counts are made."""
+
+    method: str | None = option(f"{', '.join(METHODS)}; default: {DEFAULT}.")
+    noise: str | None = option("laplace (with --epsilon) or gaussian (with --rho).")
+    levels: str | None = option(
+        "Part of the budget of each level, the root first, with the sum 1; default: equal parts.",
+        "A,B,...",
+    )
+    leaves_inherit: bool = option(
+        "Whether regions that end above the deepest level have the parts of the levels below them, too.",
+        None,
+        "--leaves-inherit/--no-leaves-inherit",
+        default=True,
+    )
+    diagnostics: bool = option(
+        "Say on standard error how far the counts are from the true ones. Private.", default=False
+    )
+    threads: int = option(
+        "Pieces of a folder, or with --memory, that are read at a time.", default=1
+    )
+
+
+class TableOptions(OptionGroup, panel="Tables of attributes"):
+    """Tables of attributes instead of counts by size."""
+
+    by: str | None = option(
+        "Attributes: publish people by their categories instead of units by size.", "A,B,..."
+    )
+    domain: str | None = option(
+        "All categories of each attribute, public; or these under attributes, and structural zeros under zeros.",
+        "FILE.json",
+    )
+    marginals: str | None = option(
+        "Marginals that are measured: total, an attribute, several with colons, cells. Another list for each "
+        "level after a semicolon. Default: cells.",
+        "A,A:B,...",
+    )
+    shares: str | None = option(
+        "Part of each level's budget that each marginal has, with the sum 1; lists for levels after semicolons. "
+        "Default: what is best for the workload, or for all marginals alike.",
+        "X,Y,...",
+    )
+    workload: str | None = option(
+        "Tables that are asked for, in place of --marginals, each with a weight: the noise is made for them.",
+        "A,A:B=2,...",
+    )
+    workload_levels: str | None = option(
+        "Weight of each level, the root first; regions below the last level with a weight aren't counted.",
+        "X,Y,...",
+    )
+    loss: str | None = option(
+        "What is small. Default: deviations, and no asked entry noisier than with independent noise.",
+        "|".join(LOSSES),
+    )
+    plan: bool = option(
+        "Print the expected errors, the cost and what is assumed; charge nothing and read no value.",
+        default=False,
+    )
+    plan_count: int | None = option(
+        "With --plan, also the coefficient of variation of a count of this size.", "N"
+    )
+    max_rows: int = option(
+        "The most rows of one person; public. With --person no more of them count.", default=1
+    )
+    exact_total: int | None = option(
+        "The number of all records, where it is public; with replace-person alone."
+    )
 
 
 @final
-@dataclass(frozen=True)
-class PrivateRows:
-    """Where the private rows are, and which columns are what, as typed."""
+class CountsOptions(
+    PrivateRowOptions,
+    PublicOptions,
+    CountsGuarantee,
+    MethodOptions,
+    TableOptions,
+    FileReadingOptions,
+    RecodingOptions,
+    QuotesOption,
+    QuietResultOptions,
+    VerboseOption,
+    HelpAllOption,
+):
+    """All options of ``counts``."""
 
-    people: str | None
-    units: str | None
-    unit: str | None
-    size: str | None
-    quantity: str | None
-    person: str | None
-    engine: RowEngine
-    refuse_rows: bool = False
+    people: str | None = argument(
+        "CSV or Parquet file, or a folder of them, one row for each person.", "PEOPLE", default=None
+    )
+    measurements: str | None = option(
+        "Keep the noisy counts too, for `discreet query`; covered by the same guarantee.", "FILE"
+    )
+    output: str | None = option("Where the table goes: .csv or .parquet.", "FILE", "--output", "-o")
 
     @property
     def file(self) -> str:
@@ -104,282 +216,156 @@ class PrivateRows:
         return self.people or self.units or ""
 
     @property
-    def is_large(self) -> bool:
-        """Whether rows are read piece by piece."""
-        return self.engine.is_large(self.file)
-
-    def columns(self) -> dict[str, Any]:
-        """Columns by the names of the library's arguments."""
-        persons = {"quantity": self.quantity, "person": self.person}
-        return {"unit": self.unit, **(persons if self.people else {"size": self.size})}
+    def engine(self) -> RowEngine:
+        """How rows are read."""
+        return RowEngine(
+            self.memory, self.threads, self.scheduler, self.reading, self.recoding, self.quotes
+        )
 
 
-@final
-@dataclass(frozen=True)
-class PublicFacts:
-    """What is public, as typed."""
-
-    columns: list[str]
-    region_list: str | None
-    public_units: str | None
-    max_size: int
-    max_quantity: int
-    root: str
-
-    def arguments(self) -> dict[str, Any]:
-        """By the names of the library's arguments."""
-        return {
-            "columns": self.columns,
-            "public_units": self.public_units,
-            "max_size": self.max_size,
-            "max_quantity": self.max_quantity,
-            "root": self.root,
-        }
+def guarantee_of(options: CountsOptions) -> PureDP | ZeroConcentratedDP:
+    """Read the guarantee; the noise follows from it, and may be named as a check."""
+    guarantee = read_guarantee(options.epsilon, options.rho, options.neighbors)
+    noise = "laplace" if options.rho is None else "gaussian"
+    if options.noise not in (None, noise):
+        option = "--epsilon" if options.rho is None else "--rho"
+        raise InvalidProblemError("--noise", f"{noise} with {option}", repr(options.noise))
+    if options.delta is not None and (options.rho is None or options.ledger is None):
+        expected = "none but with --rho and --ledger, whose budget it is a part of"
+        raise InvalidProblemError("--delta", expected, repr(options.delta))
+    return guarantee
 
 
-@final
-@dataclass(frozen=True)
-class CountsClaim:
-    """What is promised and what is charged, as typed."""
-
-    epsilon: str | None
-    rho: str | None
-    delta: str | None
-    neighbors: str
-    noise: str | None
-    ledger: str | None
-    dataset: str | None
-    accept_no_guarantee: bool
-
-
-@final
-@dataclass(frozen=True)
-class CountsFiles:
-    """Where results go."""
-
-    output: str | None
-    measurements: str | None
-    report: str | None
-    diagnostics: bool
-    as_json: bool
-    quiet: bool
-    verbose: bool
-
-
-def as_options() -> AbstractContextManager[None]:
-    """Let errors name options where the library names its arguments."""
-    return renamed_arguments(_OPTIONS)
-
-
-def publish_counts(
-    rows: PrivateRows,
-    public: PublicFacts,
-    claim: CountsClaim,
-    wanted: CountsFiles,
-    *,
-    method: Method | None,
-    levels: Sequence[str] | None,
-    leaves_inherit: bool,
-) -> Status:
-    """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
-    import discreet
-    from discreet import hierarchy
-    from discreet.artefact.counts import counts_content, measurements_content
-
-    guarantee = guarantee_of(claim)
-    warn_of_weakness(guarantee, quiet=wanted.quiet)
-    _check_files(rows, public)
-    tables = {"--output": wanted.output, "--measurements": wanted.measurements}
+def check_files(options: CountsOptions) -> None:
+    """Refuse files that cannot be read, and outputs that cannot be written, before anything is charged."""
+    private = None if options.engine.is_large(options.file) else options.file
+    for path, name in (
+        (private, "PEOPLE" if options.people else "--units"),
+        (options.region_list, "--region-list"),
+        (options.public_units, "--public-units"),
+    ):
+        if path is not None:
+            mark = look(path, name, PUBLIC_SUFFIXES, whole=path is not private)
+            file = as_quoted(path, options.quotes, "--quotes") if path is private else path
+            refuse_unreadable(file, mark, name, row_by_row=path is private)
+    tables = {"--output": options.output, "--measurements": options.measurements}
     check_outputs(
-        {**tables, "--report": wanted.report},
-        None if Path(rows.file).is_dir() else rows.file,
-        public.region_list,
-        public.public_units,
-        claim.ledger,
+        {**tables, "--report": options.report},
+        None if Path(options.file).is_dir() else options.file,
+        *(options.region_list, options.public_units, options.domain, options.ledger),
     )
     check_table_names(tables)
-    refuse_inside(rows.file, tables)
-    if claim.accept_no_guarantee and (wanted.measurements or wanted.report):
-        expected = "none for what has no guarantee"
-        raise InvalidProblemError("--measurements, --report", expected, "one")
-    ledger = open_ledger(claim.ledger, claim.dataset)
-    if ledger is not None and claim.accept_no_guarantee:
-        raise InvalidProblemError("--ledger", "no ledger for what has no guarantee", claim.ledger)
-    parts: dict[str, Any] = {"levels": levels, "leaves_inherit": leaves_inherit}
-    given = {**public.arguments(), **rows.columns()}
-    with rows.engine.source(rows.file, folder_of(wanted.output)) as source:
-        if claim.accept_no_guarantee:
-            read = hierarchy.from_records if rows.people else hierarchy.from_units
-            counted = read(source, **given, regions=public.region_list)
-            outcome = hierarchy.reproduce(counted, guarantee, method=method or "m-c-dp", **parts)
-            diagnosed = hierarchy.diagnose(counted, outcome) if wanted.diagnostics else None
-            _put_unproven(outcome, wanted)
-        else:
-            plans: list[Plan] = []
-
-            def outputs(planned: Plan) -> ReleaseFiles:
-                plans.append(planned)
-                if planned.method.kind == "sorted" and wanted.measurements is not None:
-                    named = METHODS.name_of(planned.method)
-                    expected = "a method that measures counts"
-                    raise InvalidProblemError("--measurements", expected, named)
-                return release_outputs(
-                    wanted,
-                    "hierarchy",
-                    counts_content,
-                    measurements_content,
-                    planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES,
-                    lambda made, left: _rendered(made, wanted, left),
-                )
-
-            made: Release[Any] = discreet.counts(
-                source,
-                guarantee,
-                regions=public.region_list,
-                method=method,
-                refuse_rows=rows.refuse_rows,
-                budget=ledger,
-                dataset=claim.dataset,
-                budget_delta=claim.delta,
-                keep_measurements=wanted.measurements is not None,
-                outputs=outputs,
-                **parts,
-                **given,
-            )
-            diagnosed = plans[0].diagnose(source, made) if wanted.diagnostics else None
-    if diagnosed is not None:
-        told = ", ".join(f"{name} {value}" for name, value in diagnosed.to_dict().items())
-        warn(f"PRIVATE, for the curator only: {told}")
-    return Status.DONE
+    for name, path in tables.items():
+        if path is not None and Path(path).absolute().parent == Path(options.file).absolute():
+            raise InvalidProblemError(name, "a file outside the folder that is read", path)
 
 
-def release_outputs(  # noqa: PLR0917 - all that differs between the two kinds of counts
-    wanted: CountsFiles,
+def open_rows(options: CountsOptions) -> AbstractContextManager[Any]:
+    """Open the private rows; counts of pieces are kept in the folder of the output until it is written."""
+    output = options.output
+    folder = None if output is None else Path(output).absolute().parent
+    return options.engine.source(options.file, folder)
+
+
+def shared_arguments(options: CountsOptions) -> dict[str, Any]:
+    """Return the arguments that all plans of counts take."""
+    return {
+        "columns": None if options.regions is None else options.regions.split(","),
+        "levels": None if options.levels is None else options.levels.split(","),
+        "person": options.person,
+        "root": options.root,
+        "refuse_rows": options.refuse_rows,
+    }
+
+
+def release_counts(
+    source: object,
+    options: CountsOptions,
+    arguments: Mapping[str, Any],
+    outputs: Callable[[Any], ReleaseFiles],
+) -> Release[Any]:
+    """Plan, charge the ledger, release and write, by the public call of the library."""
+    import discreet
+
+    return discreet.counts(
+        source,
+        guarantee_of(options),
+        regions=options.region_list,
+        budget=open_ledger(options.ledger, options.dataset),
+        dataset=options.dataset,
+        budget_delta=options.delta,
+        keep_measurements=options.measurements is not None,
+        outputs=outputs,
+        **shared_arguments(options),
+        **arguments,
+    )
+
+
+def release_outputs(
+    options: CountsOptions,
     chapter: str,
-    table: Callable[[Release[Any], str], FileContent],
-    measurements: Callable[[Any, str, str], FileContent],
+    contents: tuple[
+        Callable[[Release[Any], str], FileContent], Callable[[Any, str, str], FileContent]
+    ],
     size: int,
-    text: Callable[[Release[Any], tuple[Fraction, ...] | None], str],
+    more: Callable[[Release[Any]], dict[str, Any]],
 ) -> ReleaseFiles:
-    """Name the files of a release of counts, each with its size in bytes, about."""
-    endings = [Path(path or "").suffix for path in (wanted.output, wanted.measurements)]
+    """Return the files of a release: the table and its measurements, of `size` bytes about, and the page.
 
-    def kept(made: Release[Any]) -> FileContent:
+    ``contents`` renders the table and the measurements, ``more`` returns the facts of this kind of counts.
+    """
+    table, measurements = contents
+    endings = [Path(path or "").suffix for path in (options.output, options.measurements)]
+
+    def measured(made: Release[Any]) -> FileContent:
         return measurements(made.result.measurements, endings[1], made.provenance.charge)
+
+    def page(made: Release[Any]) -> FileContent:
+        return page_content(chapter, made, title=_TITLES[chapter])
 
     return release_files(
         "counts",
         {
-            "--output": (wanted.output, lambda made: table(made, endings[0]), size),
-            "--measurements": (wanted.measurements, kept, size),
-            "--report": (
-                wanted.report,
-                lambda made: page_content(chapter, made, title=_TITLES[chapter]),
-                None,
-            ),
+            "--output": (options.output, lambda made: table(made, endings[0]), size),
+            "--measurements": (options.measurements, measured, size),
+            "--report": (options.report, page, None),
         },
-        text,
+        lambda made, left: render_counts(made, options, left, more(made)),
     )
 
 
-def _put_unproven(outcome: Unproven[RegionCounts], wanted: CountsFiles) -> None:
-    """Write and print counts without a guarantee, and no record beside them."""
-    from discreet.artefact.placing import replace_file
-    from discreet.tables.writing import bytes_of
-
-    warn(f"NOT PRIVATE, must not be published: {outcome.reason}")
-    if wanted.output is None:
-        warn("nothing was written: no --output", quiet=wanted.quiet)
-    else:
-        path, table = Path(wanted.output), outcome.result.to_frame("polars")
-        replace_file(path, bytes_of(table, path.suffix.lower()))
-    put_out(_rendered(outcome, wanted, None))
-
-
-def refuse_inside(folder: str, outputs: Mapping[str, str | None]) -> None:
-    """Refuse outputs in the folder that is read."""
-    for option, path in outputs.items():
-        if path is not None and Path(path).absolute().parent == Path(folder).absolute():
-            raise InvalidProblemError(option, "a file outside the folder that is read", path)
-
-
-def folder_of(output: str | None) -> Path | None:
-    """Give the folder of an output, where private counts of pieces are kept until it is written."""
-    return None if output is None else Path(output).absolute().parent
-
-
-def guarantee_of(claim: CountsClaim) -> PureDP | ZeroConcentratedDP:
-    """Read what is promised; the noise follows from it, and may be named to be sure."""
-    guarantee = read_guarantee(claim.epsilon, claim.rho, claim.neighbors)
-    noise = "laplace" if claim.rho is None else "gaussian"
-    if claim.noise not in (None, noise):
-        option = "--epsilon" if claim.rho is None else "--rho"
-        raise InvalidProblemError("--noise", f"{noise} with {option}", repr(claim.noise))
-    if claim.delta is not None and (claim.rho is None or claim.ledger is None):
-        expected = "none but with --rho and --ledger, whose budget it is a part of"
-        raise InvalidProblemError("--delta", expected, repr(claim.delta))
-    return guarantee
-
-
-def _check_files(rows: PrivateRows, public: PublicFacts) -> None:
-    if (rows.people is None) == (rows.units is None):
-        got = "neither" if rows.units is None else "both"
-        raise InvalidProblemError("PEOPLE", "a file here, or with --units", got)
-    if rows.people is not None and rows.unit is None:
-        raise InvalidProblemError("--unit", "the column of the unit of each person", "none")
-    if rows.units is not None and rows.size is None:
-        raise InvalidProblemError("--size", "the column of sizes in --units", "none")
-    for given, option, fits in (
-        (rows.size, "--size", rows.units),
-        (rows.quantity, "--quantity", rows.people),
-        (rows.person, "--person", rows.people),
-    ):
-        if given is not None and fits is None:
-            raise InvalidProblemError(option, "no such column with this kind of table", repr(given))
-    # Before anything is charged for a file that cannot be read.
-    for path, option in (
-        (None if rows.is_large else rows.people, "PEOPLE"),
-        (None if rows.is_large else rows.units, "--units"),
-        (public.region_list, "--region-list"),
-        (public.public_units, "--public-units"),
-    ):
-        if path is not None:
-            private = option in {"PEOPLE", "--units"}
-            mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
-            file = as_quoted(path, rows.engine.quotes, "--quotes") if private else path
-            refuse_unreadable(file, mark, option, row_by_row=private)
-
-
-def _rendered(outcome: Outcome, wanted: CountsFiles, left: tuple[Fraction, ...] | None) -> str:
+def render_counts(
+    outcome: Release[Any] | Unproven[Any],
+    options: CountsOptions,
+    left: tuple[Fraction, ...] | None,
+    more: Mapping[str, Any],
+) -> str:
     """Render what may be published, and nothing else: no time, which depends on the records."""
-    frame, provenance = outcome.result.frame, outcome.provenance
-    guarantee, certificate = outcome.guarantee, getattr(outcome, "certificate", None)
-    amounts = None if left is None else [str(amount) for amount in left]
+    frame, provenance, guarantee = outcome.result.frame, outcome.provenance, outcome.guarantee
+    certificate, reason = getattr(outcome, "certificate", None), getattr(outcome, "reason", "")
+    stated = None
+    if guarantee is not None:
+        stated = {**guarantee.to_dict(), "sentence": str(guarantee)}
     data = {
-        "guarantee": None
-        if guarantee is None
-        else {**guarantee.to_dict(), "sentence": str(guarantee)},
+        "guarantee": stated,
         "method": provenance.method,
         "regions": frame.tree.n,
         "levels": frame.tree.depth + 1,
-        "sizes": [frame.first_size, frame.max_size],
-        "units": frame.units,
+        **more,
         "parameters": dict(provenance.parameters),
         "assumed_public": provenance.to_dict()["assumed_public"],
         "certificate": None if certificate is None else certificate.to_dict(),
-        "output": wanted.output,
-        "measurements": wanted.measurements,
-        "left": amounts,
+        "output": options.output,
+        "measurements": options.measurements,
+        "left": None if left is None else [str(amount) for amount in left],
         "charge": provenance.charge or None,
+        **({"reason": reason} if reason else {}),
     }
-    reason = getattr(outcome, "reason", "")
-    if reason:
-        data["reason"] = reason
     return rendered(
         data,
         facts(public_facts(outcome, left)),
-        as_json=wanted.as_json,
+        as_json=options.as_json,
         command="counts",
         certificate=certificate,
-        verbose=wanted.verbose,
+        verbose=options.verbose,
     )

@@ -2,78 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from discreet.cli.calls import from_options
 from discreet.cli.counting import (
-    CountsClaim,
-    CountsFiles,
-    PrivateRows,
-    PublicFacts,
-    as_options,
+    ROW_BYTES,
+    CountsOptions,
+    TableOptions,
+    check_files,
     guarantee_of,
-    publish_counts,
+    open_rows,
+    release_counts,
+    release_outputs,
+    render_counts,
+    shared_arguments,
 )
-from discreet.cli.files import open_ledger
-from discreet.cli.options import (
-    HOW,
-    PROMISED,
-    Dataset,
-    Delta,
-    Epsilon,
-    Json,
-    Ledger,
-    Memory,
-    NoGuarantee,
-    Quiet,
-    Quotes,
-    Report,
-    Rho,
-    RowThreads,
-    Scheduler,
-    Verbose,
-    read_method,
+from discreet.cli.options import read_method
+from discreet.cli.output import (
+    Status,
+    put_out,
+    renamed_arguments,
+    warn,
+    warn_of_weakness,
 )
-from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotations at run time
-    Bins,
-    Bottom,
-    Decimal,
-    Delimiter,
-    Encoding,
-    Missing,
-    Prefix,
-    Rounded,
-    Sheet,
-    Top,
-)
-from discreet.cli.tables import (
-    By,
-    DomainFile,
-    ExactTotal,
-    Loss,
-    Marginals,
-    MaxRows,
-    PlanCount,
-    PlanOnly,
-    Shares,
-    TablesRequest,
-    Workload,
-    WorkloadLevels,
-    publish_tables,
-    refuse_alone,
-    refuse_beside,
-)
+from discreet.cli.tables import publish_tables
 from discreet.core.errors import InvalidProblemError
-from discreet.hierarchy.methods import DEFAULT, METHODS
-from discreet.streaming.row_engine import RowEngine
-from discreet.tables.options import ReadingOptions
-from discreet.tables.recoding import Recoding
+from discreet.hierarchy.methods import METHODS
 
-__all__ = ["counts", "register"]
+if TYPE_CHECKING:
+    from discreet.artefact import ReleaseFiles
+    from discreet.core.outcome import Release, Unproven
+    from discreet.hierarchy import Plan, RegionCounts
 
-_DATA = "The data"
-_PUBLIC = "What is public"
+__all__ = ["counts"]
+
+_OPTIONS = {
+    "columns": "--regions",
+    "count": "--plan-count",
+    "exact_total": "--exact-total",
+    "folder": "--output",
+    "loss": "--loss",
+    "outputs": "--output",
+    "regions": "--region-list",
+    "source": "PEOPLE",
+    "target": "--output",
+    "total": "--exact-total",
+    "workload": "--workload",
+    "workload_levels": "--workload-levels",
+}
+"""Argument of the library -> option, where another command means something else by it."""
+
+_OF_UNITS = (
+    *("unit", "units", "size", "quantity", "public_units", "max_size"),
+    *("method", "diagnostics", "accept_no_guarantee", "leaves_inherit"),
+)
+"""Options of units by size."""
 
 _COUNTS_EXAMPLES = """Examples:
 
@@ -98,180 +82,12 @@ discreet counts --units units.csv --public-units units.csv --size size --regions
 """
 
 
-def counts(
-    people: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PEOPLE",
-            help="CSV or Parquet file, or a folder of them, one row for each person.",
-        ),
-    ] = None,
-    *,
-    unit: Annotated[
-        str | None,
-        typer.Option(help="Column of the unit, such as a household.", rich_help_panel=_DATA),
-    ] = None,
-    units: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="One row for each unit instead of PEOPLE; a file or a folder.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(help="Column of the size in --units.", rich_help_panel=_DATA),
-    ] = None,
-    regions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Columns of the region path, from the top down. With --by, none counts all records together.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    quantity: Annotated[
-        str | None,
-        typer.Option(help="Column of what each person adds to the size.", rich_help_panel=_DATA),
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the person, of whom one row counts, or --max-rows.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    refuse_rows: Annotated[
-        bool,
-        typer.Option(
-            "--refuse-rows",
-            help="Refuse rows that do not count, after the charge. Outside of the guarantee: it tells tables that "
-            "differ in one person apart. Default: leave them out, and write their number to standard error alone.",
-            rich_help_panel=_DATA,
-        ),
-    ] = False,
-    region_list: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The regions that exist, one row for each lowest one. Public; needed unless --public-units is given.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ] = None,
-    public_units: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The units that exist, with their regions. How many there are in each region is then published as it "
-            "is; without this, units stay private.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ] = None,
-    max_size: Annotated[
-        int | None,
-        typer.Option(
-            help="Larger units count as of this size; needed without --by. Choose it without looking at the data.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ] = None,
-    max_quantity: Annotated[
-        int,
-        typer.Option(
-            help="Larger quantities of a person count as this one.", rich_help_panel=_PUBLIC
-        ),
-    ] = 1,
-    root: Annotated[
-        str, typer.Option(help="Name of the region that holds all.", rich_help_panel=_PUBLIC)
-    ] = "all",
-    epsilon: Epsilon = None,
-    rho: Rho = None,
-    delta: Delta = None,
-    neighbors: Annotated[
-        str,
-        typer.Option(
-            help="add-remove-person or replace-person. It has no default.", rich_help_panel=PROMISED
-        ),
-    ],
-    ledger: Ledger = None,
-    dataset: Dataset = None,
-    method: Annotated[
-        str | None,
-        typer.Option(help=f"{', '.join(METHODS)}; default: {DEFAULT}.", rich_help_panel=HOW),
-    ] = None,
-    noise: Annotated[
-        str | None,
-        typer.Option(
-            help="laplace (with --epsilon) or gaussian (with --rho).", rich_help_panel=HOW
-        ),
-    ] = None,
-    levels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Part of the budget of each level, the root first, with the sum 1; default: equal parts.",
-            rich_help_panel=HOW,
-        ),
-    ] = None,
-    leaves_inherit: Annotated[
-        bool,
-        typer.Option(
-            help="Whether regions that end above the deepest level have the parts of the levels below them, too.",
-            rich_help_panel=HOW,
-        ),
-    ] = True,
-    accept_no_guarantee: NoGuarantee = False,
-    diagnostics: Annotated[
-        bool,
-        typer.Option(
-            "--diagnostics",
-            help="Say on standard error how far the counts are from the true ones. Private.",
-            rich_help_panel=HOW,
-        ),
-    ] = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    sheet: Sheet = None,
-    missing: Missing = None,
-    bins: Bins = None,
-    top: Top = None,
-    bottom: Bottom = None,
-    rounded: Rounded = None,
-    prefix: Prefix = None,
-    memory: Memory = None,
-    threads: RowThreads = 1,
-    scheduler: Scheduler = None,
-    quotes: Quotes = "doubled",
-    measurements: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keep the noisy counts too, for `discreet query`; covered by the same guarantee.",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where the table goes: .csv or .parquet."
-        ),
-    ] = None,
-    report: Report = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    by: By = None,
-    domain: DomainFile = None,
-    marginals: Marginals = None,
-    shares: Shares = None,
-    workload: Workload = None,
-    workload_levels: WorkloadLevels = None,
-    loss: Loss = None,
-    plan: PlanOnly = False,
-    plan_count: PlanCount = None,
-    max_rows: MaxRows = 1,
-    exact_total: ExactTotal = None,
-) -> int:
+@from_options(
+    CountsOptions,
+    examples=_COUNTS_EXAMPLES,
+    first=("people", "unit", "regions", "region_list", "max_size", "epsilon", "by", "output"),
+)
+def counts(options: CountsOptions) -> Status:
     """Publish how many units of each size every region has: whole numbers that add up, differentially private.
 
     The table has the columns level, region, size and count; level 1 is the root. FILE.discreet.json beside it says what
@@ -280,113 +96,107 @@ def counts(
     rows are counted piece by piece, and the noise is drawn here, once. No value of a row of PEOPLE or
     --units is refused: rows outside of the public lists are left out, and standard error has their number.
     """
-    wanted = CountsFiles(output, measurements, report, diagnostics, as_json, quiet, verbose)
-    engine = RowEngine(
-        memory,
-        threads,
-        scheduler,
-        ReadingOptions.of(
-            encoding=encoding,
-            delimiter=delimiter,
-            decimal=decimal,
-            sheet=sheet,
-            missing=missing or (),
-        ),
-        Recoding.of(
-            bins=bins or (),
-            top=top or (),
-            bottom=bottom or (),
-            rounded=rounded or (),
-            prefix=prefix or (),
-        ),
-        quotes=quotes,
-    )
-    if by is not None:
-        refuse_beside(
-            {
-                "--unit": unit,
-                "--units": units,
-                "--size": size,
-                "--quantity": quantity,
-                "--public-units": public_units,
-                "--max-size": max_size,
-                "--method": method,
-                "--diagnostics": diagnostics or None,
-                "--accept-no-guarantee": accept_no_guarantee or None,
-                "--no-leaves-inherit": None if leaves_inherit else "given",
-            }
-        )
-        request = TablesRequest(
-            people,
-            regions,
-            region_list,
-            person,
-            by,
-            domain,
-            marginals,
-            shares,
-            workload,
-            workload_levels,
-            loss,
-            levels,
-            max_rows,
-            exact_total,
-            root,
-            ledger,
-            delta,
-            engine,
-            refuse_rows,
-            plan,
-            plan_count,
-        )
-        claim = CountsClaim(
-            epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee=False
-        )
-        with as_options():
-            return publish_tables(
-                request,
-                guarantee_of(claim),
-                wanted,
-                open_ledger(ledger, dataset),
-                dataset,
-            )
-    refuse_alone(
-        {
-            "--domain": domain,
-            "--marginals": marginals,
-            "--shares": shares,
-            "--workload": workload,
-            "--workload-levels": workload_levels,
-            "--loss": loss,
-            "--plan": plan or None,
-            "--plan-count": plan_count,
-            "--max-rows": None if max_rows == 1 else max_rows,
-            "--exact-total": exact_total,
-        }
-    )
-    if max_size is None:
-        raise InvalidProblemError(
-            "--max-size", "the largest size that has a count of its own", "none"
-        )
-    if regions is None:
+    with renamed_arguments(_OPTIONS):
+        if options.by is None:
+            return _publish_sizes(options)
+        options.refuse(_OF_UNITS, "none with --by, which counts people")
+        return publish_tables(options)
+
+
+def _publish_sizes(options: CountsOptions) -> Status:
+    """Publish counts of units by size."""
+    from discreet.artefact.counts import counts_content, measurements_content
+
+    _check_options(options)
+    guarantee = guarantee_of(options)
+    warn_of_weakness(guarantee, quiet=options.quiet)
+    check_files(options)
+    unproven = options.accept_no_guarantee
+    if unproven and (options.measurements or options.report):
+        expected = "none for what has no guarantee"
+        raise InvalidProblemError("--measurements, --report", expected, "one")
+    if unproven and options.ledger is not None:
+        raise InvalidProblemError("--ledger", "no ledger for what has no guarantee", options.ledger)
+    arguments: dict[str, Any] = {
+        "method": read_method(METHODS, options.method, accept_no_guarantee=unproven),
+        "unit": options.unit,
+        "max_size": options.max_size,
+        "max_quantity": options.max_quantity,
+        "public_units": options.public_units,
+        "leaves_inherit": options.leaves_inherit,
+        **({"quantity": options.quantity} if options.people else {"size": options.size}),
+    }
+    plans: list[Plan] = []
+
+    def outputs(planned: Plan) -> ReleaseFiles:
+        plans.append(planned)
+        if planned.method.kind == "sorted" and options.measurements is not None:
+            named = METHODS.name_of(planned.method)
+            raise InvalidProblemError("--measurements", "a method that measures counts", named)
+        size = planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES
+        contents = (counts_content, measurements_content)
+        return release_outputs(options, "hierarchy", contents, size, _size_facts)
+
+    with open_rows(options) as source:
+        if unproven:
+            _reproduce(source, options, arguments)
+            return Status.DONE
+        made = release_counts(source, options, arguments, outputs)
+        if options.diagnostics:
+            _warn_of_errors(plans[0].diagnose(source, made))
+    return Status.DONE
+
+
+def _check_options(options: CountsOptions) -> None:
+    """Refuse options of tables, and a table of the other kind than its columns."""
+    options.refuse(options.of(TableOptions), "none without --by")
+    if options.max_size is None:
+        expected = "the largest size that has a count of its own"
+        raise InvalidProblemError("--max-size", expected, "none")
+    if options.regions is None:
         raise InvalidProblemError("--regions", "the columns of the region path", "none")
-    rows = PrivateRows(people, units, unit, size, quantity, person, engine, refuse_rows)
-    public = PublicFacts(
-        regions.split(","), region_list, public_units, max_size, max_quantity, root
-    )
-    claim = CountsClaim(epsilon, rho, delta, neighbors, noise, ledger, dataset, accept_no_guarantee)
-    with as_options():
-        return publish_counts(
-            rows,
-            public,
-            claim,
-            wanted,
-            method=read_method(METHODS, method, accept_no_guarantee=accept_no_guarantee),
-            levels=None if levels is None else levels.split(","),
-            leaves_inherit=leaves_inherit,
-        )
+    if (options.people is None) == (options.units is None):
+        got = "neither" if options.units is None else "both"
+        raise InvalidProblemError("PEOPLE", "a file here, or with --units", got)
+    if options.people is not None and options.unit is None:
+        raise InvalidProblemError("--unit", "the column of the unit of each person", "none")
+    if options.units is not None and options.size is None:
+        raise InvalidProblemError("--size", "the column of sizes in --units", "none")
+    misfits = ("quantity", "person") if options.people is None else ("size",)
+    options.refuse(misfits, "no such column with this kind of table")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=_COUNTS_EXAMPLES)(counts)
+def _size_facts(made: Release[RegionCounts] | Unproven[RegionCounts]) -> dict[str, Any]:
+    frame = made.result.frame
+    return {"sizes": [frame.first_size, frame.max_size], "units": frame.units}
+
+
+def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -> None:  # noqa: ANN401 - rows of a file
+    """Count without a guarantee; write and print, with no record beside the counts."""
+    from discreet import hierarchy
+    from discreet.artefact.placing import replace_file
+    from discreet.tables.writing import bytes_of
+
+    shared = shared_arguments(options)
+    parts = {"levels": shared["levels"], "leaves_inherit": arguments.pop("leaves_inherit")}
+    method = arguments.pop("method") or "m-c-dp"
+    arguments |= {"columns": shared["columns"], "root": options.root}
+    if options.people:
+        arguments["person"] = options.person
+    read = hierarchy.from_records if options.people else hierarchy.from_units
+    counted = read(source, regions=options.region_list, **arguments)
+    outcome = hierarchy.reproduce(counted, guarantee_of(options), method=method, **parts)
+    warn(f"NOT PRIVATE, must not be published: {outcome.reason}")
+    if options.output is None:
+        warn("nothing was written: no --output", quiet=options.quiet)
+    else:
+        path, table = Path(options.output), outcome.result.to_frame("polars")
+        replace_file(path, bytes_of(table, path.suffix.lower()))
+    put_out(render_counts(outcome, options, None, _size_facts(outcome)))
+    if options.diagnostics:
+        _warn_of_errors(hierarchy.diagnose(counted, outcome))
+
+
+def _warn_of_errors(diagnosed: Any) -> None:  # noqa: ANN401 - a Diagnosis
+    errors = ", ".join(f"{name} {value}" for name, value in diagnosed.to_dict().items())
+    warn(f"PRIVATE, for the curator only: {errors}")

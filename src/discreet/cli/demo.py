@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, final
 
-import typer
-
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.calls import from_options, option
+from discreet.cli.options import JsonOption, QuietOption
 from discreet.cli.output import emit, warn
 from discreet.core.errors import InvalidProblemError
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.report.demo import Demo
 
-__all__ = ["demo", "register"]
+__all__ = ["demo"]
 
 _TABLES = ("census.parquet", "patients.csv")
 _WRITTEN = frozenset(
@@ -25,39 +24,36 @@ _WRITTEN = frozenset(
 )
 """What the demo writes into its folder."""
 
-_CLIENTS = 12
+_ATTACKED_CLIENTS = 12
 
 _MARK = '<p class="mark">discreet</p>'
 """What a page of ours holds."""
 
 
-def demo(
-    *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Where the page and the channels go."
-        ),
-    ] = "demo",
-    files: Annotated[
-        str | None,
-        typer.Option(
-            "--files",
-            metavar="FOLDER",
-            help="Only write the files of the first commands here, synthetic and of nobody, and show the commands.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Which data are made; the mechanisms have no seed.")
-    ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+_EXAMPLES = "Examples:\n\n```\ndiscreet demo -o demo/\n\ndiscreet demo --files first\n```"
+
+
+@final
+class DemoOptions(JsonOption, QuietOption):
+    """Options of ``demo``."""
+
+    output: str = option(
+        "Where the page and the channels go.", "FOLDER", "--output", "-o", default="demo"
+    )
+    files: str | None = option(
+        "Only write the files of the first commands here, synthetic and of nobody, and show the commands.",
+        "FOLDER",
+    )
+    seed: int | None = option("Which data are made; the mechanisms have no seed.")
+
+
+@from_options(DemoOptions, examples=_EXAMPLES)
+def demo(options: DemoOptions) -> None:
     """Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them."""
-    if files is not None:
-        _write_files(Path(files), seed, as_json=as_json)
+    if options.files is not None:
+        _write_files(Path(options.files), options)
         return
-    made = _build(output, seed, quiet=quiet)
+    made = _build(options.output, options.seed, quiet=options.quiet)
     files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
     data = {
         "page": str(made.page),
@@ -65,17 +61,16 @@ def demo(
         "tables": tables,
         "seconds": dict(made.seconds),
     }
-    emit(
-        data, f"wrote {made.page} and {', '.join(files + tables)}", as_json=as_json, command="demo"
-    )
+    text = f"wrote {made.page} and {', '.join(files + tables)}"
+    emit(data, text, as_json=options.as_json, command="demo")
 
 
-def _write_files(folder: Path, seed: int | None, *, as_json: bool) -> None:
-    """Write the files of the first commands, and show these."""
+def _write_files(folder: Path, options: DemoOptions) -> None:
+    """Write the files of the first commands, and show the commands."""
     from discreet.cli.app import FIRST
     from discreet.datasets.first import first_files
 
-    made = first_files(**({} if seed is None else {"seed": seed}))
+    made = first_files(**({} if options.seed is None else {"seed": options.seed}))
     own = [name for name in made if (folder / name).exists()]
     if own:
         expected = "a folder without files of these names"
@@ -90,7 +85,7 @@ def _write_files(folder: Path, seed: int | None, *, as_json: bool) -> None:
     commands = [f"discreet {line}" for line in FIRST]
     data = {"folder": str(folder), "files": list(made), "commands": commands}
     lines = [f"wrote {', '.join(made)} into {folder}", "", f"cd {folder}", *commands]
-    emit(data, "\n".join(lines), as_json=as_json, command="demo")
+    emit(data, "\n".join(lines), as_json=options.as_json, command="demo")
 
 
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
@@ -114,22 +109,15 @@ def _attack_mode(mode: str) -> Attacked:
     """Attack a mode of a small location service, with few clients."""
     from discreet.evaluate.attack.by_name import attack
 
-    return attack("lrgeo", mode=mode, trials=_CLIENTS)
+    return attack("lrgeo", mode=mode, trials=_ATTACKED_CLIENTS)
 
 
 def _check_folder(folder: Path) -> None:
     """Refuse to replace files that an earlier demo did not write: your own patients, or a page."""
-    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if not there & _WRITTEN or there <= _WRITTEN:
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if not names & _WRITTEN or names <= _WRITTEN:
         return
     page = folder / "index.html"
     if not page.is_file() or _MARK not in page.read_text(encoding="utf-8", errors="replace"):
         expected = "a folder that is new, empty or of an earlier demo"
         raise InvalidProblemError("--output", expected, f"{folder} with other files")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this group."""
-    app.command(
-        epilog="Examples:\n\n```\ndiscreet demo -o demo/\n\ndiscreet demo --files first\n```"
-    )(demo)

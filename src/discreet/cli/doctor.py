@@ -11,7 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, final
 
-from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.calls import from_options
+from discreet.cli.options import JsonOption
 from discreet.cli.output import Status, emit
 from discreet.core.extras import install_command, missing_packages
 from discreet.core.jit import has_compiler
@@ -19,9 +20,8 @@ from discreet.core.jit import has_compiler
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import typer
 
-__all__ = ["Finding", "doctor", "findings", "register"]
+__all__ = ["Finding", "doctor", "findings"]
 
 _EXTRAS = {
     "cli": "this command line",
@@ -63,7 +63,8 @@ class Finding:
     cure: str = ""
 
 
-def doctor(*, as_json: Json = False) -> Status:
+@from_options(JsonOption, examples="Example:\n\n```\ndiscreet doctor\n```")
+def doctor(options: JsonOption) -> Status:
     """Say what this installation can do, and what cures what it lacks.
 
     Exit status 1 means that something is broken which every command needs. Nothing is sent or changed.
@@ -81,7 +82,7 @@ def doctor(*, as_json: Json = False) -> Status:
         f"broken: {', '.join(broken)}" if broken else "All that every command needs is there.",
     ]
     data = {"findings": [asdict(one) for one in found], "broken": broken}
-    emit(data, "\n".join(lines), as_json=as_json, command="doctor")
+    emit(data, "\n".join(lines), as_json=options.as_json, command="doctor")
     return Status.CHECK_FAILED if broken else Status.DONE
 
 
@@ -185,8 +186,3 @@ def _can_write(folder: Path) -> bool:
             return True
     except OSError:
         return False
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example:\n\n```\ndiscreet doctor\n```")(doctor)

@@ -44,14 +44,12 @@ T = TypeVar("T")
 
 def open_file(load: Callable[[str], T], path: str) -> T:
     """Read a file by a reader of the library; an error names the command's argument."""
-    try:
+    with renamed_arguments({}, others="CHANNEL"):
         return load(path)
-    except InvalidProblemError as error:
-        raise error.renamed("CHANNEL") from None
 
 
 def channel_kind(path: str) -> str:
-    """Say what kind of channel a file holds; an error names the command's argument."""
+    """Return the kind of channel in a file; an error names the command's argument."""
     from discreet.artefact import zip_kind
 
     if Path(path).suffix.lower() in (".csv", ".parquet"):
@@ -89,8 +87,8 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
     """Refuse outputs before the work, not after it.
 
     What is read is never written over, nor what stands beside a table; and no two outputs go to one file. A file that
-    is there is replaced, whole or not at all. What killed runs left in a folder is removed, and of a table that one did
-    not finish it is told what it is.
+    is there is replaced, whole or not at all. Files that a killed run left in a folder are removed, and a warning names
+    a table that it did not finish.
 
     Parameters
     ----------
@@ -104,7 +102,7 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
     InvalidProblemError
         For a file that cannot be written, or must not be.
     """
-    taken = {_identity(one) for path in read if path for one in _with_record(path)}
+    identities = {_identity(one) for path in read if path for one in _with_record(path)}
     for option, path in written.items():
         if path is None:
             continue
@@ -117,14 +115,14 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
         if odd or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise InvalidProblemError(option, "a file in a folder that can be written", repr(path))
         mine = {_identity(one) for one in _with_record(path)}
-        if mine & taken:
+        if mine & identities:
             raise InvalidProblemError(option, "a file of its own", repr(path))
-        taken |= mine
+        identities |= mine
     for path in filter(None, written.values()):
         remove_left_behind(Path(path).absolute().parent)
-        said = interruption_of(path)
-        if said:
-            warn(f"{path}: {said}; this run writes it anew")
+        state = interruption_of(path)
+        if state:
+            warn(f"{path}: {state}; this run writes it anew")
 
 
 def check_table_names(written: Mapping[str, str | None]) -> None:
@@ -169,7 +167,7 @@ def release_files(
     *,
     text_has_result: bool = False,
 ) -> ReleaseFiles:
-    """Name the outputs of a release: for each option its path, what renders it, and its size in bytes if that grows."""
+    """Return the outputs of a release: for each option its path, its renderer, and its size in bytes if that grows."""
     from discreet.artefact import OutputFile, ReleaseFiles
     from discreet.artefact.outputs import PAGE_BYTES
 
@@ -200,7 +198,7 @@ _BESIDE = len(".discreet.json") + len("..12345678.part")
 
 
 def _fits(path: Path) -> bool:
-    """Tell whether the system takes the name: found out now, and not when a budget was charged for what is written."""
+    """Return whether the system takes the name: tested now, and not after a budget was charged for the file."""
     try:
         path.with_name(f"{path.name}{'x' * _BESIDE}").exists()
     except OSError:
@@ -212,14 +210,14 @@ def _fits(path: Path) -> bool:
 
 
 def _with_record(path: str) -> tuple[Path, Path, Path]:
-    """Name a file, what stands beside it if it is a table, and what SQLite puts beside it if it is a ledger."""
+    """Return a file, the record beside it if it is a table, and the journal of SQLite if it is a ledger."""
     return Path(path), sidecar_of(path), Path(f"{os.path.realpath(path)}-journal")
 
 
 def _identity(path: Path) -> object:
-    """Tell a file from others, by whatever name: links, and letters whose size does not count on some systems."""
+    """Return the identity of a file under any of its names, such as links, or letters of another case."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return path.resolve()
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -4,43 +4,54 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.cli.calls import OptionGroup, argument, option
+from discreet.cli.info import anchored_facts
+from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
 from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
 from discreet.cli.progress import progress
+from discreet.cli.statement import AimOptions
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:
-    from discreet.artefact import AnchoredArtefact
     from discreet.cli.statement import ImplicitStatement
     from discreet.core.guarantee import MetricDP
-    from discreet.metricdp.bounds.tails import TailDesign
 
-__all__ = ["Outputs", "SearchOptions", "run_implicit"]
+__all__ = ["DesignOptions", "run_implicit"]
 
 _DEFAULT_GAP = 0.01
 _OPTIMAL_GAP = 1e-6
 """What ``--method optimal`` asks for: the library calls a design optimal below it."""
 
 
-@final
-@dataclass(frozen=True)
-class SearchOptions:
-    """The options that say how to search, as they were typed."""
+class ChannelSearchOptions(OptionGroup, panel="How to search"):
+    """How a channel is searched for."""
 
-    gap: float | None
-    time_limit: float | None
-    method: str
-    threads: int
-    allow_unprotected: bool
-    blocks: int | None = None
-    partitioner: str | None = None
+    gap: float | None = option(
+        "Relative gap between loss and lower bound to reach, default: 0.01; when given and missed, the "
+        "exit status is 4."
+    )
+    time_limit: float | None = option(
+        "Stop searching then; the best design stands. Compiling, in a first run, does not count.",
+        "SECONDS",
+    )
+    method: str = option(
+        f"auto, optimal (a gap of 1e-6 or status 4), {', '.join(sorted(METHODS.proven))}.",
+        default="auto",
+    )
+    blocks: int | None = option("Blocks of --method benders; default: by the paper's model.")
+    partitioner: str | None = option(
+        "How --method benders makes them: k-m-dv (default), k-m-rec, k-m-adj or bsc."
+    )
+    threads: int = option("Threads of a solver.", default=1)
 
     @property
     def target(self) -> float:
@@ -56,129 +67,73 @@ class SearchOptions:
 
 
 @final
-@dataclass(frozen=True)
-class Outputs:
-    """Where results go."""
+class DesignOptions(
+    PlaceOptions, AimOptions, ChannelSearchOptions, QuietResultOptions, VerboseOption, HelpAllOption
+):
+    """Options of ``design``."""
 
-    output: str | None
-    report: str | None
-    as_json: bool
-    quiet: bool
-    verbose: bool
+    places: str | None = argument(
+        "CSV or Parquet file, one row for each secret.", "PLACES", default=None
+    )
+    points: str | None = option("The same as PLACES, by its name.", "FILE")
+    label: str | None = option("Column of names of the secrets, all different.")
+    allow_unprotected: bool = option(
+        "Leave secrets apart that no chain within the radius joins. By default the shortest links join them.",
+        default=False,
+    )
+    output: str | None = option("Where the channel goes.", "FILE", "--output", "-o")
 
 
-def run_implicit(stated: ImplicitStatement, search: SearchOptions, outputs: Outputs) -> Status:
-    """Make the channel, bound what it loses, write it and describe it; return the exit status."""
+def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
+    """Compute the channel and its bounds, write it and describe it; return the exit status."""
+    from discreet.artefact import from_tails, save_anchored
     from discreet.metricdp import tail_channel
 
-    _refuse(search, outputs)
+    _refuse(options)
     begun = clock()
     guarantee, joined = _connected(stated)
     if joined:
         warn(
             f"within {stated.guarantee.radius} {guarantee.unit} there are {joined + 1} separate groups of secrets; "
             f"the channel keeps all pairs within {printed.at_most(guarantee.radius)}",
-            quiet=outputs.quiet,
+            quiet=options.quiet,
         )
-    with progress(sys.stderr, quiet=outputs.quiet) as on_progress:
+    with progress(sys.stderr, quiet=options.quiet) as on_progress:
         made = tail_channel(
             stated.costs.space,
             guarantee,
             utility_loss=stated.costs.utility_loss,
             prior=stated.costs.prior,
-            gap=search.target,
-            time_limit=search.time_limit,
-            threads=search.threads,
+            gap=options.target,
+            time_limit=options.time_limit,
+            threads=options.threads,
             on_progress=on_progress,
         )
     seconds = clock() - begun
-    stored = _write(made, stated, outputs.output)
-    reached = made.gap is not None and made.gap <= search.target
-    missed = search.is_demanded and not reached
+    stored = from_tails(made, stated.labels)
+    if options.output is not None:
+        with renamed_arguments({"path": "--output"}):
+            save_anchored(stored, options.output)
+    reached = made.gap is not None and made.gap <= options.target
+    missed = options.is_demanded and not reached
     if missed:
         warn(
-            f"{printed.missed_gap(search.target, made.lower, made.upper)}; the verified channel stands"
+            f"{printed.missed_gap(options.target, made.lower, made.upper)}; the verified channel stands"
         )
-    if outputs.output is None:
-        warn("nothing was written: no --output", quiet=outputs.quiet)
-    data = _data(made, stored) | {
-        "status": "gap reached" if reached else "limit reached",
-        "seconds": seconds,
-        "prior_normalized_from": stated.prior_sum,
-        "interrupted": False,
-        "output": outputs.output,
-    }
-    emit(
-        data,
-        _text(made, seconds),
-        as_json=outputs.as_json,
-        command="design",
-        certificate=made.certificate,
-        verbose=outputs.verbose,
-    )
-    return Status.TARGET_MISSED if missed else Status.DONE
-
-
-def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:
-    """Widen the radius until the pairs within it connect all secrets; say how many links that took."""
-    space, asked = stated.costs.space, stated.guarantee
-    near = space.adjacency(asked.radius)
-    every, links = near.join(space)
-    if not len(links):
-        return asked, 0
-    added = np.isin(every.pairs @ [space.n, 1], links @ [space.n, 1])
-    # Upwards, to six digits after the point.
-    longest = Fraction(int(every.lengths[added].max()) * 10**6, 2**every.scale_bits)
-    return replace(asked, radius=Fraction(math.ceil(longest), 10**6)), len(links)
-
-
-def _refuse(search: SearchOptions, outputs: Outputs) -> None:
-    """Refuse what there is with a table alone."""
-    most = "with more than 5,120 secrets"
-    if search.method != "auto":
-        raise InvalidProblemError("--method", f"auto {most}", repr(search.method))
-    given = {
-        "--blocks": search.blocks,
-        "--partitioner": search.partitioner,
-        "--report": outputs.report,
-        "--allow-unprotected": search.allow_unprotected or None,
-    }
-    for option, value in given.items():
-        if value is not None:
-            raise InvalidProblemError(option, f"none {most}", repr(value))
-
-
-def _write(made: TailDesign, stated: ImplicitStatement, path: str | None) -> AnchoredArtefact:
-    from discreet.artefact import from_tails, save_anchored
-
-    stored = from_tails(made, stated.labels)
-    if path is not None:
-        with renamed_arguments({"path": "--output"}):
-            save_anchored(stored, path)
-    return stored
-
-
-def _data(made: TailDesign, stored: AnchoredArtefact) -> dict[str, Any]:
-    """Give the facts, under the names that they have where there is a table."""
-    return {
-        "kind": "anchored",
+    if options.output is None:
+        warn("nothing was written: no --output", quiet=options.quiet)
+    data = anchored_facts(stored) | {
         "loss": made.upper,
         "lower": made.lower,
         "upper": made.upper,
         "gap": made.gap,
-        "method": stored.provenance.method,
-        "guarantee": {**made.guarantee.to_dict(), "sentence": str(made.guarantee)},
-        "unit": made.guarantee.unit,
-        "sizes": {"secrets": made.channel.n_secrets, "reports": made.channel.n_reports},
-        "totals_share": str(made.totals_share),
-        "certificate": made.certificate.to_dict(),
-        "provenance": stored.provenance.to_dict(),
+        "status": "gap reached" if reached else "limit reached",
+        "seconds": seconds,
+        "prior_normalized_from": stated.prior_sum,
+        "interrupted": False,
+        "output": options.output,
     }
-
-
-def _text(made: TailDesign, seconds: float) -> str:
-    """Describe the channel to people."""
-    return facts(
+    text = facts(
         [
             ("guarantee", made.guarantee),
             ("secrets", made.channel.n_secrets),
@@ -187,3 +142,33 @@ def _text(made: TailDesign, seconds: float) -> str:
             ("seconds", printed.estimate(seconds, 3)),
         ]
     )
+    emit(
+        data,
+        text,
+        as_json=options.as_json,
+        command="design",
+        certificate=made.certificate,
+        verbose=options.verbose,
+    )
+    return Status.TARGET_MISSED if missed else Status.DONE
+
+
+def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:
+    """Widen the radius until the pairs within it connect all secrets; return the number of added links, too."""
+    space, guarantee = stated.costs.space, stated.guarantee
+    near = space.adjacency(guarantee.radius)
+    every, links = near.join(space)
+    if not len(links):
+        return guarantee, 0
+    added = np.isin(every.pairs @ [space.n, 1], links @ [space.n, 1])
+    # Upwards, to six digits after the point.
+    longest = Fraction(int(every.lengths[added].max()) * 10**6, 2**every.scale_bits)
+    return replace(guarantee, radius=Fraction(math.ceil(longest), 10**6)), len(links)
+
+
+def _refuse(options: DesignOptions) -> None:
+    """Refuse what there is with a table alone."""
+    most = "with more than 5,120 secrets"
+    if options.method != "auto":
+        raise InvalidProblemError("--method", f"auto {most}", repr(options.method))
+    options.refuse(("blocks", "partitioner", "report", "allow_unprotected"), f"none {most}")

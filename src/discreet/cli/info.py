@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
+from discreet.cli.calls import from_options
 from discreet.cli.files import channel_kind, open_any, open_file
 from discreet.cli.mechanisms import (
     mechanism_facts,
@@ -12,7 +12,7 @@ from discreet.cli.mechanisms import (
     points_facts,
     points_text,
 )
-from discreet.cli.options import Channel, Json, Verbose  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import ChannelOption, JsonOption, VerboseOption
 from discreet.cli.output import emit, facts, proved
 from discreet.core import printed
 from discreet.core.statements import state
@@ -20,21 +20,27 @@ from discreet.core.statements import state
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import typer
-
     from discreet.artefact import AnchoredArtefact
-    from discreet.core.certificate import Certificate
-    from discreet.core.outcome import Design
+    from discreet.core.outcome import Design, Provenance
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["describe", "info", "loss_rows", "register"]
+__all__ = ["anchored_facts", "describe", "info", "loss_rows"]
 
 
-def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -> None:
-    """Say what a channel file guarantees, loses, assumes, and how it was made.
+_EXAMPLES = "Example:\n\n```\ndiscreet info c.channel --json\n```"
+
+
+@final
+class InfoOptions(ChannelOption, JsonOption, VerboseOption):
+    """Options of ``info``."""
+
+
+@from_options(InfoOptions, examples=_EXAMPLES)
+def info(options: InfoOptions) -> None:
+    """Show what a channel file guarantees, loses, assumes, and how it was made.
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
@@ -46,44 +52,35 @@ def info(channel: Channel, *, as_json: Json = False, verbose: Verbose = False) -
         load_points,
     )
 
-    tell = partial(_tell, as_json=as_json, verbose=verbose)
+    channel = options.channel
     kind = channel_kind(channel)
+    data: Mapping[str, Any]
     if kind in FOR_EVERY_POINT:
-        for_points = open_file(load_points, channel)
-        told = points_facts(for_points)
-        tell(told, points_text(for_points), for_points.certificate)
-        return
-    if kind == MECHANISM:
+        points = open_file(load_points, channel)
+        data, text, certificate = points_facts(points), points_text(points), points.certificate
+    elif kind == MECHANISM:
         mechanism = open_file(load_mechanism, channel)
-        told = mechanism_facts(mechanism)
-        tell(told, mechanism_text(mechanism), mechanism.certificate)
-        return
-    stored = open_any(channel)
-    if not isinstance(stored, Artefact):
-        tell(_anchored_facts(stored), _anchored_text(stored), stored.certificate)
-        return
-    made = stored.design
-    labels = None if stored.labels is None else list(stored.labels)
-    data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
-    tell(data, _info_text(made, stored.labels), made.certificate)
-
-
-def _tell(
-    data: Mapping[str, Any], text: str, certificate: Certificate, *, as_json: bool, verbose: bool
-) -> None:
+        data, text = mechanism_facts(mechanism), mechanism_text(mechanism)
+        certificate = mechanism.certificate
+    else:
+        stored = open_any(channel)
+        labels = None if stored.labels is None else list(stored.labels)
+        if isinstance(stored, Artefact):
+            made = stored.design
+            data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
+            text, certificate = _info_text(made, stored.labels), made.certificate
+        else:
+            data = {**anchored_facts(stored), "labels": labels}
+            text, certificate = _anchored_text(stored), stored.certificate
     # A file may state any certificate: only `verify` may say that something holds.
-    stated = f"Not checked here; discreet verify does. The file states: {proved(certificate, verbose=verbose)}"
-    told = {**data, "checked": False}
-    emit(told, f"{text}\n\n{stated}", as_json=as_json, command="info")
+    checks = proved(certificate, verbose=options.verbose)
+    text += f"\n\nNot checked here; discreet verify does. The file states: {checks}"
+    emit({**data, "checked": False}, text, as_json=options.as_json, command="info")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example:\n\n```\ndiscreet info c.channel --json\n```")(info)
-
-
-def _bounds(design: MetricDesign) -> dict[str, Any]:
-    """Give what a design loses, what no channel can beat, and by which method."""
+def describe(design: MetricDesign) -> dict[str, Any]:
+    """Return the facts that `design` and `info` have in common."""
+    scope = design.guarantee.space_scope
     return {
         "loss": design.upper,
         "lower": design.lower,
@@ -91,14 +88,6 @@ def _bounds(design: MetricDesign) -> dict[str, Any]:
         "gap": design.gap,
         "status": design.status,
         "method": design.provenance.method,
-    }
-
-
-def describe(design: MetricDesign) -> dict[str, Any]:
-    """Give the facts that `design` and `info` have in common."""
-    scope = design.guarantee.space_scope
-    return {
-        **_bounds(design),
         "guarantee": {**design.guarantee.to_dict(), "sentence": str(design.guarantee)},
         "unit": design.guarantee.unit,
         "sizes": {
@@ -122,19 +111,26 @@ def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
     if scope is not None:
         named = [labels[i] if labels else str(i) for i in scope.isolated]
         rows += [("joined links", scope.joined), ("isolated secrets", ", ".join(named) or "none")]
-    for public in provenance.assumed_public:
-        rows += [
+    return facts([*rows, *provenance_rows(provenance)])
+
+
+def provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
+    """Return rows of text about the public inputs, parameters and versions behind a file."""
+    seeded = [("private", "no: made with a seed")] if provenance.seeded else []
+    return [
+        *(
             ("assumed public", f"{public.name}: {public.description}, sha256 {public.digest[:16]}")
-        ]
-    rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
-    rows += [("tried", sentence) for sentence in provenance.method_trace]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return facts(rows)
+            for public in provenance.assumed_public
+        ),
+        *((f"  {name}", value) for name, value in provenance.parameters.items()),
+        *(("tried", sentence) for sentence in provenance.method_trace),
+        ("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items())),
+        *seeded,
+    ]
 
 
 def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
-    """Say what a design loses, with its lower bound, and by which method."""
+    """Return rows of text about the loss of a design, its lower bound, and the method."""
     links = design.guarantee.links_in_words
     return [
         (
@@ -146,8 +142,8 @@ def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     ]
 
 
-def _anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
-    """Give what a file says of its channel, as plain values."""
+def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
+    """Return what a file states about its channel, as plain values."""
     channel, guarantee, provenance = stored.channel, stored.guarantee, stored.provenance
     return {
         "kind": "anchored",
@@ -164,7 +160,6 @@ def _anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
         "totals_share": str(stored.totals_share),
         "certificate": stored.certificate.to_dict(),
         "provenance": provenance.to_dict(),
-        "labels": None if stored.labels is None else list(stored.labels),
     }
 
 
@@ -181,10 +176,4 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
         ("epsilon for the totals", f"{stored.totals_share} of it"),
         ("method", provenance.method),
     ]
-    for public in provenance.assumed_public:
-        said = f"{public.name}: {public.description}, sha256 {public.digest[:16]}"
-        rows.append(("assumed public", said))
-    rows += [(f"  {name}", value) for name, value in provenance.parameters.items()]
-    rows += [("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items()))]
-    rows += [("private", "no: made with a seed")] if provenance.seeded else []
-    return facts(rows)
+    return facts([*rows, *provenance_rows(provenance)])

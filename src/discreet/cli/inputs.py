@@ -53,8 +53,8 @@ def parse_grid(text: str, most: int) -> tuple[int, int]:
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: --grid: expected at most 5,120 secrets, got 81,000,000, a cell each
     """
-    found = _GRID.fullmatch(text)
-    rows, columns = (int(found[1]), int(found[2])) if found else (0, 0)
+    sides = _GRID.fullmatch(text)
+    rows, columns = (int(sides[1]), int(sides[2])) if sides else (0, 0)
     if not rows or not columns:
         raise InvalidProblemError("--grid", "rows x columns such as 20x25", repr(text))
     if rows * columns > most:
@@ -114,10 +114,10 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
             "--prior", "a column secret in the file", ", ".join(listed.columns)
         )
     n = len(set(names.values()))
-    found = [names.get(str(name)) for name in listed["secret"].to_list()]
-    known = [place for place in found if place is not None]
-    if len(known) != len(found) or len(found) != n or len(set(found)) != n:
-        got = f"{len(found)} rows, {len(found) - len(known)} of other secrets"
+    places = [names.get(str(name)) for name in listed["secret"].to_list()]
+    known = [place for place in places if place is not None]
+    if len(known) != len(places) or len(places) != n or len(set(places)) != n:
+        got = f"{len(places)} rows, {len(places) - len(known)} of other secrets"
         raise InvalidProblemError("--prior", f"each of {n} secrets once", got)
     prior = np.zeros(n)
     prior[known] = weights
@@ -148,12 +148,12 @@ def parse_reports(text: str, names: Mapping[str, int]) -> NDArray[np.int64]:
     """Read the secrets that may be reported: indices or labels, separated by commas, or in a file, one a line."""
     path = Path(text)
     try:
-        given = path.read_text(encoding="utf-8") if path.is_file() else text.replace(",", "\n")
+        typed = path.read_text(encoding="utf-8") if path.is_file() else text.replace(",", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidProblemError("--reports", "a text file", f"{text}: {error}") from None
-    asked = [word.strip() for word in given.splitlines() if word.strip()]
-    unknown = [word for word in asked if word not in names]
-    if unknown or not asked:
+    words = [word.strip() for word in typed.splitlines() if word.strip()]
+    unknown = [word for word in words if word not in names]
+    if unknown or not words:
         expected = f"secrets by index from 0 to {max(names.values())}, or by label"
         raise InvalidProblemError("--reports", expected, repr(unknown[0] if unknown else text))
-    return np.array([names[word] for word in asked], dtype=np.int64)
+    return np.array([names[word] for word in words], dtype=np.int64)

@@ -7,13 +7,12 @@ import re
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, final
 
-import typer
-
+from discreet.cli.calls import REQUIRED, OptionGroup, argument, from_options, option
 from discreet.cli.inputs import parse_budget
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import emit, facts, warn
+from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
+from discreet.cli.output import emit, facts, renamed_arguments, warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import float_ceil
@@ -29,10 +28,7 @@ if TYPE_CHECKING:
     from discreet.service.asking import Server
     from discreet.service.page import RequestLog
 
-__all__ = ["locate", "read_place", "register", "typed_place"]
-
-_TIME = "Time and budgets"
-_WIRE = "The server"
+__all__ = ["locate", "read_place", "typed_place"]
 
 _GEO_URI = re.compile(r"(?i)geo:([^,;]+),([^,;]+)(?:,[^,;]+)?(?:;crs=wgs84)?(?:;u=[^;]+)?")
 """A place as maps share it: latitude, longitude, perhaps a height, WGS 84, and how uncertain it is (RFC 5870)."""
@@ -52,123 +48,85 @@ discreet locate --page --server http://127.0.0.1:8080
 """
 
 
-def locate(
-    place: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PLACE",
-            help="Two numbers: latitude and longitude, or east and north in the unit; or `-` to read them from "
-            "standard input. Arguments are shown to everybody on this machine in the list of processes.",
-        ),
-    ] = None,
-    *,
-    server: Annotated[
-        str,
-        typer.Option(help="Its address; https, unless it is this machine.", rich_help_panel=_WIRE),
-    ],
-    plain_http: Annotated[
-        bool,
-        typer.Option(
-            "--plain-http",
-            help="Ask another machine without TLS: anybody on the way may change what it says.",
-            rich_help_panel=_WIRE,
-        ),
-    ] = False,
-    max_epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="E/km",
-            help="The most that you accept, such as 2/km, for any two points, or any two places with --places-only: "
-            "what is weaker is refused before a place is read. Without it, "
-            "whatever the server publishes first, and later nothing weaker than that. Needed with --plain-http.",
-            rich_help_panel=_WIRE,
-        ),
-    ] = None,
-    every_point: Annotated[
-        bool,
-        typer.Option(
-            "--every-point/--places-only",
-            help="What the promise has to be about. --every-point, the default: any two points of the region; a server "
-            "whose promise is about places alone is refused. --places-only accepts that, too: then a point is snapped "
-            "to its nearest place first, and two points on two sides of a border may be told apart.",
-            rich_help_panel=_WIRE,
-        ),
-    ] = True,
-    wait: Annotated[
-        float,
-        typer.Option(help="Seconds to wait for a server that is away.", rich_help_panel=_WIRE),
-    ] = 30.0,
-    refresh: Annotated[
-        float,
-        typer.Option(
-            help="Seconds for which a mechanism is used without asking the server.",
-            rich_help_panel=_WIRE,
-        ),
-    ] = 86_400.0,
-    cache: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Verified mechanisms; default: a folder of yours.",
-            rich_help_panel=_WIRE,
-        ),
-    ] = None,
-    state: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The ledger and last report; default: a file of yours.",
-            rich_help_panel=_TIME,
-        ),
-    ] = None,
-    epoch: Annotated[
-        int,
-        typer.Option(
-            help="Seconds of an epoch of the public clock; it has one fresh report.",
-            rich_help_panel=_TIME,
-        ),
-    ] = 3600,
-    per_day: Annotated[
-        str | None,
-        typer.Option(
-            help="Epsilon per unit that may be spent in a day; then the last report is repeated.",
-            rich_help_panel=_TIME,
-        ),
-    ] = None,
-    for_life: Annotated[
-        str | None,
-        typer.Option(
-            help="Epsilon per unit that may be spent in all, ever.", rich_help_panel=_TIME
-        ),
-    ] = None,
-    pin: Annotated[
-        bool,
-        typer.Option(
-            "--pin",
-            help="Draw once what is reported here from now on, and keep the place. Who sees the same report again "
-            "knows that it is the same place. Not with a mechanism for every point.",
-            rich_help_panel=_TIME,
-        ),
-    ] = False,
-    page: Annotated[
-        bool,
-        typer.Option(
-            "--page",
-            help="Show a map in your browser, where you choose the place; it never leaves the browser. "
-            "Until Ctrl-C.",
-        ),
-    ] = False,
-    port: Annotated[
-        int, typer.Option(help="Port of the page, on this machine only; 0 lets the system choose.")
-    ] = 0,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
-    """Say where one is, privately: by the mechanism that a server publishes, drawn on this machine.
+class TrustOptions(OptionGroup, panel="The server"):
+    """The server, and what is accepted from it."""
+
+    server: str = option("Its address; https, unless it is this machine.", default=REQUIRED)
+    plain_http: bool = option(
+        "Ask another machine without TLS: anybody on the way may change what it says.",
+        default=False,
+    )
+    max_epsilon: str | None = option(
+        "The most that you accept, such as 2/km, for any two points, or any two places with --places-only: "
+        "what is weaker is refused before a place is read. Without it, "
+        "whatever the server publishes first, and later nothing weaker than that. Needed with --plain-http.",
+        "E/km",
+    )
+    every_point: bool = option(
+        "What the promise has to be about. --every-point, the default: any two points of the region; a server "
+        "whose promise is about places alone is refused. --places-only accepts that, too: then a point is snapped "
+        "to its nearest place first, and two points on two sides of a border may be told apart.",
+        None,
+        "--every-point/--places-only",
+        default=True,
+    )
+    wait: float = option("Seconds to wait for a server that is away.", default=30.0)
+    refresh: float = option(
+        "Seconds for which a mechanism is used without asking the server.", default=86_400.0
+    )
+    cache: str | None = option("Verified mechanisms; default: a folder of yours.", "FOLDER")
+
+
+class TimeOptions(OptionGroup, panel="Time and budgets"):
+    """Epochs, budgets and the reports that are kept."""
+
+    state: str | None = option("The ledger and last report; default: a file of yours.", "FILE")
+    epoch: int = option(
+        "Seconds of an epoch of the public clock; it has one fresh report.", default=3600
+    )
+    per_day: str | None = option(
+        "Epsilon per unit that may be spent in a day; then the last report is repeated."
+    )
+    for_life: str | None = option("Epsilon per unit that may be spent in all, ever.")
+    pin: bool = option(
+        "Draw once what is reported here from now on, and keep the place. Who sees the same report again "
+        "knows that it is the same place. Not with a mechanism for every point.",
+        default=False,
+    )
+
+
+@final
+class LocateOptions(TrustOptions, TimeOptions, JsonOption, QuietOption, HelpAllOption):
+    """Options of ``locate``."""
+
+    place: tuple[str, ...] = argument(
+        "Two numbers: latitude and longitude, or east and north in the unit; or `-` to read them from "
+        "standard input. Arguments are shown to everybody on this machine in the list of processes.",
+        "PLACE",
+        default=None,
+        repeated=True,
+    )
+    page: bool = option(
+        "Show a map in your browser, where you choose the place; it never leaves the browser. Until Ctrl-C.",
+        default=False,
+    )
+    port: int = option(
+        "Port of the page, on this machine only; 0 lets the system choose.", default=0
+    )
+
+
+@from_options(
+    LocateOptions,
+    examples=_EXAMPLES,
+    first=("place", "max_epsilon", "for_life", "page"),
+    settings={"ignore_unknown_options": True},
+)
+def locate(options: LocateOptions) -> int:
+    """Report a place privately, by the mechanism that a server publishes, drawn on this machine.
 
     The mechanism is fetched whole, verified once, and kept. Nothing that is sent depends on the place. There is one
     fresh report in each epoch; it is repeated until the next one, wherever one is by then. The guarantee is about any
-    two points of the region, and with --places-only as the server publishes it; what was kept is told.
+    two points of the region, and with --places-only as the server publishes it; the report states it.
     """
     require("service", "locate")
     from discreet.lrgeo import Epochs
@@ -177,75 +135,76 @@ def locate(
     from discreet.service.asking import Server
     from discreet.service.page import RequestLog
 
-    if page:
+    place, pin, quiet = options.place, options.pin, options.quiet
+    if options.page:
         if place or pin:
             raise InvalidProblemError("PLACE", "none with --page, and no --pin", "one")
     elif not place:
         raise InvalidProblemError("PLACE", "two numbers, or - for standard input", "none")
-    elif place != ["-"]:
+    elif place != ("-",):
         warn(
             "arguments show in the list of processes; `-` reads the place from standard input",
             quiet=quiet,
         )
-    _check_seconds(wait, refresh)
-    accepts = _accepted(max_epsilon)
-    epochs = Epochs(epoch, per_day=per_day, for_life=for_life)
-    recorder = RequestLog() if page else None
-    location_server = Server(server, patience=wait, allow_plain=plain_http, transport=recorder)
+    _check_seconds(options.wait, options.refresh)
+    accepts = _accepted(options.max_epsilon)
+    epochs = Epochs(options.epoch, per_day=options.per_day, for_life=options.for_life)
+    recorder = RequestLog() if options.page else None
+    location_server = Server(
+        options.server, patience=options.wait, allow_plain=options.plain_http, transport=recorder
+    )
     with Client(
         location_server,
-        state=None if state is None else Path(state).absolute(),
-        cache=None if cache is None else Path(cache).absolute(),
+        state=None if options.state is None else Path(options.state).absolute(),
+        cache=None if options.cache is None else Path(options.cache).absolute(),
         epochs=epochs,
         accepts=accepts,
-        scope="points" if every_point else "places",
-        refresh=refresh,
+        scope="points" if options.every_point else "places",
+        refresh=options.refresh,
     ) as client:
         # First all that is fetched, then the place.
         if client.is_first:
-            warn(_taken(client), quiet=quiet)
+            warn(_accepted_words(client), quiet=quiet)
         for_points = isinstance(client.mechanism, PublishedPoints)
         if for_points and pin:
             raise InvalidProblemError(
                 "--pin", "a server that publishes for places", "one for every point"
             )
         if recorder is not None:
-            _show(client, location_server, recorder, port, as_json=as_json, quiet=quiet)
+            _show(client, location_server, recorder, options)
             return 0
-        words = typed_place() if place == ["-"] else place or []
+        words = typed_place() if place == ("-",) else place
         point = read_place(words)
         if pin:
             client.pin(point)
         # As texts: a double would be another point.
-        found = client.locate(_two(words) if for_points else point)
-        _say(found, client.mechanism, as_json=as_json)
+        report = client.locate(_two(words) if for_points else point)
+        _say(report, client.mechanism, as_json=options.as_json)
     return 0
 
 
 def _check_seconds(wait: float, refresh: float) -> None:
     """Refuse times that never end, and what is no number, which no time exceeds."""
-    for option, seconds, most in (
+    for name, seconds, most in (
         ("--wait", wait, sys.float_info.max),
         ("--refresh", refresh, math.inf),
     ):
         if not 0 <= seconds <= most:
-            raise InvalidProblemError(option, "seconds, 0 or more", seconds)
+            raise InvalidProblemError(name, "seconds, 0 or more", seconds)
 
 
 def _accepted(text: str | None) -> MetricDP | None:
     """Read the weakest guarantee that is accepted."""
     if text is None:
         return None
-    try:
+    with renamed_arguments({}, others="--max-epsilon"):
         epsilon, unit = parse_budget(text)
-    except InvalidProblemError as error:
-        raise error.renamed("--max-epsilon") from None
     if unit not in ("km", "m"):
         raise InvalidProblemError("--max-epsilon", "a number per km or m, such as 2/km", repr(text))
     return MetricDP(epsilon, unit)
 
 
-def _taken(client: Client) -> str:
+def _accepted_words(client: Client) -> str:
     guarantee = client.mechanism.guarantee
     return (
         f"the server chose epsilon: {printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing "
@@ -257,10 +216,7 @@ def _show(
     client: Client,
     location_server: Server,
     recorder: RequestLog,
-    port: int,
-    *,
-    as_json: bool,
-    quiet: bool,
+    options: LocateOptions,
 ) -> None:
     """Serve the page on loopback until SIGTERM or Ctrl-C."""
     from discreet.service.page import Page
@@ -268,8 +224,8 @@ def _show(
 
     # What has no cost has no page either, and says so now.
     _ = client.prepared().cost
-    region = _roads(client, location_server, quiet=quiet)
-    bound = bind("127.0.0.1", port)
+    region = _roads(client, location_server, quiet=options.quiet)
+    bound = bind("127.0.0.1", options.port)
     host = f"127.0.0.1:{bound.getsockname()[1]}"
     shown = Page(
         client,
@@ -282,7 +238,7 @@ def _show(
     def started(_: str) -> None:
         hint = "Open it in a browser on this machine. Anyone who has this address may take reports."
         text = f"{shown.address}\n{hint}"
-        emit({"page": shown.address}, text, as_json=as_json, command="locate")
+        emit({"page": shown.address}, text, as_json=options.as_json, command="locate")
         sys.stdout.flush()
 
     serve(shown, bound, on_started=started)
@@ -294,8 +250,8 @@ def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | 
     from discreet.lrgeo.messages import read_message
 
     try:
-        said = location_server.get("/v1/region", lambda data: read_message("region", data))
-        region = None if said is None else Region.from_dict(said["region"])
+        answer = location_server.get("/v1/region", lambda data: read_message("region", data))
+        region = None if answer is None else Region.from_dict(answer["region"])
     except (LimitReachedError, LookupError, TypeError, ValueError):
         region = None
     if region is None or region.digest != _places_of(client.mechanism):
@@ -305,7 +261,7 @@ def _roads(client: Client, location_server: Server, *, quiet: bool) -> Region | 
 
 
 def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
-    """Give the digest of the places that a mechanism was made for, as far as it says so."""
+    """Return the digest of the places of a mechanism, or nothing if its record has none."""
     from discreet.lrgeo.points.published import PublishedPoints
 
     if not isinstance(mechanism, PublishedPoints):
@@ -389,9 +345,3 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
     uri = _GEO_URI.fullmatch(text)
     first, second = uri.groups() if uri else text.replace(",", " ").split()
     return first, second
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    # A place in the south or in the west begins with a minus.
-    app.command(epilog=_EXAMPLES, context_settings={"ignore_unknown_options": True})(locate)

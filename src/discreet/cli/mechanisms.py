@@ -23,7 +23,7 @@ __all__ = [
 
 
 def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
-    """Give what a mechanism says of itself, as plain values."""
+    """Return the facts that a mechanism states, as plain values."""
     channel = mechanism.channel
     sizes = {
         "places": mechanism.region.K,
@@ -86,7 +86,7 @@ def mechanism_text(mechanism: Mechanism) -> str:
 
 
 def points_facts(mechanism: PublishedPoints) -> dict[str, Any]:
-    """Give what a mechanism for every point says of itself, as plain values."""
+    """Return the facts that a mechanism for every point states, as plain values."""
     from discreet.artefact import LATTICE_MECHANISM, NOISE_MECHANISM
     from discreet.lrgeo.points.noise import NoiseMechanism
     from discreet.lrgeo.points.table import LatticeMechanism

@@ -1,12 +1,15 @@
-"""What is typed about the columns of microdata: their names, kinds, weights and bounds."""
+"""Read what is typed about the columns of microdata: their kinds, weights and bounds."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.cli.columns import Kinds
+from discreet.cli.options import names_of
+from discreet.cli.output import renamed_arguments
 from discreet.core.dates import FORMATS, resolved_format
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import (
@@ -20,81 +23,35 @@ from discreet.kanonymity.problem import (
 )
 from discreet.tables.columns import holds_numbers, no_column, present_in
 from discreet.tables.looks import look_at
-from discreet.tables.options import split_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
+    from discreet.cli.columns import StatedKinds
     from discreet.core.tree import Tree
 
-__all__ = [
-    "Columns",
-    "Kinds",
-    "attributes_of",
-    "demanded",
-    "names_of",
-    "pairs_of",
-    "unstated",
-    "with_orders",
-]
+__all__ = ["Columns", "attributes_of", "pairs_of", "taxonomy_files", "unstated", "with_orders"]
 
 _BOUNDS = re.compile(r"([^:]*):([^:]*)")
 
 
-@final
-@dataclass(frozen=True)
-class Kinds:
-    """What was typed about columns."""
-
-    numeric: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    taxonomies: Sequence[str] = ()
-    weights: Sequence[str] = ()
-    bounds: Sequence[str] = ()
-    show_columns: bool = False
-    prefixes: Sequence[str] = ()
-    dates: Sequence[str] = ()
-    rounded: Sequence[str] = ()
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        """Files that are read."""
-        return tuple(pairs_of(self.taxonomies, "--taxonomy").values())
-
-
-def names_of(given: Sequence[str] | str | None) -> list[str]:
-    """Split names at commas, quoted ones as in CSV; an option may be given again.
+def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Split ``NAME=VALUE``.
 
     Examples
     --------
-    >>> names_of(["age,sex", "zip"])
-    ['age', 'sex', 'zip']
+    >>> pairs_of(["age=2"], "--weight")
+    {'age': '2'}
     """
-    listed = [given] if isinstance(given, str) else list(given or ())
-    return [name for text in listed for name in split_names(text)]
-
-
-def demanded(sensitive: Sequence[str] | None, **short: str | int | None) -> tuple[str, ...]:
-    """Write the short forms, each for all sensitive columns, as ``--require`` takes them.
-
-    Raises
-    ------
-    InvalidProblemError
-        When something is required of sensitive columns and there are none.
-
-    Examples
-    --------
-    >>> demanded(["disease"], distinct=3, closeness=None, alpha="1/2")
-    ('disease=distinct:3', 'disease=alpha:1/2')
-    """
-    names = names_of(sensitive)
-    models = [f"{kind}:{value}" for kind, value in short.items() if value is not None]
-    if models and not names:
-        expected = "columns, with --l-diversity, --t-closeness or --alpha"
-        raise InvalidProblemError("--sensitive", expected, "none")
-    return tuple(f"{name}={model}" for name in names for model in models)
+    pairs: dict[str, str] = {}
+    for text in given or ():
+        name, equals, value = text.rpartition("=")
+        if not equals or not name.strip() or name.strip() in pairs:
+            raise InvalidProblemError(option, "NAME=VALUE, each name once", repr(text))
+        pairs[name.strip()] = value.strip()
+    return pairs
 
 
 def with_orders(required: Sequence[str], orders: Sequence[str]) -> list[str]:
@@ -125,21 +82,9 @@ def with_orders(required: Sequence[str], orders: Sequence[str]) -> list[str]:
     return demands
 
 
-def pairs_of(given: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Split ``NAME=VALUE``.
-
-    Examples
-    --------
-    >>> pairs_of(["age=2"], "--weight")
-    {'age': '2'}
-    """
-    found: dict[str, str] = {}
-    for text in given or ():
-        name, equals, value = text.rpartition("=")
-        if not equals or not name.strip() or name.strip() in found:
-            raise InvalidProblemError(option, "NAME=VALUE, each name once", repr(text))
-        found[name.strip()] = value.strip()
-    return found
+def taxonomy_files(kinds: StatedKinds) -> tuple[str, ...]:
+    """Return the files of taxonomies that the options name."""
+    return tuple(pairs_of(kinds.taxonomy, "--taxonomy").values())
 
 
 class Columns(Protocol):
@@ -155,8 +100,10 @@ class Columns(Protocol):
         ...
 
 
-def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[Attribute, ...]:
-    """Say what kind of column each quasi-identifier is.
+def attributes_of(
+    table: Columns, quasi: Sequence[str], kinds: StatedKinds
+) -> tuple[Attribute, ...]:
+    """Return the attribute of each quasi-identifier, as typed or else by its values.
 
     Columns of numbers are numeric by default; in a CSV file, a column where each cell that is not empty is a
     number without a zero in front.
@@ -166,17 +113,20 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
     InvalidProblemError
         For a name that is no column or no quasi-identifier, two kinds for one column, or numbers that are none.
     """
+    if not isinstance(kinds, Kinds):
+        kinds = Kinds(**vars(kinds))
     stated = _stated(kinds)
     weights = {
-        name: _number(text, "--weight")
-        for name, text in pairs_of(kinds.weights, "--weight").items()
+        name: _number(text, "--weight") for name, text in pairs_of(kinds.weight, "--weight").items()
     }
-    for option, given in (*stated.items(), ("--weight", weights)):
-        _check_known(option, given, quasi)
+    for option, columns in (*stated.items(), ("--weight", weights)):
+        for name in columns:
+            if name not in quasi:
+                raise InvalidProblemError(option, "columns of --quasi", repr(name))
     for name in quasi:
-        told = {option for option, given in stated.items() if name in given}
+        options = {option for option, columns in stated.items() if name in columns}
         # Bounds are of numbers.
-        if len(told - {"--bounds"} | ({"--numeric"} if "--bounds" in told else set())) > 1:
+        if len(options - {"--bounds"} | ({"--numeric"} if "--bounds" in options else set())) > 1:
             expected = "one of --taxonomy, --numeric, --categorical, --prefix, --date and --round"
             raise InvalidProblemError(name, expected, "two")
         if name not in table.columns:
@@ -185,18 +135,18 @@ def attributes_of(table: Columns, quasi: Sequence[str], kinds: Kinds) -> tuple[A
 
 
 def _stated(kinds: Kinds) -> dict[str, dict[str, Any]]:
-    """Read what each option says of which column."""
+    """Read option -> column -> stated value."""
     rounded = pairs_of(kinds.rounded, "--round")
     bounds = pairs_of(kinds.bounds, "--bounds")
     return {
-        "--taxonomy": dict(pairs_of(kinds.taxonomies, "--taxonomy")),
-        "--categorical": dict.fromkeys(names_of(kinds.categorical)),
-        "--prefix": dict(_prefixes(kinds.prefixes)),
+        "--taxonomy": dict(pairs_of(kinds.taxonomy, "--taxonomy")),
+        "--categorical": dict.fromkeys(kinds.categorical),
+        "--prefix": dict(_prefixes(kinds.prefix)),
         "--round": {
             name: [part.strip() for part in text.split(",")] for name, text in rounded.items()
         },
-        "--date": dict(_dates(kinds.dates)),
-        "--numeric": dict.fromkeys(names_of(kinds.numeric)),
+        "--date": dict(_dates(kinds.date)),
+        "--numeric": dict.fromkeys(kinds.numeric),
         "--bounds": {name: _bounds(text) for name, text in bounds.items()},
     }
 
@@ -204,20 +154,20 @@ def _stated(kinds: Kinds) -> dict[str, dict[str, Any]]:
 def _attribute(
     table: Columns, name: str, weight: float, stated: dict[str, dict[str, Any]]
 ) -> Attribute:
-    """Make the attribute of one column: as it was typed, or by what it holds."""
-    option = next((option for option, given in stated.items() if name in given), "")
-    said: Any = stated[option][name] if option else None
+    """Return the attribute of one column, as typed or else by its values."""
+    option = next((option for option, columns in stated.items() if name in columns), "")
+    value: Any = stated[option][name] if option else None
     match option:
         case "--taxonomy":
-            return Taxonomy(name, _taxonomy(said), weight)
+            return Taxonomy(name, _taxonomy(value), weight)
         case "--categorical":
             return Categorical(name, weight)
         case "--prefix":
-            return Prefixes(name, weight, said)
+            return Prefixes(name, weight, value)
         case "--round":
-            return Rounded(name, weight, tuple(said))
+            return Rounded(name, weight, tuple(value))
         case "--date":
-            return _checked_date(table, name, Dates(name, weight, *said))
+            return _checked_date(table, name, Dates(name, weight, *value))
         case "--numeric" | "--bounds":
             return Numeric(name, weight, *stated["--bounds"].get(name, (None, None)))
     if _looks_like_dates(table, name):
@@ -233,17 +183,17 @@ def _prefixes(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
     >>> _prefixes(["zip,icd", "plz=3,2"])
     {'zip': (), 'icd': (), 'plz': (3, 2)}
     """
-    found: dict[str, tuple[int, ...]] = {}
+    prefixes: dict[str, tuple[int, ...]] = {}
     for text in given:
         if "=" not in text:
-            found |= dict.fromkeys(names_of(text), ())
+            prefixes |= dict.fromkeys(names_of(text), ())
             continue
         for name, lengths in pairs_of([text], "--prefix").items():
             parts = [part.strip() for part in lengths.split(",")]
             if not all(part.isdecimal() and 0 < int(part) < 100 for part in parts):
                 raise InvalidProblemError("--prefix", "NAME, or NAME=LENGTH,LENGTH", repr(text))
-            found[name] = tuple(int(part) for part in parts)
-    return found
+            prefixes[name] = tuple(int(part) for part in parts)
+    return prefixes
 
 
 def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -254,7 +204,7 @@ def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
     >>> _dates(["born=DD/MM/YYYY:month", "died"])
     {'born': ('DD/MM/YYYY', 'month'), 'died': ('', 'day')}
     """
-    found: dict[str, tuple[str, str]] = {}
+    dates: dict[str, tuple[str, str]] = {}
     for text in given:
         name, _, stated = text.partition("=")
         form, colon, finest = stated.partition(":")
@@ -262,8 +212,8 @@ def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
             near = get_close_matches(form.upper(), FORMATS, 1)
             got = f"{form!r}{f'; did you mean {near[0]}?' if near else ''}"
             raise InvalidProblemError("--date", f"NAME=FORMAT with {', '.join(FORMATS)}", got)
-        found[name.strip()] = (form, finest.strip() if colon else "day")
-    return found
+        dates[name.strip()] = (form, finest.strip() if colon else "day")
+    return dates
 
 
 def _looks_like_dates(table: Columns, name: str) -> bool:
@@ -277,7 +227,7 @@ def _looks_like_dates(table: Columns, name: str) -> bool:
 
 
 def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
-    """Decide on the format, so that the record states it."""
+    """Return dates with their format resolved, so that the record states it."""
     column = table[name]
     if column.dtype.is_temporal():
         return dates
@@ -287,36 +237,28 @@ def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
 def _taxonomy(path: str) -> Tree:
     from discreet.tables.taxonomies import read_taxonomy
 
-    try:
+    with renamed_arguments({}, others="--taxonomy"):
         return read_taxonomy(path)
-    except InvalidProblemError as error:
-        raise error.renamed("--taxonomy") from None
-
-
-def _check_known(option: str, given: Iterable[str], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise InvalidProblemError(option, "columns of --quasi", repr(name))
 
 
 def unstated(quasi: Sequence[str], kinds: Kinds) -> list[str]:
-    """List the quasi-identifiers of which nothing was typed that makes text clear.
+    """List the quasi-identifiers whose text no option makes clear.
 
     Examples
     --------
-    >>> unstated(["note", "zip"], Kinds(categorical=["note"]))
+    >>> unstated(["note", "zip"], Kinds(categorical=("note",)))
     ['zip']
     """
-    typed = {*names_of(kinds.categorical), *pairs_of(kinds.taxonomies, "--taxonomy")}
-    typed |= _prefixes(kinds.prefixes).keys()
+    typed = {*kinds.categorical, *pairs_of(kinds.taxonomy, "--taxonomy")}
+    typed |= _prefixes(kinds.prefix).keys()
     return [name for name in quasi if name not in typed]
 
 
 def _bounds(text: str) -> tuple[float | None, float | None]:
-    found = _BOUNDS.fullmatch(text)
-    if found is None:
+    ends = _BOUNDS.fullmatch(text)
+    if ends is None:
         raise InvalidProblemError("--bounds", "NAME=LOW:HIGH", repr(text))
-    low, high = (None if not end else _number(end, "--bounds") for end in found.groups())
+    low, high = (None if not end else _number(end, "--bounds") for end in ends.groups())
     return low, high
 
 

@@ -1,205 +1,165 @@
-"""Arguments and options that several commands share."""
+"""Groups of options that several commands share: each is stated here once, and the record of a command inherits it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer.core import TyperCommand
 
+from discreet.cli.calls import OptionGroup, argument, option
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.tables.options import split_names
 
 if TYPE_CHECKING:
     from discreet.core.method import Methods
 
 __all__ = [
     "HOW",
-    "PLACES",
     "PROMISED",
-    "Cell",
-    "Channel",
-    "Coordinates",
-    "Dataset",
-    "Delta",
-    "Embeddings",
-    "Epsilon",
-    "Grid",
-    "Json",
-    "Ledger",
-    "Memory",
-    "Metric",
-    "NoGuarantee",
-    "Plane",
-    "Quiet",
-    "Quotes",
-    "Report",
-    "Rho",
-    "RowThreads",
-    "Scheduler",
-    "Unit",
-    "Verbose",
-    "X",
-    "Y",
-    "demand",
+    "BudgetOptions",
+    "ChannelOption",
+    "HelpAllOption",
+    "JsonOption",
+    "PlaceOptions",
+    "QuietOption",
+    "QuietResultOptions",
+    "ReportOption",
+    "ResultOptions",
+    "RowEngineOptions",
+    "VerboseOption",
+    "names_of",
     "read_guarantee",
     "read_method",
 ]
 
 PROMISED = "What is promised"
-"""The panel of options about the guarantee."""
+"""Panel of the options about the guarantee."""
 
 HOW = "How"
-"""The panel of options that say how the work is done."""
-
-Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="A file that `design` wrote.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="List each check, with what was found.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="For a table larger than memory, or a folder: what each process may use, such as 4GB.",
-        rich_help_panel=HOW,
-    ),
-]
-RowThreads = Annotated[
-    int,
-    typer.Option(
-        help="Pieces of a folder, or with --memory, that are read at a time.",
-        rich_help_panel=HOW,
-    ),
-]
-Quotes = Annotated[
-    str,
-    typer.Option(
-        metavar="doubled|none",
-        help="How the private CSV file quotes: by RFC 4180, or not at all, so that a quote is a letter and no file "
-        "is refused for one. Public.",
-        rich_help_panel="The data",
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
-        rich_help_panel=HOW,
-    ),
-]
-PLACES = "Places"
-"""The panel of options that say what the secrets are."""
-
-Grid = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RxC", help="A grid of R rows and C columns instead.", rich_help_panel=PLACES
-    ),
-]
-Cell = Annotated[
-    str | None,
-    typer.Option(
-        help="Side of a grid cell, in the unit; read exactly. Default: 1.",
-        rich_help_panel=PLACES,
-    ),
-]
-X = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of x, or of the longitude. Default: x (lon), if y (lat) is there, too.",
-        rich_help_panel=PLACES,
-    ),
-]
-Y = Annotated[
-    str | None, typer.Option(help="Column of y, or of the latitude.", rich_help_panel=PLACES)
-]
-Coordinates = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,...", help="Columns of any number of coordinates.", rich_help_panel=PLACES
-    ),
-]
-Metric = Annotated[
-    str | None,
-    typer.Option(
-        help="euclidean (default), manhattan, haversine, angular or hyperbolic.",
-        rich_help_panel=PLACES,
-    ),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(help="Unit of distance; haversine means km, angular rad.", rich_help_panel=PLACES),
-]
-Plane = Annotated[
-    bool, typer.Option("--plane", help="lon and lat are in a plane.", rich_help_panel=PLACES)
-]
-Embeddings = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Words as points of any dimension instead: .npy, or .csv with or without the words.",
-        rich_help_panel=PLACES,
-    ),
-]
-Report = Annotated[
-    str | None, typer.Option(metavar="FILE.html", help="Write a page about it, in one file.")
-]
-Epsilon = Annotated[
-    str | None,
-    typer.Option(help="Privacy budget. It has no default.", rich_help_panel=PROMISED),
-]
-Rho = Annotated[
-    str | None,
-    typer.Option(
-        help="Budget of zero-concentrated differential privacy instead.", rich_help_panel=PROMISED
-    ),
-]
-Delta = Annotated[
-    str | None,
-    typer.Option(
-        help="With --rho: charge an (epsilon, delta) budget this delta, and the epsilon that follows.",
-        rich_help_panel=PROMISED,
-    ),
-]
-Ledger = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Charge this ledger before the data are read; see `discreet budget`.",
-        rich_help_panel=PROMISED,
-    ),
-]
-Dataset = Annotated[
-    str | None, typer.Option(help="Name of the data in the ledger.", rich_help_panel=PROMISED)
-]
+"""Panel of the options about the work."""
 
 
-def demand(flag: str, panel: str) -> Any:  # noqa: ANN401 - what Typer reads
-    """Return an option that is short for a demand on each column of --sensitive."""
-    unit, meaning = _DEMANDS[flag]
-    told = f"Short for --require NAME={meaning}"
-    return typer.Option(flag, metavar=unit, help=told, rich_help_panel=panel)
+def names_of(typed: Any) -> tuple[str, ...]:  # noqa: ANN401 - a text, or the texts of an option that was repeated
+    """Split names at commas, quoted names as in CSV; an option may be repeated.
+
+    Examples
+    --------
+    >>> names_of(["age,sex", "zip"]), names_of("age")
+    (('age', 'sex', 'zip'), ('age',))
+    """
+    texts = [typed] if isinstance(typed, str) else list(typed or ())
+    return tuple(name for text in texts for name in split_names(text))
 
 
-_DEMANDS = {
-    "--l-diversity": ("L", "distinct:L in each column of --sensitive."),
-    "--t-closeness": (
-        "T",
-        "closeness:T: the largest distance of a class's values from the table's.",
-    ),
-    "--alpha": ("SHARE", "alpha:SHARE: the largest share of a class that one value may have."),
-}
+def names(help: str, **more: Any) -> Any:  # noqa: A002, ANN401 - as of `option`
+    """Return the field of an option that lists names of columns."""
+    return option(help, "A,B,...", read=names_of, repeated=True, **more)
 
-NoGuarantee = Annotated[
-    bool,
-    typer.Option(
-        "--accept-no-guarantee",
-        help="Run a method without a guarantee, for comparison. Its output must not be published.",
-        rich_help_panel=PROMISED,
-    ),
-]
+
+class ChannelOption(OptionGroup):
+    """The channel that a command reads."""
+
+    channel: str = argument("A file that `design` wrote.", "CHANNEL")
+
+
+class JsonOption(OptionGroup):
+    """The form of the result."""
+
+    as_json: bool = option("Print one JSON object instead of text.", None, "--json", default=False)
+
+
+def _show_all_options(context: Any, typed: bool) -> bool:  # noqa: ANN401, FBT001 - as Typer calls it
+    """Print the whole help of a command whose ``--help`` is brief, and exit."""
+    if typed:
+        TyperCommand.format_help(context.command, context, context.make_formatter())
+        context.exit()
+    return typed
+
+
+class HelpAllOption(OptionGroup):
+    """The whole help of a command that has many options."""
+
+    help_all: bool = option(
+        "Show all options and examples, and exit.",
+        default=False,
+        is_eager=True,
+        callback=_show_all_options,
+    )
+
+
+class QuietOption(OptionGroup):
+    """Whether progress and warnings are shown."""
+
+    quiet: bool = option("No progress and no warnings.", None, "--quiet", "-q", default=False)
+
+
+class VerboseOption(OptionGroup):
+    """Whether all checks are listed."""
+
+    verbose: bool = option(
+        "List each check, with what was found.", None, "--verbose", "-v", default=False
+    )
+
+
+class ReportOption(OptionGroup):
+    """The page about the result."""
+
+    report: str | None = option("Write a page about it, in one file.", "FILE.html")
+
+
+class ResultOptions(ReportOption, JsonOption):
+    """The page and the form of the result."""
+
+
+class QuietResultOptions(ResultOptions, QuietOption):
+    """The same, of a command that warns."""
+
+
+class RowEngineOptions(OptionGroup, panel=HOW):
+    """How rows are read that are too many for memory or one machine."""
+
+    memory: str | None = option(
+        "For a table larger than memory, or a folder: what each process may use, such as 4GB.",
+        "SIZE",
+    )
+    scheduler: str | None = option(
+        "Use the workers of a Dask scheduler: tcp://127.0.0.1:8786, or tls:// beyond this machine.",
+        "ADDRESS",
+    )
+
+
+class PlaceOptions(OptionGroup, panel="Places"):
+    """The secrets of a channel: points of a table, words, or cells of a grid."""
+
+    grid: str | None = option("A grid of R rows and C columns instead.", "RxC")
+    cell: str | None = option("Side of a grid cell, in the unit; read exactly. Default: 1.")
+    x: str | None = option(
+        "Column of x, or of the longitude. Default: x (lon), if y (lat) is there, too."
+    )
+    y: str | None = option("Column of y, or of the latitude.")
+    columns: str | None = option("Columns of any number of coordinates.", "A,B,...")
+    metric: str | None = option("euclidean (default), manhattan, haversine, angular or hyperbolic.")
+    unit: str | None = option("Unit of distance; haversine means km, angular rad.")
+    embeddings: str | None = option(
+        "Words as points of any dimension instead: .npy, or .csv with or without the words.", "FILE"
+    )
+    plane: bool = option("lon and lat are in a plane.", default=False)
+
+
+class BudgetOptions(OptionGroup, panel=PROMISED):
+    """The budget of a release, and the ledger that is charged."""
+
+    epsilon: str | None = option("Privacy budget. It has no default.")
+    rho: str | None = option("Budget of zero-concentrated differential privacy instead.")
+    ledger: str | None = option(
+        "Charge this ledger before the data are read; see `discreet budget`.", "FILE"
+    )
+    dataset: str | None = option("Name of the data in the ledger.")
+    accept_no_guarantee: bool = option(
+        "Run a method without a guarantee, for comparison. Its output must not be published.",
+        default=False,
+    )
 
 
 def read_guarantee(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
     from discreet.core.guarantee import DPGuarantee
 
-_LONGEST_LINE = 4_000
+_MAX_LINE_LETTERS = 4_000
 """Characters of a line of a result; several values may stand in one."""
 
 __all__ = [
@@ -59,74 +59,30 @@ __all__ = [
     "warn_of_weakness",
 ]
 
-_ARGUMENTS = {
+_SAME = (
+    "again against allow_unprotected categorical cell dataset delta effort epsilon failure for_life "
+    "gap host interval level levels max_quantity max_size memory method methods metric mode "
+    "neighbors numeric optimality others per_day population port prior public_units radius "
+    "region_list regions reports rho samples scale scheduler sensitive server sizes spacing "
+    "state steps strength stride suppress taxonomy threads time_limit trials unit units"
+)
+"""Arguments of the library whose option has the same name."""
+
+_ARGUMENTS = {name: f"--{name.replace('_', '-')}" for name in _SAME.split()} | {
     "accepts": "--max-epsilon",
-    "again": "--again",
-    "against": "--against",
-    "allow_unprotected": "--allow-unprotected",
     "budget_delta": "--delta",
-    "categorical": "--categorical",
-    "cell": "--cell",
-    "dataset": "--dataset",
-    "delta": "--delta",
-    "epsilon": "--epsilon",
-    "failure": "--failure",
-    "for_life": "--for-life",
-    "gap": "--gap",
     "guarantee": "--epsilon",
-    "host": "--host",
-    "interval": "--interval",
     "k": "-k",
     "labels": "--label",
     "ledger": "LEDGER",
-    "level": "--level",
     "level, regions": "--level or --region",
-    "levels": "--levels",
-    "max_quantity": "--max-quantity",
-    "max_size": "--max-size",
-    "memory": "--memory",
-    "method": "--method",
-    "methods": "--methods",
-    "metric": "--metric",
-    "mode": "--mode",
-    "neighbors": "--neighbors",
-    "numeric": "--numeric",
-    "optimality": "--optimality",
-    "others": "--others",
     "people": "PEOPLE",
-    "per_day": "--per-day",
     "point": "PLACE",
     "points": "PLACES or --embeddings",
-    "population": "--population",
-    "port": "--port",
-    "prior": "--prior",
-    "public_units": "--public-units",
-    "radius": "--radius",
-    "region_list": "--region-list",
-    "regions": "--regions",
-    "reports": "--reports",
-    "rho": "--rho",
-    "samples": "--samples",
-    "scale": "--scale",
-    "scheduler": "--scheduler",
     "seconds": "--epoch",
-    "sensitive": "--sensitive",
-    "server": "--server",
-    "sizes": "--sizes",
-    "spacing": "--spacing",
-    "state": "--state",
-    "steps": "--steps",
-    "strength": "--strength",
-    "stride": "--stride",
-    "taxonomy": "--taxonomy",
-    "threads": "--threads",
-    "time_limit": "--time-limit",
-    "trials": "--trials",
-    "unit": "--unit",
-    "units": "--units",
     "utility_loss": "--loss",
 }
-"""How people who use the command line call the arguments of the library."""
+"""Argument of the library -> name on the command line."""
 
 _OF_A_GRID = {"columns": "--grid", "rows": "--grid"}
 """The same where a grid was requested; elsewhere these words are about tables."""
@@ -157,7 +113,7 @@ _STATUS: dict[type[BaseException], Status] = {
 
 
 def status_of(error: BaseException) -> Status:
-    """Exit status of an error; what is none of ours is internal."""
+    """Return the exit status of an error; foreign errors are internal."""
     return next(
         (status for kind, status in _STATUS.items() if isinstance(error, kind)), Status.INTERNAL
     )
@@ -211,7 +167,7 @@ def put_out(text: str) -> None:
 
 
 def proved(certificate: Certificate, *, verbose: bool) -> str:
-    """Say what holds; each check by itself where details are wanted, or where one failed.
+    """Return a sentence about the certificate, with a table of its checks if details are wanted or one failed.
 
     Examples
     --------
@@ -225,8 +181,8 @@ def proved(certificate: Certificate, *, verbose: bool) -> str:
 
 
 def _fit(text: str) -> str:
-    """Make each line of a text fit for a terminal, whatever stands in it."""
-    return "\n".join(one_line(line, _LONGEST_LINE) for line in text.split("\n"))
+    """Escape and cut each line of a text for a terminal."""
+    return "\n".join(one_line(line, _MAX_LINE_LETTERS) for line in text.split("\n"))
 
 
 def _put(stream: TextIO, text: str) -> None:
@@ -252,7 +208,7 @@ def _close(stream: TextIO) -> None:
 
 
 def _plain(value: object) -> object:
-    """Turn what JSON does not know into what it knows."""
+    """Convert a value to a type that JSON has."""
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
@@ -261,23 +217,26 @@ def _plain(value: object) -> object:
 
 
 @contextmanager
-def renamed_arguments(options: Mapping[str, str]) -> Iterator[None]:
-    """Name in errors the options of a command instead of the arguments of the library.
+def renamed_arguments(options: Mapping[str, str], *, others: str | None = None) -> Iterator[None]:
+    """Rename arguments of the library to options of a command in errors.
 
     Parameters
     ----------
     options
         Argument -> option, where the two differ from what all commands have in common.
+    others
+        Name for all other arguments; default: their own.
     """
     try:
         yield
     except InvalidProblemError as error:
-        field = options.get(error.field, error.field)
-        raise error.renamed(field) from None
+        renamed = error.renamed(options.get(error.field, others or error.field))
+        renamed.add_note(charge_note(error))
+        raise renamed from None
 
 
 def warn(message: str, *, quiet: bool = False) -> None:
-    """Say something on standard error that is no error."""
+    """Write a warning to standard error."""
     if not quiet:
         _put(sys.stderr, f"discreet: {one_line(message)}\n")
 
@@ -291,9 +250,9 @@ def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
 
 
 def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
-    """Say on standard error, in one line, what went wrong; return the status to exit with.
+    """Write an error to standard error in one line; return the exit status.
 
-    Of an error that is none of ours only its kind and its place are told: its words may quote a value.
+    Foreign errors are reduced to their kind and place: their words may quote a value.
     """
     status = status_of(error)
     parts: dict[str, Any] = {"status": int(status), "kind": type(error).__name__}
@@ -312,7 +271,7 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
     if note not in message:
         message = f"{message}. {note}"
     parts["message"] = one_line(" ".join(message.split()))
-    return _told(parts, as_json=as_json)
+    return _write_error(parts, as_json=as_json)
 
 
 def _cause(error: BaseException) -> str:
@@ -324,14 +283,14 @@ def _cause(error: BaseException) -> str:
 
 
 def stopped(*, as_json: bool, error: BaseException | None = None) -> Status:
-    """Say on standard error that the run was ended, and what is kept; return the status."""
+    """Report on standard error that the run was interrupted, and which charge stays; return the status."""
     note = charge_note(error) or charge_note(getattr(error, "__cause__", None))
     message = ". ".join(filter(None, ("interrupted; what was written before is whole", note)))
     parts = {"status": int(Status.INTERRUPTED), "kind": "Interrupted", "message": message}
-    return _told(parts, as_json=as_json)
+    return _write_error(parts, as_json=as_json)
 
 
-def _told(parts: dict[str, Any], *, as_json: bool) -> Status:
+def _write_error(parts: dict[str, Any], *, as_json: bool) -> Status:
     line = json.dumps({"error": parts}) if as_json else f"discreet: {parts['message']}"
     _put(sys.stderr, line + "\n")
     return Status(parts["status"])

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Callback = Callable[[Progress], None]
 
-__all__ = ["EVERY", "announcing_compilation", "progress", "steps"]
+__all__ = ["SECONDS_BETWEEN_LINES", "announcing_compilation", "progress", "steps"]
 
-EVERY = 2.0
+SECONDS_BETWEEN_LINES = 2.0
 """Seconds between two lines where there is no terminal."""
 
 
@@ -38,27 +38,27 @@ class _Lines:
 
 
 def steps(*, quiet: bool) -> Callable[[object], None] | None:
-    """Give what shows each step of a search: all of them on a terminal, a line every two seconds elsewhere."""
+    """Return a callback that shows the steps of a search: each on a terminal, else one every two seconds."""
     if quiet:
         return None
-    return _Lines(0.0 if sys.stderr.isatty() else EVERY).show
+    return _Lines(0.0 if sys.stderr.isatty() else SECONDS_BETWEEN_LINES).show
 
 
 @contextmanager
 def announcing_compilation(*, quiet: bool) -> Iterator[None]:
-    """Say on standard error that kernels are compiled, once and only when they are; no time limit counts that."""
+    """Report on standard error, once, that kernels are compiled; no time limit counts that."""
     with compiling(lambda: warn("compiling, first run only", quiet=quiet)):
         yield
 
 
 @contextmanager
 def progress(stream: TextIO, *, quiet: bool, start: str = "designing") -> Iterator[Callback | None]:
-    """Show where a computation stands: one line that moves on a terminal, lines elsewhere, nothing where `quiet`."""
+    """Show the steps of a computation: in one line on a terminal, else in several; not at all if `quiet`."""
     if quiet:
         yield None
         return
     if not stream.isatty():
-        yield _Lines(EVERY).show
+        yield _Lines(SECONDS_BETWEEN_LINES).show
         return
     from rich.console import Console
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.foreign import told
+from discreet.cli.calls import OptionGroup, option
 from discreet.cli.inputs import parse_budget, parse_grid
 from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
@@ -31,19 +32,22 @@ _MAX_CELLS = 100_000
 """Cells of a grid, each a place of the service."""
 
 
-@final
-@dataclass(frozen=True)
-class RegionOptions:
-    """The options that state the region and the guarantee, as they were typed."""
+class RegionOptions(OptionGroup, panel="The region", environment="DISCREET_"):
+    """The region of a service."""
 
-    roads: str | None
-    nodes: str | None
-    spacing: str | None
-    grid: str | None
-    cell: str | None
-    origin: str | None
-    unit: str | None
-    epsilon: str | None
+    roads: str | None = option(
+        "Roads as OSMnx writes them: a table with u, v, length, oneway and geometry.", "FILE"
+    )
+    nodes: str | None = option(
+        "Their ends: a table with osmid, y, x. Needed where roads have no geometry.", "FILE"
+    )
+    spacing: str | None = option("About how far apart places on roads are.")
+    grid: str | None = option("A grid of R rows and C columns instead.", "RxC")
+    cell: str | None = option("Side of a grid cell, in the unit.")
+    origin: str | None = option(
+        "Southwest corner of a grid; without it places are east and north in the unit.", "LAT,LON"
+    )
+    unit: str | None = option("km or m (default: km, or the unit of --epsilon).")
 
 
 @final
@@ -64,7 +68,7 @@ class Plan:
         return getattr(self.stored, "K", 0)
 
     def announced(self, url: str) -> tuple[dict[str, object], str]:
-        """Say where what is published, for programs and for people."""
+        """Return the announcement of the service as data and as text."""
         about = "every point of a region of " if self.every_point else ""
         data: dict[str, object] = {
             "url": url,
@@ -78,11 +82,12 @@ class Plan:
 def plan_of(
     mechanism: str | None,
     options: RegionOptions,
+    epsilon: str | None,
     every_point: bool | None,  # noqa: FBT001 - None where neither was typed
 ) -> Plan:
     """Read what is published, or what is to be designed."""
     if mechanism is None:
-        region, guarantee = _stated(options)
+        region, guarantee = _stated(options, epsilon)
         for_points = every_point is not False
         if for_points and not region.space.has_matrix:
             expected = "at most 5120 places for every point; --places-only takes more"
@@ -95,14 +100,15 @@ def plan_of(
         raise InvalidProblemError(option, "none beside --mechanism, which says it", option)
     from discreet.lrgeo import Mechanism
 
-    made = _stored(mechanism, options)
+    options.refuse((*options.of(RegionOptions), "epsilon"), "none beside --mechanism")
+    made = _stored(mechanism)
     # One for every point holds a lattice and reports, and no region of places.
     region_or_none = made.region if isinstance(made, Mechanism) else None
     return Plan(region_or_none, made.guarantee, not isinstance(made, Mechanism), made)
 
 
-def _stored(path: str, options: RegionOptions) -> Published:
-    """Read a mechanism from a file; then nothing else may say what the region is."""
+def _stored(path: str) -> Published:
+    """Load a mechanism from a file, and verify it."""
     from discreet.artefact import (
         FOR_EVERY_POINT,
         MECHANISM,
@@ -115,35 +121,32 @@ def _stored(path: str, options: RegionOptions) -> Published:
     from discreet.lrgeo import verify
     from discreet.lrgeo.points.verify import verify as verify_points
 
-    for name, value in vars(options).items():
-        if value is not None:
-            raise InvalidProblemError(f"--{name}", "none beside --mechanism", repr(value))
-    try:
+    with renamed_arguments({}, others="--mechanism"):
         kind = kind_of(path) if is_table(path) else zip_kind(path)
         if kind in FOR_EVERY_POINT:
             for_points = load_points(path)
             verify_points(for_points.claimed()).raise_for_failure()
             return for_points
-        found = load_mechanism(path) if kind == MECHANISM else None
-    except InvalidProblemError as error:
-        raise error.renamed("--mechanism") from None
-    if found is None:
+        mechanism = load_mechanism(path) if kind == MECHANISM else None
+    if mechanism is None:
         expected = "a mechanism for places, or for every point of a region"
         raise InvalidProblemError("--mechanism", expected, told(kind, path))
-    verify(found.channel, found.guarantee, totals_share=found.totals_share).raise_for_failure()
-    return found
+    verify(
+        mechanism.channel, mechanism.guarantee, totals_share=mechanism.totals_share
+    ).raise_for_failure()
+    return mechanism
 
 
-def _stated(options: RegionOptions) -> tuple[Region, MetricDP]:
-    """Make the region and the guarantee that the options state."""
+def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricDP]:
+    """Return the region and the guarantee that the options state."""
     from discreet.lrgeo import Region
 
-    if options.epsilon is None:
+    if stated is None:
         raise InvalidProblemError("--epsilon", "a budget per unit, such as 5/km", "none")
-    epsilon, per = parse_budget(options.epsilon)
+    epsilon, per = parse_budget(stated)
     if options.unit is not None and per is not None and options.unit != per:
         expected = f"a budget per {options.unit}, as --unit says"
-        raise InvalidProblemError("--epsilon", expected, repr(options.epsilon))
+        raise InvalidProblemError("--epsilon", expected, repr(stated))
     unit = options.unit or per or "km"
     guarantee = MetricDP(epsilon, unit)
     if (options.roads is None) == (options.grid is None):
@@ -151,9 +154,7 @@ def _stated(options: RegionOptions) -> tuple[Region, MetricDP]:
         raise InvalidProblemError("--roads", "a file of roads, or --grid, or --mechanism", got)
     if options.roads is not None:
         return _roads(options, unit), guarantee
-    for name in ("nodes", "spacing"):
-        if getattr(options, name) is not None:
-            raise InvalidProblemError(f"--{name}", "--roads with it", "--grid")
+    options.refuse(("nodes", "spacing"), "--roads with it", "--grid")
     rows, columns = parse_grid(options.grid or "", _MAX_CELLS)
     place = None if options.origin is None else _origin(options.origin)
     return Region.from_grid(
@@ -164,9 +165,7 @@ def _stated(options: RegionOptions) -> tuple[Region, MetricDP]:
 def _roads(options: RegionOptions, unit: str) -> Region:
     from discreet.lrgeo import Region
 
-    for name in ("cell", "origin"):
-        if getattr(options, name) is not None:
-            raise InvalidProblemError(f"--{name}", "--grid with it", "--roads")
+    options.refuse(("cell", "origin"), "--grid with it", "--roads")
     if options.spacing is None:
         raise InvalidProblemError("--spacing", "about how far apart places are", "none")
     edges = read_table(options.roads or "", "--roads").to_dict(as_series=False)
@@ -191,6 +190,7 @@ class Work:
     """What is designed in the background; whatever happens, the future says it."""
 
     plan: Plan
+    region: Region
     time_limit: float | None
     output: str | None
     tell: Callable[..., None]
@@ -199,56 +199,35 @@ class Work:
     def run(self) -> None:
         """Design, and keep what was made."""
         try:
-            for sentence in doubtful_distances(self._region().space, self.plan.guarantee):
+            for sentence in doubtful_distances(self.region.space, self.plan.guarantee):
                 self.tell("warning", sentence)
-            found = self._for_points() if self.plan.every_point else self._for_places()
+            made = self._design()
         except BaseException as error:  # noqa: BLE001 - the main thread raises it anew
             self.future.set_exception(error)
         else:
-            text = f"ready: {found.promise}, sha256 {found.digest}"
-            self.tell("ready", text, guarantee=found.promise, digest=found.digest)
-            self.future.set_result(found)
+            text = f"ready: {made.promise}, sha256 {made.digest}"
+            self.tell("ready", text, guarantee=made.promise, digest=made.digest)
+            self.future.set_result(made)
 
-    def _for_places(self) -> Mechanism:
+    def _design(self) -> Published:
+        """Design for places or for every point, and write the mechanism if requested."""
         from discreet.artefact import save_mechanism
         from discreet.lrgeo import Mechanism, design
 
-        region = self._region()
-        limit = self.time_limit
-        made = design(
-            region,
-            self.plan.guarantee,
-            scope="places",
-            time_limit=limit,
-            on_progress=self.report,
-        )
-        found = Mechanism.from_design(made, region)
+        region, stated = self.region, self.plan.guarantee
+        search: dict[str, Any] = {"time_limit": self.time_limit, "on_progress": self.report}
+        mechanism: Published
+        if self.plan.every_point:
+            mechanism = design(region, stated, **search).published()
+        else:
+            made = design(region, stated, scope="places", **search)
+            mechanism = Mechanism.from_design(made, region)
         if self.output is not None:
-            save_mechanism(found, self.output)
-        return found
-
-    def _for_points(self) -> PublishedPoints:
-        from discreet.artefact import save_mechanism
-        from discreet.lrgeo import design
-
-        made = design(
-            self._region(),
-            self.plan.guarantee,
-            time_limit=self.time_limit,
-            on_progress=self.report,
-        )
-        found = made.published()
-        if self.output is not None:
-            save_mechanism(found, self.output)
-        return found
-
-    def _region(self) -> Region:
-        if self.plan.region is None:  # pragma: no cover - what is designed has one
-            raise InvalidProblemError("region", "places", "none")
-        return self.plan.region
+            save_mechanism(mechanism, self.output)
+        return mechanism
 
     def report(self, step: Progress) -> None:
-        """Say where the design stands."""
+        """Report a step of the design."""
         known = step.upper is not None and math.isfinite(step.upper)
         unit = self.plan.guarantee.unit
         loss = f", loss {printed.at_most(step.upper, unit=unit)}" if known else ""

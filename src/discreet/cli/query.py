@@ -4,90 +4,78 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.artefact import is_table
+from discreet.cli.calls import argument, from_options, option
 from discreet.cli.files import check_outputs, check_table_names, write_page
-from discreet.cli.options import Json, Report  # noqa: TC001 - Typer reads annotations at run time
-from discreet.cli.output import emit
+from discreet.cli.options import ResultOptions
+from discreet.cli.output import emit, renamed_arguments
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.core.tree import Tree
     from discreet.hierarchy.contingency import MeasuredTables
     from discreet.hierarchy.contingency.query import TableAnswers
     from discreet.hierarchy.measure import Measured
-    from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.query import CountAnswers
 
-__all__ = ["parse_path", "parse_sizes", "query", "register"]
+__all__ = ["parse_path", "parse_sizes", "query"]
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 
 
-def query(
-    measurements: Annotated[
-        str,
-        typer.Argument(metavar="MEASUREMENTS", help="A file that `counts --measurements` wrote."),
-    ],
-    *,
-    level: Annotated[
-        int | None, typer.Option(help="Answer for all regions of this level; the root's is 1.")
-    ] = None,
-    region: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH", help="Answer for this region, such as GA/Fulton; may be given again."
-        ),
-    ] = None,
-    sizes: Annotated[
-        str,
-        typer.Option(metavar="1-7,10", help="Count units of these sizes."),
-    ] = "all",
-    people: Annotated[
-        bool,
-        typer.Option(
-            "--people", help="Add up sizes instead of units; the largest size stands for itself."
-        ),
-    ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="A,B,...",
-            help="Measurements of `counts --by`: one answer for each combination of categories of these attributes.",
-        ),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A=X,Y,...",
-            help="Measurements of `counts --by`: count only these categories; may be given again.",
-        ),
-    ] = None,
-    zeros: Annotated[
-        str,
-        typer.Option(
-            metavar="held|free",
-            help="Measurements of `counts --by`: hold structural zeros at zero, or leave them out of the fit, which "
-            "is less precise and possible for domains of any size.",
-        ),
-    ] = "held",
-    interval: Annotated[
-        str, typer.Option(help="Probability with which each interval holds the true value.")
-    ] = "0.95",
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the answers there: .csv or .parquet."
-        ),
-    ] = None,
-    report: Report = None,
-    as_json: Json = False,
-) -> None:
+_EXAMPLES = """Examples:
+
+```
+discreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95
+
+discreet query kept.parquet --level 2 --by sex --interval 0.95
+```
+"""
+
+
+@final
+class QueryOptions(ResultOptions):
+    """Options of ``query``."""
+
+    measurements: str = argument("A file that `counts --measurements` wrote.", "MEASUREMENTS")
+    level: int | None = option("Answer for all regions of this level; the root's is 1.")
+    region: tuple[str, ...] = option(
+        "Answer for this region, such as GA/Fulton; may be given again.", "PATH", repeated=True
+    )
+    sizes: str = option("Count units of these sizes.", "1-7,10", default="all")
+    people: bool = option(
+        "Add up sizes instead of units; the largest size stands for itself.", default=False
+    )
+    by: str | None = option(
+        "Measurements of `counts --by`: one answer for each combination of categories of these attributes.",
+        "A,B,...",
+    )
+    where: tuple[str, ...] = option(
+        "Measurements of `counts --by`: count only these categories; may be given again.",
+        "A=X,Y,...",
+        repeated=True,
+    )
+    zeros: Literal["held", "free"] = option(
+        "Measurements of `counts --by`: hold structural zeros at zero, or leave them out of the fit, which "
+        "is less precise and possible for domains of any size.",
+        "held|free",
+        default="held",
+    )
+    interval: str = option(
+        "Probability with which each interval holds the true value.", default="0.95"
+    )
+    output: str | None = option(
+        "Write the answers there: .csv or .parquet.", "FILE", "--output", "-o"
+    )
+
+
+@from_options(QueryOptions, examples=_EXAMPLES)
+def query(options: QueryOptions) -> None:
     """Answer a question about sizes from kept measurements: without bias, and with an interval.
 
     Answers come from the noisy counts, not from the published ones, which are biased where counts are small. They may
@@ -95,121 +83,101 @@ def query(
     """
     from discreet import hierarchy
 
-    check_outputs({"--output": output, "--report": report}, measurements)
-    check_table_names({"--output": output})
-    if _kind(measurements) == "table-measurements":
+    check_outputs({"--output": options.output, "--report": options.report}, options.measurements)
+    check_table_names({"--output": options.output})
+    people, sizes = options.people, options.sizes
+    if _kind(options.measurements) == "table-measurements":
         if sizes != "all" or people:
             expected = "--by and --where with measurements of attributes"
             raise InvalidProblemError("--sizes, --people", expected, "one of them")
-        _query_tables(
-            measurements,
-            level,
-            region or [],
-            by,
-            where or [],
-            zeros,
-            interval,
-            AnswerFiles(output, report, as_json),
-        )
+        _query_tables(options)
         return
-    kept = _open(measurements)
-    if by is not None or where or zeros != "held":
+    measured = _open(options.measurements)
+    if options.by is not None or options.where or options.zeros != "held":
         expected = "none with measurements of units by size"
         raise InvalidProblemError("--by, --where, --zeros", expected, "one")
-    wanted = _all_sizes(kept.frame) if sizes == "all" else parse_sizes(sizes)
-    weights = {size: size if people else 1 for size in wanted}
-    regions = [parse_path(one, kept.frame) for one in region or ()] or None
-    answers = hierarchy.query(kept, level=level, regions=regions, sizes=weights, interval=interval)
+    frame = measured.frame
+    counted = [size for size in frame.sizes.tolist() if size]
+    if sizes != "all":
+        counted = parse_sizes(sizes)
+    answers = hierarchy.query(
+        measured,
+        level=options.level,
+        regions=[parse_path(one, frame.tree) for one in options.region] or None,
+        sizes={size: size if people else 1 for size in counted},
+        interval=options.interval,
+    )
     data = {
-        "kind": kept.kind,
+        "kind": measured.kind,
         "counted": "people" if people else "units",
-        "sizes": wanted,
-        "interval": str(interval),
+        "sizes": counted,
+        "interval": options.interval,
     }
-    _write(answers, kept, data, AnswerFiles(output, report, as_json), "query", people=people)
+    _write(answers, measured, data, options, "query", people=people)
 
 
-class AnswerFiles(NamedTuple):
-    """Where answers go."""
-
-    output: str | None
-    report: str | None
-    as_json: bool
-
-
-def _query_tables(  # noqa: PLR0917 - the options, one by one
-    path: str,
-    level: int | None,
-    regions: list[str],
-    by: str | None,
-    where: list[str],
-    zeros: str,
-    interval: str,
-    written: AnswerFiles,
-) -> None:
+def _query_tables(options: QueryOptions) -> None:
     """Answer from noisy marginals."""
     from discreet.artefact import load_table_measurements
-    from discreet.hierarchy.contingency import query as ask
+    from discreet.hierarchy.contingency import query as query_tables
 
-    try:
-        kept = load_table_measurements(path)
-    except InvalidProblemError as error:
-        raise error.renamed("MEASUREMENTS") from None
-    paths = [_path_in(kept.frame.tree, one) for one in regions] or None
-    names = [] if by is None else [name.strip() for name in by.split(",")]
-    if zeros not in {"held", "free"}:
-        raise InvalidProblemError("--zeros", "held or free", repr(zeros))
-    answers = ask(
-        kept,
-        by=names,
-        where=parse_where(where),
-        level=level,
-        regions=paths,
-        interval=interval,
-        zeros="held" if zeros == "held" else "free",
+    with renamed_arguments({}, others="MEASUREMENTS"):
+        measured = load_table_measurements(options.measurements)
+    if options.zeros not in {"held", "free"}:
+        raise InvalidProblemError("--zeros", "held or free", repr(options.zeros))
+    by = [] if options.by is None else [name.strip() for name in options.by.split(",")]
+    where = parse_where(options.where)
+    answers = query_tables(
+        measured,
+        by=by,
+        where=where,
+        level=options.level,
+        regions=[parse_path(one, measured.frame.tree) for one in options.region] or None,
+        interval=options.interval,
+        zeros=options.zeros,
     )
     data = {
         "kind": "marginals",
-        "by": names,
-        "where": {name: list(listed) for name, listed in parse_where(where).items()},
-        "interval": str(interval),
+        "by": by,
+        "where": where,
+        "interval": options.interval,
         "argument": answers.argument,
     }
-    _write(answers, kept, data, written, "table-answers")
+    _write(answers, measured, data, options, "table-answers")
 
 
 def _write(
     answers: CountAnswers | TableAnswers,
-    kept: Measured | MeasuredTables,
+    measured: Measured | MeasuredTables,
     data: dict[str, Any],
-    written: AnswerFiles,
+    options: QueryOptions,
     chapter: str,
-    **options: bool,
+    **more: bool,
 ) -> None:
-    """Write the answers, and a page about them where one is wanted."""
+    """Write the answers, and a page about them if requested."""
     table = answers.to_frame("polars")
-    if written.output is None:
+    if options.output is None:
         text = bytes_of(table, ".csv").decode()
     else:
         from discreet.artefact.placing import replace_file
 
-        replace_file(Path(written.output), bytes_of(table, Path(written.output).suffix))
-        text = f"wrote {written.output}"
-    if written.report is not None:
+        replace_file(Path(options.output), bytes_of(table, Path(options.output).suffix))
+        text = f"wrote {options.output}"
+    if options.report is not None:
         from discreet.report import make_chapter
 
-        made = make_chapter(chapter, answers, measured=kept, **options)
-        write_page([made], written.report, title="Answers, with intervals")
+        page = make_chapter(chapter, answers, measured=measured, **more)
+        write_page([page], options.report, title="Answers, with intervals")
     data |= {
-        "guarantee": {**kept.guarantee.to_dict(), "sentence": str(kept.guarantee)},
-        "noise": kept.noise,
+        "guarantee": {**measured.guarantee.to_dict(), "sentence": str(measured.guarantee)},
+        "noise": measured.noise,
         "answers": table.to_dicts(),
-        "output": written.output,
+        "output": options.output,
     }
-    emit(data, text, as_json=written.as_json, command="query")
+    emit(data, text, as_json=options.as_json, command="query")
 
 
-def parse_where(texts: list[str]) -> dict[str, list[str]]:
+def parse_where(texts: Sequence[str]) -> dict[str, list[str]]:
     """Read categories by attribute.
 
     Examples
@@ -217,15 +185,15 @@ def parse_where(texts: list[str]) -> dict[str, list[str]]:
     >>> parse_where(["sex=F", "age=0-17,18-64"])
     {'sex': ['F'], 'age': ['0-17', '18-64']}
     """
-    found: dict[str, list[str]] = {}
+    where: dict[str, list[str]] = {}
     for text in texts:
         name, equals, listed = text.partition("=")
-        if not equals or not name or not listed or name in found:
+        if not equals or not name or not listed or name in where:
             raise InvalidProblemError(
                 "--where", "ATTRIBUTE=CATEGORY,..., each attribute once", repr(text)
             )
-        found[name] = listed.split(",")
-    return found
+        where[name] = listed.split(",")
+    return where
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -241,9 +209,9 @@ def parse_sizes(text: str) -> list[int]:
     """
     sizes: list[int] = []
     for part in text.split(","):
-        found = _RANGE.fullmatch(part)
-        low = int(found[1]) if found else 1
-        high = int(found[2] or found[1]) if found else 0
+        ends = _RANGE.fullmatch(part)
+        low = int(ends[1]) if ends else 1
+        high = int(ends[2] or ends[1]) if ends else 0
         # A range is written in ten letters and could have a billion sizes.
         if not low <= high < low + 10**6:
             raise InvalidProblemError("--sizes", "sizes such as 1-7,10", repr(text))
@@ -253,34 +221,26 @@ def parse_sizes(text: str) -> list[int]:
     return sizes
 
 
-def parse_path(text: str, frame: Frame) -> tuple[Any, ...]:
-    """Read the name of a region, as tables write it, and give its path."""
-    return _path_in(frame.tree, text)
-
-
-def _path_in(tree: Tree, text: str) -> tuple[Any, ...]:
+def parse_path(text: str, tree: Tree) -> tuple[Any, ...]:
+    """Return the path of a region from its name, as tables write it."""
     from discreet.hierarchy.result import region_names
 
     names = region_names(tree)
-    places = [node for node, name in enumerate(names) if name == text]
-    if not places:
+    nodes = [node for node, name in enumerate(names) if name == text]
+    if not nodes:
         # A slash within a name stands behind a backslash, which people need not type where one region is meant.
-        places = [node for node, name in enumerate(names) if name.replace("\\/", "/") == text]
-        if len(places) > 1:
-            spellings = " or ".join(repr(names[node]) for node in places)
+        nodes = [node for node, name in enumerate(names) if name.replace("\\/", "/") == text]
+        if len(nodes) > 1:
+            spellings = " or ".join(repr(names[node]) for node in nodes)
             raise InvalidProblemError("--region", f"one region: {spellings}", repr(text))
-    if not places:
+    if not nodes:
         raise InvalidProblemError("--region", "a region of the measurements", repr(text))
     # The root may have the name of a region below it, which is then the one that is meant.
-    return tree.path(places[-1])
-
-
-def _all_sizes(frame: Frame) -> list[int]:
-    return [size for size in frame.sizes.tolist() if size]
+    return tree.path(nodes[-1])
 
 
 def _kind(path: str) -> str:
-    """Say what kind of measurements a file holds; what is none is refused where it is opened."""
+    """Return the kind of measurements of a file, or nothing for another file, which is refused when opened."""
     from discreet.artefact.judging import kind_of_file
 
     try:
@@ -300,15 +260,5 @@ def _open(path: str) -> Measured:
         raise InvalidProblemError(
             "MEASUREMENTS", f"{expected}, with its .discreet.json", repr(path)
         )
-    try:
+    with renamed_arguments({}, others="MEASUREMENTS"):
         return load_measurements(path)
-    except InvalidProblemError as error:
-        raise error.renamed("MEASUREMENTS") from None
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog="Examples:\n\n```\ndiscreet query nm.parquet --level 2 --sizes 1-7 --interval 0.95\n\n"
-        "discreet query kept.parquet --level 2 --by sex --interval 0.95\n```"
-    )(query)

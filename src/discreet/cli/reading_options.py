@@ -2,94 +2,118 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
-
-from discreet.cli.calls import TypedOption
+from discreet.cli.calls import Option, OptionGroup, option
 from discreet.cli.columns import COLUMNS
+from discreet.tables.options import ReadingOptions
+from discreet.tables.recoding import Recoding
 
 __all__ = [
     "READING",
     "SHOWN",
-    "Bins",
-    "Bottom",
-    "Decimal",
-    "Delimiter",
-    "Encoding",
-    "Missing",
-    "Orders",
-    "Prefix",
-    "Rounded",
-    "Sheet",
-    "Top",
+    "CodingOptions",
+    "FileReadingOptions",
+    "QuotesOption",
+    "RecodingOptions",
 ]
 
 READING = "Reading"
+"""Heading of the options about the file."""
 
-_HELP: dict[str, tuple[str, str, str]] = {
-    "encoding": (
-        "NAME",
-        READING,
-        "Encoding of text, such as cp1252, iso-8859-2, cp1251 or utf-16. Default: UTF-8.",
-    ),
-    "delimiter": ("MARK", READING, "Separator of cells. Default: recognized."),
-    "decimal": (
-        "MARK",
-        READING,
-        "Decimal mark of numbers: , or . The other one separates thousands.",
-    ),
-    "sheet": ("NAME", READING, "Sheet of a workbook. Default: the first one."),
-    "missing": (
-        "MARK,...",
-        READING,
+
+class FileReadingOptions(OptionGroup, panel=READING):
+    """How a file is read."""
+
+    encoding: str | None = option(
+        "Encoding of text, such as cp1252, iso-8859-2, cp1251 or utf-16. Default: UTF-8.", "NAME"
+    )
+    delimiter: str | None = option("Separator of cells. Default: recognized.", "MARK")
+    decimal: str | None = option(
+        "Decimal mark of numbers: , or . The other one separates thousands.", "MARK"
+    )
+    sheet: str | None = option("Sheet of a workbook. Default: the first one.", "NAME")
+    missing: tuple[str, ...] = option(
         "Marks of missing values, such as NA,.,-9, and COLUMN=999 for one column.",
-    ),
-    "bins": (
-        "NAME=CUT,...",
-        COLUMNS,
+        "MARK,...",
+        repeated=True,
+    )
+
+    @property
+    def reading(self) -> ReadingOptions:
+        """The options as the library takes them."""
+        return ReadingOptions.of(
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            decimal=self.decimal,
+            sheet=self.sheet,
+            missing=self.missing,
+        )
+
+
+class QuotesOption(OptionGroup, panel="The data"):
+    """How a private CSV file quotes."""
+
+    quotes: str = option(
+        "How the private CSV file quotes: by RFC 4180, or not at all, so that a quote is a letter and no file "
+        "is refused for one. Public.",
+        "doubled|none",
+        default="doubled",
+    )
+
+
+class CodingOptions(OptionGroup, panel=COLUMNS):
+    """How numbers are coded before anything else."""
+
+    bins: tuple[str, ...] = option(
         "Cut points: age=18,40,65. The column is recoded before anything else.",
-    ),
-    "top": ("NAME=NUMBER", COLUMNS, "Top code: age=85 stands for 85 or more."),
-    "bottom": ("NAME=NUMBER", COLUMNS, "Bottom code: income=0 stands for 0 or less."),
-    "round": ("NAME=WIDTH", COLUMNS, "Intervals between multiples of WIDTH: income=1000."),
-    "prefix": ("NAME=LENGTH", COLUMNS, "Prefix that codes are cut to: postcode=3."),
-    "order": (
-        "NAME=LOW,...,HIGH",
-        COLUMNS,
-        "Order of the values of a column of text, for ordered-closeness: severity=none,mild,severe.",
-    ),
-}
+        "NAME=CUT,...",
+        repeated=True,
+    )
+    top: tuple[str, ...] = option(
+        "Top code: age=85 stands for 85 or more.", "NAME=NUMBER", repeated=True
+    )
+    bottom: tuple[str, ...] = option(
+        "Bottom code: income=0 stands for 0 or less.", "NAME=NUMBER", repeated=True
+    )
+
+    @property
+    def recoding(self) -> Recoding:
+        """The options as the library takes them."""
+        return Recoding.of(bins=self.bins, top=self.top, bottom=self.bottom)
 
 
-def _option(name: str) -> Any:  # noqa: ANN401 - what Typer makes is of no public type
-    metavar, panel, help_ = _HELP[name]
-    return typer.Option(f"--{name}", metavar=metavar, help=help_, rich_help_panel=panel)
+class RecodingOptions(CodingOptions, panel=COLUMNS):
+    """How columns are recoded where nothing else generalizes them."""
 
+    rounded: tuple[str, ...] = option(
+        "Intervals between multiples of WIDTH: income=1000.",
+        "NAME=WIDTH",
+        "--round",
+        repeated=True,
+    )
+    prefix: tuple[str, ...] = option(
+        "Prefix that codes are cut to: postcode=3.", "NAME=LENGTH", repeated=True
+    )
 
-Encoding = Annotated[str | None, _option("encoding")]
-Delimiter = Annotated[str | None, _option("delimiter")]
-Decimal = Annotated[str | None, _option("decimal")]
-Sheet = Annotated[str | None, _option("sheet")]
-Missing = Annotated[list[str] | None, _option("missing")]
-Bins = Annotated[list[str] | None, _option("bins")]
-Top = Annotated[list[str] | None, _option("top")]
-Bottom = Annotated[list[str] | None, _option("bottom")]
-Rounded = Annotated[list[str] | None, _option("round")]
-Prefix = Annotated[list[str] | None, _option("prefix")]
-Orders = Annotated[list[str] | None, _option("order")]
+    @property
+    def recoding(self) -> Recoding:
+        """The options as the library takes them."""
+        return Recoding.of(
+            bins=self.bins,
+            top=self.top,
+            bottom=self.bottom,
+            rounded=self.rounded,
+            prefix=self.prefix,
+        )
+
 
 SHOWN = {
-    **{
-        name: TypedOption(_HELP[name][0], READING)
-        for name in ("encoding", "delimiter", "decimal", "sheet")
-    },
-    "missing": TypedOption(_HELP["missing"][0], READING, repeated=True),
-    **{
-        name: TypedOption(_HELP[name][0], COLUMNS, repeated=True)
-        for name in ("bins", "top", "bottom")
-    },
-    "rounded": TypedOption("NAME=WIDTH", COLUMNS, flag="--round", repeated=True),
-    "prefix": TypedOption("NAME=LENGTH", COLUMNS, repeated=True),
+    **{name: Option("MARK", READING) for name in ("delimiter", "decimal")},
+    **{name: Option("NAME", READING) for name in ("encoding", "sheet")},
+    "missing": Option("MARK,...", READING, repeated=True),
+    "bins": Option("NAME=CUT,...", COLUMNS, repeated=True),
+    **{name: Option("NAME=NUMBER", COLUMNS, repeated=True) for name in ("top", "bottom")},
+    "rounded": Option("NAME=WIDTH", COLUMNS, flags=("--round",), repeated=True),
+    "prefix": Option("NAME=LENGTH", COLUMNS, repeated=True),
+    "person": Option("COLUMN", "What is promised"),
 }
-"""Arguments of a public call -> how they are typed."""
+"""Argument of a public call -> how it is typed."""

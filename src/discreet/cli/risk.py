@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.cli.calls import TypedOption, from_call
+from discreet.cli.calls import Option, from_call
 from discreet.cli.columns import COLUMNS
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.microdata import names_of, pairs_of
+from discreet.cli.microdata import pairs_of
 from discreet.cli.options import (
     HOW,
     PROMISED,
-    Json,
-    Quiet,
-    Report,
+    QuietResultOptions,
+    names_of,
 )
 from discreet.cli.output import Status, emit, renamed_arguments, warn
 from discreet.cli.reading_options import SHOWN
 from discreet.evaluate.risk import risk as measure_risk
 
-if TYPE_CHECKING:
-    import typer
-
-__all__ = ["register", "risk"]
+__all__ = ["risk"]
 
 _EXAMPLES = """Examples:
 
@@ -42,34 +38,27 @@ def _taxonomies(typed: list[str]) -> dict[str, str]:
 
 
 _SHOWN = {
-    "table": TypedOption("TABLE"),
-    "quasi_identifiers": TypedOption(
-        "A,B,...", PROMISED, flag="--quasi", repeated=True, read=names_of
+    "table": Option("TABLE"),
+    "quasi_identifiers": Option(
+        "A,B,...", PROMISED, flags=("--quasi",), repeated=True, read=names_of
     ),
-    "sensitive": TypedOption("A,B,...", PROMISED, repeated=True, read=names_of),
-    "against": TypedOption("FILE"),
-    "population": TypedOption("FILE"),
-    "person": TypedOption("COLUMN", PROMISED),
-    "taxonomy": TypedOption("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
-    "numeric": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
-    "categorical": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
+    "sensitive": Option("A,B,...", PROMISED, repeated=True, read=names_of),
+    "against": Option("FILE"),
+    "population": Option("FILE"),
+    "taxonomy": Option("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
+    "numeric": Option("A,B,...", COLUMNS, repeated=True, read=names_of),
+    "categorical": Option("A,B,...", COLUMNS, repeated=True, read=names_of),
     **SHOWN,
-    "show_columns": TypedOption(panel=COLUMNS),
-    "memory": TypedOption("SIZE", HOW),
-    "threads": TypedOption(panel=HOW),
-    "scheduler": TypedOption("ADDRESS", HOW),
+    "show_columns": Option(panel=COLUMNS),
+    "memory": Option("SIZE", HOW),
+    "threads": Option(panel=HOW),
+    "scheduler": Option("ADDRESS", HOW),
 }
 
 
-@from_call(measure_risk, _SHOWN)
-def risk(
-    given: dict[str, Any],
-    *,
-    report: Report = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
-    """Tell the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
+@from_call(measure_risk, _SHOWN, QuietResultOptions, examples=_EXAMPLES)
+def risk(given: dict[str, Any], options: QuietResultOptions) -> Status:
+    """Measure the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
 
     The prosecutor knows that a person is in the table, the journalist does not, the marketer looks for as many as
     possible. l is the least number of different sensitive values in a class, t the greatest distance of the values of a
@@ -78,22 +67,17 @@ def risk(
     """
     read = [given.get(name) for name in ("table", "against", "population")]
     files = [path for path in read if path and not Path(path).is_dir()]
-    check_outputs({"--report": report}, *files, *given.get("taxonomy", {}).values())
+    check_outputs({"--report": options.report}, *files, *given.get("taxonomy", {}).values())
     with renamed_arguments({"table": "TABLE", "quasi_identifiers": "--quasi"}):
         risks = measure_risk(**given)
     for warning in risks.warnings:
-        warn(warning, quiet=quiet)
-    if report is not None:
+        warn(warning, quiet=options.quiet)
+    if options.report is not None:
         from discreet.report import make_chapter
 
         causes = [] if risks.sources is None else risks.sources.in_words()
         names = risks.quasi_identifiers
         chapter = make_chapter("risk", risks.risks, names=names, causes=causes)
-        write_page([chapter], report, title="Who could be found", private=True)
-    emit(risks.to_dict(), str(risks), as_json=as_json, command="risk")
+        write_page([chapter], options.report, title="Who could be found", private=True)
+    emit(risks.to_dict(), str(risks), as_json=options.as_json, command="risk")
     return Status.DONE
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=_EXAMPLES)(risk)

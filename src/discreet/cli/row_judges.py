@@ -1,8 +1,7 @@
-"""Check tables of rows by what the options say, and for the rest by the record beside them."""
+"""Check tables of rows by the options, and for the rest by the record beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.anonymous import (
@@ -15,7 +14,10 @@ from discreet.artefact.judging import (
     claim_facts,
     record_checks,
 )
-from discreet.cli.microdata import Kinds, attributes_of, names_of, pairs_of
+from discreet.cli.calls import argument, option
+from discreet.cli.columns import DemandOptions, StatedKinds
+from discreet.cli.microdata import attributes_of, pairs_of
+from discreet.cli.options import HelpAllOption, ResultOptions, VerboseOption, names
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -39,33 +41,43 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import DeltaPresence
     from discreet.kanonymity.problem import Attribute
 
-__all__ = ["RowOptions", "judge_folder", "judge_rows"]
+__all__ = ["RowJudgeOptions", "VerifyOptions", "judge_folder", "judge_rows"]
+
+
+class RowJudgeOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
+    """Options about tables of rows."""
+
+    k: int | None = option("Least size of an equivalence class.", None, "-k", "--k")
+    quasi: tuple[str, ...] = names(
+        "Quasi-identifiers. With -k, any table is checked, also one without a record beside it."
+    )
+    against: str | None = option(
+        "The original: each published row must be one of its rows, generalized.", "FILE"
+    )
+    sensitive: tuple[str, ...] = names("Columns for --l-diversity, --t-closeness and --alpha.")
+    presence: str | None = option(
+        "Shares between which published rows are of the people in --population that a class covers.",
+        "LOW:HIGH",
+    )
+    population: str | None = option("A public table of all people.", "FILE")
+    k_map: int | None = option(
+        "People in --population whom the cells of each class must cover. Default: as the record says.",
+        "K",
+    )
+    person: str | None = option("Column that tells persons apart: k persons, not rows.")
 
 
 @final
-@dataclass(frozen=True)
-class RowOptions:
-    """The options of ``discreet verify`` about tables of rows, as they were typed."""
+class VerifyOptions(RowJudgeOptions, ResultOptions, VerboseOption, HelpAllOption):
+    """Options of ``verify``."""
 
-    k: int | None = None
-    quasi: Sequence[str] = ()
-    against: str | None = None
-    person: str | None = None
-    require: Sequence[str] = ()
-    presence: str | None = None
-    population: str | None = None
-    k_map: int | None = None
-    kinds: Kinds = field(default_factory=Kinds)
-
-    @property
-    def given(self) -> bool:
-        """Whether any option was."""
-        return self != RowOptions()
+    file: str = argument("A channel that `design` wrote, a table, or a folder.", "FILE")
+    optimality: bool = option(
+        "Check the loss that is stated and its lower bound, too.", default=False
+    )
 
 
-def judge_rows(
-    path: str, options: RowOptions, *, optimality: bool
-) -> tuple[Certificate, dict[str, Any]]:
+def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str, Any]]:
     """Verify a table of rows: by the options, and for what they leave open by the record beside it.
 
     Parameters and results are those of :func:`discreet.artefact.judging.judge_anonymous`.
@@ -73,10 +85,10 @@ def judge_rows(
     from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
     from discreet.kanonymity.verify import classes_of, verify
 
-    if optimality:
+    if options.optimality:
         raise InvalidProblemError("--optimality", "a channel, which has a lower bound", "a table")
-    kept = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
-    guarantee = _guarantee(options, kept)
+    record = load_anonymous(path) if is_table(path) and kind_of(path) == ANONYMOUS else None
+    guarantee = _guarantee(options, record)
     table = read_rows(path, "FILE")
     keyed = _with_persons(table, path, options.person)
     for name in (*guarantee.quasi_identifiers, *([options.person] if options.person else [])):
@@ -87,7 +99,7 @@ def judge_rows(
     left_out = ""
     original = None
     if options.against is not None:
-        before = _as_recorded(options.against, "--against", guarantee, kept)
+        before = _as_recorded(options.against, "--against", guarantee, record)
         unread = [name for name in guarantee.quasi_identifiers if name not in before.columns]
         if unread:
             expected = "a table with the quasi-identifiers of the published one"
@@ -95,17 +107,20 @@ def judge_rows(
         gone = [name for name in before.columns if name not in table.columns]
         # The original is private, and where its line of names is missing, so are its names.
         left_out = columns_at(gone, before.columns) if gone else ""
-        attributes = _attributes(before, guarantee, options.kinds, kept)
+        attributes = _attributes(before, guarantee, options, record)
         original = _read(before, attributes)
-    people, presence, mapped = _population(options, guarantee, kept, attributes)
-    if people is not None:
-        attributes = attributes or people.attributes
+    presence, mapped = _coverage(options, record)
+    people = None
+    if options.population is not None:
+        public = _as_recorded(options.population, "--population", guarantee, record)
+        attributes = attributes or _attributes(public, guarantee, options, record)
+        people = _read(public, attributes)
     certificate = verify(
         table,
         guarantee,
-        models=_models(options, kept),
+        models=_models(options, record),
         person=options.person if keyed is table else None,
-        population=None if people is None else people.columns,
+        population=people,
         presence=presence,
         mapped=mapped,
         against=original,
@@ -115,23 +130,23 @@ def judge_rows(
     if keyed is not table:
         # The curator's key is no column that was published, and so is compared with no original.
         checks.append(verify(keyed, guarantee, person=options.person).checks[1])
-    if kept is not None:
-        checks += record_checks(kept)
+    if record is not None:
+        checks += record_checks(record)
     classes = classes_of(table, guarantee.quasi_identifiers)
-    found = {
+    facts = {
         **claim_facts(
             ANONYMOUS,
             guarantee,
-            None if kept is None else kept.provenance,
-            _unchecked(options, kept, left_out),
+            None if record is None else record.provenance,
+            _unchecked(options, record, left_out),
         ),
         "rows": table.height,
         "classes": len(classes.sizes),
         "smallest_class": int(classes.sizes.min()),
     }
     if options.against is not None and not all(check.passed for check in checks):
-        found["private"] = "What failed was counted with the original, which is private."
-    return Certificate(tuple(checks)), found
+        facts["private"] = "What failed was counted with the original, which is private."
+    return Certificate(tuple(checks)), facts
 
 
 def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.DataFrame:
@@ -147,10 +162,10 @@ def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.Data
 
 
 def _as_recorded(
-    path: str, argument: str, guarantee: KAnonymity, kept: AnonymousTable | None
+    path: str, argument: str, guarantee: KAnonymity, record: AnonymousTable | None
 ) -> pl.DataFrame:
     """Read an original, or the people, as the record states that the original was read and recoded."""
-    stated = {} if kept is None else dict(kept.provenance.parameters)
+    stated = {} if record is None else dict(record.provenance.parameters)
     reading = ReadingOptions.from_dict(stated.get("reading", {}))
     table = recode(
         read_rows(path, argument, options=reading),
@@ -161,7 +176,7 @@ def _as_recorded(
     return recognized
 
 
-def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str, Any]]:
+def judge_folder(path: str, options: RowJudgeOptions) -> tuple[Certificate, dict[str, Any]]:
     """Verify a folder of parts, by the options, and for what they leave open by its record.
 
     Parameters and results are those of :func:`judge_rows`; the parts need not fit into memory.
@@ -169,101 +184,85 @@ def judge_folder(path: str, options: RowOptions) -> tuple[Certificate, dict[str,
     from discreet.artefact import ANONYMOUS
     from discreet.artefact.folders import count_folder, is_folder, load_folder
 
-    for given, option in (
-        (options.against, "--against"),
-        (options.population, "--population"),
-        (options.presence, "--presence"),
-        (options.person, "--person"),
-    ):
-        if given is not None:
-            raise InvalidProblemError(option, "none with a folder of parts", "one")
-    kept = load_folder(path) if is_folder(path) else None
-    guarantee = _guarantee(options, kept)
-    certificate, counted = count_folder(path, guarantee, _models(options, kept), "FILE")
+    in_memory = ("against", "population", "presence", "person")
+    options.refuse(in_memory, "none with a folder of parts", "one")
+    record = load_folder(path) if is_folder(path) else None
+    guarantee = _guarantee(options, record)
+    certificate, counted = count_folder(path, guarantee, _models(options, record), "FILE")
     checks = list(certificate.checks)
-    if kept is not None:
-        checks += record_checks(kept)
-    unchecked = _unchecked(options, kept, "")
-    provenance = None if kept is None else kept.provenance
-    found = {**claim_facts(ANONYMOUS, guarantee, provenance, unchecked), **counted}
-    return Certificate(tuple(checks)), found
+    if record is not None:
+        checks += record_checks(record)
+    unchecked = _unchecked(options, record, "")
+    provenance = None if record is None else record.provenance
+    facts = {**claim_facts(ANONYMOUS, guarantee, provenance, unchecked), **counted}
+    return Certificate(tuple(checks)), facts
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _People:
-    """A population, and how its columns were read."""
-
-    columns: dict[str, Any]
-    attributes: tuple[Attribute, ...]
-
-
-def _population(
-    options: RowOptions,
-    guarantee: KAnonymity,
-    kept: AnonymousTable | None,
-    attributes: tuple[Attribute, ...],
-) -> tuple[_People | None, DeltaPresence | None, KMap | None]:
-    """Read the population, and what is asked of the people whom a class covers, by the options or the record."""
+def _coverage(
+    options: RowJudgeOptions, record: AnonymousTable | None
+) -> tuple[DeltaPresence | None, KMap | None]:
+    """Read the demands on the people whom a class covers, from the options or the record."""
     k_map = options.k_map
-    if k_map is None and kept is not None and options.population is not None:
-        k_map = recorded_k_map(kept)
-    asked = options.presence is not None or k_map is not None
-    if asked != (options.population is not None):
-        given = "--presence" if options.presence is not None or not asked else "--k-map"
-        raise InvalidProblemError(given, "with --population, and only with it", "one")
-    if options.population is None:
-        return None, None, None
-    public = _as_recorded(options.population, "--population", guarantee, kept)
-    read = attributes or _attributes(public, guarantee, options.kinds, kept)
+    if k_map is None and record is not None and options.population is not None:
+        k_map = recorded_k_map(record)
+    demanded = options.presence is not None or k_map is not None
+    if demanded != (options.population is not None):
+        option_typed = "--presence" if options.presence is not None or not demanded else "--k-map"
+        raise InvalidProblemError(option_typed, "with --population, and only with it", "one")
     presence = None
     if options.presence is not None:
         presence = read_presence(options.presence, field="--presence")
-    return _People(_read(public, read), read), presence, None if k_map is None else KMap(k_map)
+    return presence, None if k_map is None else KMap(k_map)
 
 
-def _unchecked(options: RowOptions, kept: AnonymousTable | None, left_out: str) -> list[str]:
-    """Say what was not checked this time."""
-    said = []
-    if kept is None:
-        said.append("that these are the bytes as they were written: no record stands beside them")
+def _unchecked(options: RowJudgeOptions, record: AnonymousTable | None, left_out: str) -> list[str]:
+    """Return the claims that were not checked this time."""
+    unchecked = []
+    if record is None:
+        unchecked.append(
+            "that these are the bytes as they were written: no record stands beside them"
+        )
     if options.against is None:
-        said.append("that rows are those of an original, generalized: --against does")
-    if kept is not None and options.population is None:
-        said += [one for one in unmapped(kept) if options.person is None or "--person" not in one]
-    if kept is not None and _unreadable(options, kept):
-        said.append("what the record says of sensitive values, in a form that no option has")
+        unchecked.append("that rows are those of an original, generalized: --against does")
+    if record is not None and options.population is None:
+        unchecked += [
+            one for one in unmapped(record) if options.person is None or "--person" not in one
+        ]
+    if record is not None and _unreadable(options, record):
+        unchecked.append("what the record says of sensitive values, in a form that no option has")
     if left_out:
-        said.append(
+        unchecked.append(
             f"what was not published of the original, which is not compared: its {left_out}"
         )
-    return said
+    return unchecked
 
 
-def _models(options: RowOptions, kept: AnonymousTable | None) -> dict[str, list[Any]]:
+def _models(options: RowJudgeOptions, record: AnonymousTable | None) -> dict[str, list[Any]]:
     """Take the models of the record, which are what it claims, and those of the options besides."""
-    asked = {} if kept is None or _unreadable(options, kept) else recorded_models(kept)
-    for name, models in read_models(options.require, field="--require").items():
-        known = asked.setdefault(name, [])
-        known += [model for model in models if model not in known]
-    return asked
+    models = {} if record is None or _unreadable(options, record) else recorded_models(record)
+    for name, listed in read_models(options.demanded(options.sensitive), field="--require").items():
+        known = models.setdefault(name, [])
+        known += [model for model in listed if model not in known]
+    return models
 
 
-def _unreadable(options: RowOptions, kept: AnonymousTable) -> bool:
-    """Tell whether the record states models in a form that no option has, where options state others."""
-    if not options.require:
+def _unreadable(options: RowJudgeOptions, record: AnonymousTable) -> bool:
+    """Return whether the record states models in a form that no option has, while options state others."""
+    if not options.demanded(options.sensitive):
         return False
     try:
-        recorded_models(kept)
+        recorded_models(record)
     except InvalidProblemError:
         return True
     return False
 
 
-def _guarantee(options: RowOptions, kept: AnonymousTable | None) -> KAnonymity:
-    names = tuple(names_of(options.quasi))
-    if kept is not None:
-        return KAnonymity(options.k or kept.guarantee.k, names or kept.guarantee.quasi_identifiers)
+def _guarantee(options: RowJudgeOptions, record: AnonymousTable | None) -> KAnonymity:
+    names = options.quasi
+    if record is not None:
+        return KAnonymity(
+            options.k or record.guarantee.k, names or record.guarantee.quasi_identifiers
+        )
     if options.k is None or not names:
         option = "-k" if options.k is None else "--quasi"
         raise InvalidProblemError(
@@ -275,23 +274,18 @@ def _guarantee(options: RowOptions, kept: AnonymousTable | None) -> KAnonymity:
 def _attributes(
     original: Any,  # noqa: ANN401 - a frame of Polars
     guarantee: KAnonymity,
-    kinds: Kinds,
-    kept: AnonymousTable | None,
+    options: RowJudgeOptions,
+    record: AnonymousTable | None,
 ) -> tuple[Attribute, ...]:
     """Read cells as the record says, unless the command line says how."""
     names = guarantee.quasi_identifiers
-    recorded = {} if kept is None else {one.name: one for one in kept.attributes}
-    if not set(names) <= set(recorded) or kinds == Kinds():
-        return (
-            tuple(recorded[name] for name in names)
-            if set(names) <= set(recorded)
-            else attributes_of(original, names, kinds)
-        )
-    stated = {*names_of(kinds.numeric), *names_of(kinds.categorical)}
-    stated |= pairs_of(kinds.taxonomies, "--taxonomy").keys()
-    changed = [name for name in names if name in stated]
-    typed = {one.name: one for one in attributes_of(original, changed, kinds)}
-    return tuple(typed.get(name, recorded[name]) for name in names)
+    recorded = {} if record is None else {one.name: one for one in record.attributes}
+    if not set(names) <= set(recorded):
+        return attributes_of(original, names, options)
+    typed = {*options.numeric, *options.categorical, *pairs_of(options.taxonomy, "--taxonomy")}
+    changed = [name for name in names if name in typed]
+    attributes = {one.name: one for one in attributes_of(original, changed, options)}
+    return tuple(attributes.get(name, recorded[name]) for name in names)
 
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:

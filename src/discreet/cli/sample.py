@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, final
 
-import typer
-
+from discreet.cli.calls import REQUIRED, from_options, option
 from discreet.cli.files import open_any
-from discreet.cli.options import Channel, Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import ChannelOption, JsonOption, QuietOption
 from discreet.cli.output import emit, warn
 from discreet.cli.statement import secret_names
 from discreet.core import printed
@@ -20,49 +19,49 @@ if TYPE_CHECKING:
 
     from discreet.artefact import AnchoredArtefact, Artefact
 
-__all__ = ["register", "sample"]
+__all__ = ["sample"]
 
-_MOST_DRAWS = 10_000_000
+_MAX_REPORTS = 10_000_000
 """Reports that are drawn at once; they are held in memory until they are printed."""
 
 
-def sample(
-    channel: Channel,
-    *,
-    secret: Annotated[
-        str,
-        typer.Option(
-            help="Index or label of the true secret; - reads it from standard input, out of the history."
-        ),
-    ],
-    n: Annotated[int, typer.Option("-n", help="How many reports.", min=1, max=_MOST_DRAWS)] = 1,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+_EXAMPLES = "Example:\n\n```\ndiscreet sample c.channel --secret 17\n```"
+
+
+@final
+class SampleOptions(ChannelOption, JsonOption, QuietOption):
+    """Options of ``sample``."""
+
+    secret: str = option(
+        "Index or label of the true secret; - reads it from standard input, out of the history.",
+        default=REQUIRED,
+    )
+    n: int = option("How many reports.", None, "-n", default=1, min=1, max=_MAX_REPORTS)
+
+
+@from_options(SampleOptions, examples=_EXAMPLES)
+def sample(options: SampleOptions) -> None:
     """Draw reports for a secret, with the operating system's randomness.
 
     Each report of one secret spends epsilon again: n reports cost n epsilon. There is no seed.
     """
     from discreet.artefact import Artefact
 
-    stored = open_any(channel)
-    typed = sys.stdin.readline() if secret == "-" else secret  # noqa: S105 - a place, no password
+    stored, n = open_any(options.channel), options.n
+    typed = options.secret
+    if typed == "-":
+        typed = sys.stdin.readline()
     made = stored.design if isinstance(stored, Artefact) else stored
     place = _find_secret(typed, made.channel.n_secrets, stored.labels)
     if n > 1:
         cost = f"{printed.decimal_up(n * made.guarantee.epsilon)} per {made.guarantee.unit}"
-        warn(f"{n} reports of one secret cost {n} times epsilon: {cost}", quiet=quiet)
+        warn(f"{n} reports of one secret cost {n} times epsilon: {cost}", quiet=options.quiet)
     data, text = (
         _draw(stored, place, n)
         if isinstance(stored, Artefact)
         else _draw_anchored(stored, place, n)
     )
-    emit(data, text, as_json=as_json, command="sample")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog="Example:\n\n```\ndiscreet sample c.channel --secret 17\n```")(sample)
+    emit(data, text, as_json=options.as_json, command="sample")
 
 
 def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
@@ -73,11 +72,11 @@ def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
     InvalidProblemError
         When there is none. What was typed is private, and is not repeated.
     """
-    found = secret_names(n, labels).get(text.strip())
-    if found is None:
+    index = secret_names(n, labels).get(text.strip())
+    if index is None:
         expected = f"an index from 0 to {n - 1}" + ("" if labels is None else ", or a label")
         raise InvalidProblemError("--secret", expected, "something else")
-    return found
+    return index
 
 
 def _draw(stored: Artefact, secret: int, n: int) -> tuple[dict[str, Any], str]:

@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, final
 
-import typer
-
+from discreet.cli.calls import REQUIRED, OptionGroup, from_options, option
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
 from discreet.cli.options import (
     HOW,
     PROMISED,
-    Dataset,
-    Epsilon,
-    Json,
-    Ledger,
-    NoGuarantee,
-    Quiet,
-    Quotes,
-    Report,
-    Rho,
+    BudgetOptions,
+    HelpAllOption,
+    QuietResultOptions,
     read_guarantee,
     read_method,
 )
-from discreet.cli.output import Status, put_out, rendered, warn, warn_of_weakness
-from discreet.cli.reading_options import (  # noqa: TC001 - Typer reads annotations at run time
-    Decimal,
-    Delimiter,
-    Encoding,
-    Missing,
-    Sheet,
+from discreet.cli.output import (
+    Status,
+    put_out,
+    renamed_arguments,
+    rendered,
+    warn,
+    warn_of_weakness,
 )
+from discreet.cli.reading_options import FileReadingOptions, QuotesOption
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.outcome import Release, public_facts
 from discreet.core.printed import facts
-from discreet.core.release import charge_note
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
-from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import as_quoted, read_private
 from discreet.tables.recoding import Recoding
 
@@ -53,11 +45,7 @@ if TYPE_CHECKING:
 
     Outcome = Release[Selection] | Unproven[Selection]
 
-__all__ = ["register", "select"]
-
-_DATA = "The data"
-_PUBLIC = "What is public"
-
+__all__ = ["select"]
 
 _EXAMPLES = """Examples:
 
@@ -72,108 +60,91 @@ discreet verify team.choice
 """
 
 
-def select(
-    *,
-    similarity: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.npy",
-            help="Clients x candidates: each client is served by the chosen candidate most similar to it. Values are "
-            "clipped to the range from 0 to --scale, NaN counts as 0. The columns are the public ground set.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help="Similarity that counts as 1, such as 100 for percentages; default: 1. Public: choose it without "
-            "looking at the data.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ] = None,
-    coverage: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="CSV or Parquet file with the columns client, candidate: a client counts once some candidate of its "
-            "is chosen. Other candidates than the public ones do not count.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None,
-    quotes: Quotes = "doubled",
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="The candidates, by the column candidate or the first one. Needed with --coverage, unless the "
-            "matroid's file names them.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ] = None,
-    matroid: Annotated[
-        str,
-        typer.Option(
-            help="What may be chosen: uniform:R, or partition:FILE (candidate, group, capacity), laminar:FILE (the "
-            "same, a row for each group of a candidate), graphic:FILE (candidate, u, v), transversal:FILE "
-            "(candidate, slot). Default capacity: 1.",
-            rich_help_panel=_PUBLIC,
-        ),
-    ],
-    epsilon: Epsilon = None,
-    delta: Annotated[
-        str | None,
-        typer.Option(
-            help="With --epsilon: slack in probability, for approximate privacy. With --rho: the delta that an "
-            "(epsilon, delta) budget is charged.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    rho: Rho = None,
-    neighbors: Annotated[
-        str | None,
-        typer.Option(
-            help="add-remove-one or replace-one; one row of the matrix, or one client, is one record. Needed with a "
-            "budget.",
-            rich_help_panel=PROMISED,
-        ),
-    ] = None,
-    ledger: Ledger = None,
-    dataset: Dataset = None,
-    accept_no_guarantee: NoGuarantee = False,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One of {', '.join(METHODS.proven)}. Default: chosen from public facts.",
-            rich_help_panel=HOW,
-        ),
-    ] = None,
-    diagnostics: Annotated[
-        bool,
-        typer.Option(
-            "--diagnostics",
-            help="Value, evaluations and seconds on standard error: private, for the curator.",
-            rich_help_panel=HOW,
-        ),
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the choice there, with its matroid and its proof, for `verify`.",
-            rich_help_panel=HOW,
-        ),
-    ] = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    sheet: Sheet = None,
-    missing: Missing = None,
-    report: Report = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+class RecordOptions(OptionGroup, panel="The data"):
+    """The private records."""
+
+    similarity: str | None = option(
+        "Clients x candidates: each client is served by the chosen candidate most similar to it. Values are "
+        "clipped to the range from 0 to --scale, NaN counts as 0. The columns are the public ground set.",
+        "FILE.npy",
+    )
+    coverage: str | None = option(
+        "CSV or Parquet file with the columns client, candidate: a client counts once some candidate of its "
+        "is chosen. Other candidates than the public ones do not count.",
+        "FILE",
+    )
+
+
+class GroundOptions(OptionGroup, panel="What is public"):
+    """The public ground set, and the sets that may be chosen."""
+
+    scale: str | None = option(
+        "Similarity that counts as 1, such as 100 for percentages; default: 1. Public: choose it without "
+        "looking at the data."
+    )
+    candidates: str | None = option(
+        "The candidates, by the column candidate or the first one. Needed with --coverage, unless the "
+        "matroid's file names them.",
+        "FILE",
+    )
+    matroid: str = option(
+        "What may be chosen: uniform:R, or partition:FILE (candidate, group, capacity), laminar:FILE (the "
+        "same, a row for each group of a candidate), graphic:FILE (candidate, u, v), transversal:FILE "
+        "(candidate, slot). Default capacity: 1.",
+        default=REQUIRED,
+    )
+
+
+class ChoiceGuarantee(BudgetOptions, panel=PROMISED):
+    """The guarantee of a choice."""
+
+    delta: str | None = option(
+        "With --epsilon: slack in probability, for approximate privacy. With --rho: the delta that an "
+        "(epsilon, delta) budget is charged."
+    )
+    neighbors: str | None = option(
+        "add-remove-one or replace-one; one row of the matrix, or one client, is one record. Needed with a "
+        "budget."
+    )
+
+
+class RunOptions(OptionGroup, panel=HOW):
+    """The method, and the file of the choice."""
+
+    method: str | None = option(
+        f"One of {', '.join(METHODS.proven)}. Default: chosen from public facts."
+    )
+    diagnostics: bool = option(
+        "Value, evaluations and seconds on standard error: private, for the curator.", default=False
+    )
+    output: str | None = option(
+        "Write the choice there, with its matroid and its proof, for `verify`.",
+        "FILE",
+        "--output",
+        "-o",
+    )
+
+
+@final
+class SelectOptions(
+    RecordOptions,
+    GroundOptions,
+    ChoiceGuarantee,
+    RunOptions,
+    FileReadingOptions,
+    QuotesOption,
+    QuietResultOptions,
+    HelpAllOption,
+):
+    """Options of ``select``."""
+
+
+@from_options(
+    SelectOptions,
+    examples=_EXAMPLES,
+    first=("similarity", "coverage", "epsilon", "neighbors", "output"),
+)
+def select(options: SelectOptions) -> Status:
     """Choose a set of candidates that is worth much to private records, differentially privately.
 
     Nothing is printed but the chosen candidates, the guarantee, what each rule of the accountant proves, and how the
@@ -182,34 +153,21 @@ def select(
     from discreet.submodular.selecting import select as select_privately
 
     check_outputs(
-        {"--output": output, "--report": report},
-        similarity,
-        coverage,
-        candidates,
-        matroid.partition(":")[2],
-        ledger,
+        {"--output": options.output, "--report": options.report},
+        options.similarity,
+        options.coverage,
+        options.candidates,
+        options.matroid.partition(":")[2],
+        options.ledger,
     )
-    if accept_no_guarantee and (report or output) is not None:
-        option = "--output" if report is None else "--report"
-        raise InvalidProblemError(option, "no such file for what has no guarantee", "one")
-    budget = _Budget(epsilon, delta, rho, neighbors, ledger, dataset, accept_no_guarantee)
-    known = WITHOUT_GUARANTEE if accept_no_guarantee else METHODS
-    chosen = read_method(known, method, accept_no_guarantee=accept_no_guarantee)
-    guarantee = _guarantee(budget)
-    warn_of_weakness(guarantee, quiet=quiet)
-    reading = ReadingOptions.of(
-        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing or ()
-    )
-    data: dict[str, Any] = {
-        "similarity": similarity,
-        "scale": scale,
-        "coverage": None
-        if coverage is None
-        else read_private(
-            as_quoted(coverage, quotes, "--quotes"), "--coverage", reading, Recoding()
-        ),
-        "candidates": candidates,
-    }
+    if options.accept_no_guarantee and (options.report or options.output) is not None:
+        option_typed = "--output" if options.report is None else "--report"
+        raise InvalidProblemError(option_typed, "no such file for what has no guarantee", "one")
+    known = WITHOUT_GUARANTEE if options.accept_no_guarantee else METHODS
+    chosen = read_method(known, options.method, accept_no_guarantee=options.accept_no_guarantee)
+    guarantee = _guarantee(options)
+    warn_of_weakness(guarantee, quiet=options.quiet)
+    records = "--coverage" if options.similarity is None else "--similarity"
     watched: list[Objective] = []
 
     def watch(objective: Objective) -> Objective:
@@ -218,49 +176,51 @@ def select(
 
     outcome: Outcome
     started = time.perf_counter()
-    try:
+    with renamed_arguments({**_ARGUMENTS, "source": records}):
+        data = {
+            "similarity": options.similarity,
+            "scale": options.scale,
+            "coverage": _coverage(options),
+            "candidates": options.candidates,
+        }
         if guarantee is None:
             if chosen is None:
                 names = ", ".join(sorted(WITHOUT_GUARANTEE))
-                raise InvalidProblemError("--method", f"one of {names}", "none")  # noqa: TRY301 - as all below
-            outcome = _without_guarantee(matroid, data, chosen, watch)
-            warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=quiet)
+                raise InvalidProblemError("--method", f"one of {names}", "none")
+            outcome = _without_guarantee(options.matroid, data, chosen, watch)
+            warn(f"NOT PRIVATE, must not be published: {outcome.reason}", quiet=options.quiet)
         else:
             outcome = select_privately(
-                matroid,
+                options.matroid,
                 guarantee,
                 **data,
                 method=chosen,
-                budget=open_ledger(ledger, dataset),
-                dataset=dataset,
-                budget_delta=None if rho is None else delta,
+                budget=open_ledger(options.ledger, options.dataset),
+                dataset=options.dataset,
+                budget_delta=None if options.rho is None else options.delta,
                 watch=watch,
-                outputs=lambda planned: _outputs(planned, output, report, as_json=as_json),
+                outputs=lambda planned: _outputs(planned, options),
             )
-    except InvalidProblemError as error:
-        stated = _of_the_command(error, "--coverage" if similarity is None else "--similarity")
-        stated.add_note(charge_note(error))
-        raise stated from None
-    if diagnostics:
+    if options.diagnostics:
         _diagnose(watched[0], outcome, time.perf_counter() - started)
-    _warn_of_clipping(watched[0], quiet=quiet)
+    _warn_of_clipping(watched[0], quiet=options.quiet)
     if guarantee is None:
-        put_out(_rendered(outcome, as_json=as_json))
+        put_out(_rendered(outcome, as_json=options.as_json))
     return Status.DONE
 
 
-@final
-@dataclass(frozen=True)
-class _Budget:
-    """The guarantee that is wanted and who pays, as it was typed."""
+_ARGUMENTS = {
+    name: f"--{name}" for name in ("similarity", "method", "candidates", "matroid", "scale")
+}
+"""Argument of the library -> option."""
 
-    epsilon: str | None
-    delta: str | None
-    rho: str | None
-    neighbors: str | None
-    ledger: str | None
-    dataset: str | None
-    accept_no_guarantee: bool
+
+def _coverage(options: SelectOptions) -> Any:  # noqa: ANN401 - a path or a frame
+    """Return the table of coverage as it is read."""
+    if options.coverage is None:
+        return None
+    source = as_quoted(options.coverage, options.quotes, "--quotes")
+    return read_private(source, "--coverage", options.reading, Recoding())
 
 
 def _without_guarantee(
@@ -281,19 +241,8 @@ def _without_guarantee(
     return replace(made, result=replace(made.result, candidates=named and tuple(named)))
 
 
-def _of_the_command(error: InvalidProblemError, records: str) -> InvalidProblemError:
-    """Say an error in the words of the command: which option named the records."""
-    options = {"source": records}
-    options |= {
-        name: f"--{name}" for name in ("similarity", "method", "candidates", "matroid", "scale")
-    }
-    return error.renamed(options.get(error.field, error.field))
-
-
-def _outputs(
-    planned: Plan, output: str | None, report: str | None, *, as_json: bool
-) -> ReleaseFiles:
-    """Name the files of a choice; without any it is printed alone."""
+def _outputs(planned: Plan, options: SelectOptions) -> ReleaseFiles:
+    """Return the files of a choice; without any it is only printed."""
     from discreet.artefact.choice import choice_content
 
     def page(made: Release[Selection]) -> FileContent:
@@ -308,29 +257,29 @@ def _outputs(
     return release_files(
         "select",
         {
-            "--output": (output, choice_content, None),
-            "--report": (report, page, None),
+            "--output": (options.output, choice_content, None),
+            "--report": (options.report, page, None),
         },
-        lambda made, _left: _rendered(made, as_json=as_json),
+        lambda made, _left: _rendered(made, as_json=options.as_json),
         text_has_result=True,
     )
 
 
-def _guarantee(budget: _Budget) -> DPGuarantee | None:
+def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
     """Read the guarantee that is wanted, or that there is none."""
-    given = budget.epsilon, budget.rho
+    amounts = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
-        if any(value is not None for value in (*given, budget.delta, budget.ledger)):
+        if any(value is not None for value in (*amounts, budget.delta, budget.ledger)):
             raise InvalidProblemError(
                 "--accept-no-guarantee", "neither a budget nor a ledger with it", "one"
             )
         return None
-    if None not in given or given == (None, None):
-        return read_guarantee(*given, budget.neighbors)
+    if None not in amounts or amounts == (None, None):
+        return read_guarantee(*amounts, budget.neighbors)
     if budget.neighbors is None:
         expected = "add-remove-one or replace-one: a budget means nothing without it"
         raise InvalidProblemError("--neighbors", expected, "none")
-    promised = read_guarantee(*given, budget.neighbors)
+    promised = read_guarantee(*amounts, budget.neighbors)
     if budget.delta is None:
         return promised
     if isinstance(promised, PureDP):
@@ -385,8 +334,3 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Release):
         return data | {"certificate": outcome.certificate.to_dict()}
     return data | {"reason": outcome.reason}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(select)

@@ -8,21 +8,21 @@ import os
 import sys
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, TypeVar, final
+from typing import TYPE_CHECKING, TypeVar, final
 
-import typer
-
+from discreet.cli.calls import OptionGroup, from_options, option
 from discreet.cli.files import check_outputs
 from discreet.cli.inputs import parse_budget
-from discreet.cli.options import Json, Quiet  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
 from discreet.cli.output import emit, renamed_arguments, warn
 from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.extras import require
+from discreet.core.printed import position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,40 +34,17 @@ if TYPE_CHECKING:
 
     Published = Mechanism | PublishedPoints
 
-__all__ = ["register", "serve"]
+__all__ = ["serve"]
 
 W = TypeVar("W", bound=str)
 
 _MAX_RATE = 1e9
 """Requests each second from which the burst no longer grows."""
 
-_WHERE = "The region"
-_HOW = "How to design"
-_WIRE = "The server"
-
-_METERS = {"km": 1000, "m": 1}
-
 _MAX_DRAIN = 600
 """Seconds for which a server that was told to stop may go on."""
 
-_SETTINGS = frozenset(
-    {
-        *("roads", "nodes", "spacing", "grid", "cell", "origin", "bbox", "unit", "epsilon"),
-        *("mechanism", "output", "time_limit", "every_point"),
-        *(
-            "port",
-            "host",
-            "allow_remote",
-            "rate",
-            "connections_per_address",
-            "trusted_proxy",
-            "metrics",
-            "drain",
-            "log",
-        ),
-    }
-)
-"""Options that the environment can state, as ``DISCREET_`` and the name."""
+_METERS = {"km": 1000, "m": 1}
 
 _EXAMPLES = """Examples:
 
@@ -83,211 +60,105 @@ discreet serve --roads edges.csv --nodes nodes.csv --epsilon 5/km --spacing 0.2 
 """
 
 
-def serve(
-    *,
-    roads: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Roads as OSMnx writes them: a table with u, v, length, oneway and geometry.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_ROADS",
-        ),
-    ] = None,
-    nodes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Their ends: a table with osmid, y, x. Needed where roads have no geometry.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_NODES",
-        ),
-    ] = None,
-    spacing: Annotated[
-        str | None,
-        typer.Option(
-            help="About how far apart places on roads are.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_SPACING",
-        ),
-    ] = None,
-    grid: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RxC",
-            help="A grid of R rows and C columns instead.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_GRID",
-        ),
-    ] = None,
-    cell: Annotated[
-        str | None,
-        typer.Option(
-            help="Side of a grid cell, in the unit.", rich_help_panel=_WHERE, envvar="DISCREET_CELL"
-        ),
-    ] = None,
-    origin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LAT,LON",
-            help="Southwest corner of a grid; without it places are east and north in the unit.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_ORIGIN",
-        ),
-    ] = None,
-    bbox: Annotated[
-        str | None,
-        typer.Option(
-            metavar="S,W,N,E",
-            help="A grid over a box of degrees: south, west, north, east; instead of --grid and --origin.",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_BBOX",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            help="km or m (default: km, or the unit of --epsilon).",
-            rich_help_panel=_WHERE,
-            envvar="DISCREET_UNIT",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            help="Privacy budget of one report, per unit: 5/km. It has no default.",
-            envvar="DISCREET_EPSILON",
-        ),
-    ] = None,
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Publish this mechanism, for places or for every point as it is; nothing is designed.",
-            rich_help_panel=_HOW,
-            envvar="DISCREET_MECHANISM",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the mechanism here.",
-            rich_help_panel=_HOW,
-            envvar="DISCREET_OUTPUT",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds for the design.", rich_help_panel=_HOW, envvar="DISCREET_TIME_LIMIT"
-        ),
-    ] = None,
-    every_point: Annotated[
-        bool | None,
-        typer.Option(
-            "--every-point/--places-only",
-            help="What the promise is about. --every-point, the default: any two points of the region's convex "
-            "outline, near or far; none is snapped to a place. It takes at most 5120 places. "
-            "--places-only: any two places; a point is snapped to the nearest one first, so two points "
-            "close to each other across a border between places are protected as these places are, not as the points. "
-            "It loses less.",
-            rich_help_panel=_HOW,
-            envvar="DISCREET_EVERY_POINT",
-        ),
-    ] = None,
-    port: Annotated[
-        int,
-        typer.Option(
-            help="Port; 0 lets the system choose.", rich_help_panel=_WIRE, envvar="DISCREET_PORT"
-        ),
-    ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option(help="Address to listen on.", rich_help_panel=_WIRE, envvar="DISCREET_HOST"),
-    ] = "127.0.0.1",
-    allow_remote: Annotated[
-        bool,
-        typer.Option(
-            "--allow-remote",
-            help="Listen where other machines connect. Put TLS in front of it.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_ALLOW_REMOTE",
-        ),
-    ] = False,
-    rate: Annotated[
-        float,
-        typer.Option(
-            help="Requests each second from one address.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_RATE",
-        ),
-    ] = 50.0,
-    connections_per_address: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Connections at once from one address that is no trusted proxy.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_CONNECTIONS_PER_ADDRESS",
-        ),
-    ] = 256,
-    trusted_proxy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS,...",
-            help="Proxies, as addresses or networks, whose X-Forwarded-For or Forwarded names the client.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_TRUSTED_PROXY",
-        ),
-    ] = None,
-    allow_origin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ORIGIN,...",
-            help="Origins of pages that may read the answers in a browser, such as https://app.example.org; * is all.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_ALLOW_ORIGIN",
-        ),
-    ] = None,
-    metrics: Annotated[
-        str,
-        typer.Option(
-            metavar="loopback|any|off",
-            help="Who sees /metrics: this machine and no proxy on it, any, or nobody.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_METRICS",
-        ),
-    ] = "loopback",
-    drain: Annotated[
-        float,
-        typer.Option(
-            help="Seconds for which connections are still taken after SIGTERM, while /readyz says 503.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_DRAIN",
-        ),
-    ] = 1.0,
-    log: Annotated[
-        str,
-        typer.Option(
-            metavar="text|json",
-            help="Form of the lines on standard error; requests are in neither.",
-            rich_help_panel=_WIRE,
-            envvar="DISCREET_LOG",
-        ),
-    ] = "text",
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> int:
+class WorkOptions(OptionGroup, panel="How to design", environment="DISCREET_"):
+    """The mechanism that is published or designed."""
+
+    mechanism: str | None = option(
+        "Publish this mechanism, for places or for every point as it is; nothing is designed.",
+        "FILE",
+    )
+    output: str | None = option("Write the mechanism here.", "FILE", "--output", "-o")
+    time_limit: float | None = option("Seconds for the design.")
+    every_point: bool | None = option(
+        "What the promise is about. --every-point, the default: any two points of the region's convex "
+        "outline, near or far; none is snapped to a place. It takes at most 5120 places. "
+        "--places-only: any two places; a point is snapped to the nearest one first, so two points "
+        "close to each other across a border between places are protected as these places are, not as the "
+        "points. It loses less.",
+        None,
+        "--every-point/--places-only",
+    )
+
+
+class ServerOptions(OptionGroup, panel="The server", environment="DISCREET_"):
+    """The server."""
+
+    port: int = option("Port; 0 lets the system choose.", default=8080)
+    host: str = option("Address to listen on.", default="127.0.0.1")
+    allow_remote: bool = option(
+        "Listen where other machines connect. Put TLS in front of it.", default=False
+    )
+    rate: float = option("Requests each second from one address.", default=50.0)
+    connections_per_address: int = option(
+        "Connections at once from one address that is no trusted proxy.", "N", default=256
+    )
+    trusted_proxy: str | None = option(
+        "Proxies, as addresses or networks, whose X-Forwarded-For or Forwarded names the client.",
+        "ADDRESS,...",
+    )
+    allow_origin: str | None = option(
+        "Origins of pages that may read the answers in a browser, such as https://app.example.org; * is all.",
+        "ORIGIN,...",
+    )
+    metrics: str = option(
+        "Who sees /metrics: this machine and no proxy on it, any, or nobody.",
+        "loopback|any|off",
+        default="loopback",
+    )
+    drain: float = option(
+        "Seconds for which connections are still taken after SIGTERM, while /readyz says 503.",
+        default=1.0,
+    )
+    log: str = option(
+        "Form of the lines on standard error; requests are in neither.",
+        "text|json",
+        default="text",
+    )
+
+
+class BoxOption(OptionGroup, panel="The region", environment="DISCREET_"):
+    """A box of degrees."""
+
+    bbox: str | None = option(
+        "A grid over a box of degrees: south, west, north, east; instead of --grid and --origin.",
+        "S,W,N,E",
+    )
+
+
+@final
+class ServeOptions(
+    RegionOptions,
+    BoxOption,
+    WorkOptions,
+    ServerOptions,
+    JsonOption,
+    QuietOption,
+    HelpAllOption,
+    environment="DISCREET_",
+):
+    """Options of ``serve``."""
+
+    epsilon: str | None = option("Privacy budget of one report, per unit: 5/km. It has no default.")
+
+
+_SETTINGS = frozenset(
+    one.name for one in fields(ServeOptions) if one.name not in {"as_json", "quiet", "help_all"}
+)
+"""Options that the environment can state, as ``DISCREET_`` and the name."""
+
+
+@from_options(
+    ServeOptions,
+    examples=_EXAMPLES,
+    first=("roads", "spacing", "grid", "cell", "epsilon", "mechanism", "port"),
+)
+def serve(options: ServeOptions) -> int:
     """Publish one mechanism for a region. Clients fetch it whole and draw by themselves; they upload nothing.
 
     It answers at once, says that it is designing until the mechanism is there, and ends on SIGTERM or Ctrl-C.
     """
-    options = _over_a_box(
-        bbox, RegionOptions(roads, nodes, spacing, grid, cell, origin, unit, epsilon)
-    )
+    options = _over_a_box(options)
+    quiet, drain, output = options.quiet, options.drain, options.output
     require("service", "serve")
     from discreet.service import create_app
     from discreet.service.operations import Metrics
@@ -296,27 +167,26 @@ def serve(
     from discreet.web.clients import networks
     from discreet.web.logs import logged_by
 
-    check_outputs({"--output": output}, roads, nodes, mechanism)
-    limits = _limits(rate, connections_per_address)
+    check_outputs({"--output": output}, options.roads, options.nodes, options.mechanism)
+    limits = _limits(options.rate, options.connections_per_address)
+    listed = () if options.allow_origin is None else options.allow_origin.split(",")
+    origins = tuple(each.strip() for each in listed)
     future: Future[Published] = Future()
     words: tuple[Shown, ...] = ("loopback", "any", "off")
-    shown = _one_of("--metrics", metrics, words)
-    proxies = _proxies(trusted_proxy)
-    origins = (
-        () if allow_origin is None else tuple(each.strip() for each in allow_origin.split(","))
-    )
-    events = _Events(_one_of("--log", log, ("text", "json")) == "json", quiet)
+    shown = _one_of("--metrics", options.metrics, words)
+    proxies = _proxies(options.trusted_proxy)
+    events = _Events(_one_of("--log", options.log, ("text", "json")) == "json", quiet)
     for sentence in _strange_settings():
         events.tell("warning", sentence)
     if not 0 <= drain <= _MAX_DRAIN:
         raise InvalidProblemError("--drain", f"seconds from 0 to {_MAX_DRAIN}", drain)
     stopping, counted = threading.Event(), Metrics()
-    with bind(host, port, allow_remote=allow_remote) as bound:
-        plan = plan_of(mechanism, options, every_point)
+    with bind(options.host, options.port, allow_remote=options.allow_remote) as bound:
+        plan = plan_of(options.mechanism, options, options.epsilon, options.every_point)
         work = None
-        if plan.stored is None:
-            work = Work(plan, time_limit, output, events.tell, future)
-        else:
+        if plan.stored is None and plan.region is not None:
+            work = Work(plan, plan.region, options.time_limit, output, events.tell, future)
+        elif plan.stored is not None:
             future.set_result(plan.stored)
         with renamed_arguments({"allow_origins": "--allow-origin"}):
             app = create_app(
@@ -333,7 +203,7 @@ def serve(
         def started(url: str) -> None:
             data, text = plan.announced(url)
             text += _corners(plan.region)
-            emit(data, text, as_json=as_json, command="serve")
+            emit(data, text, as_json=options.as_json, command="serve")
             sys.stdout.flush()
             events.tell("started", url=url, places=plan.places)
             if work is not None:
@@ -361,8 +231,9 @@ def serve(
     return 0
 
 
-def _over_a_box(bbox: str | None, options: RegionOptions) -> RegionOptions:
+def _over_a_box(options: ServeOptions) -> ServeOptions:
     """Replace a box by the grid over it, and refuse an origin whose longitude comes first."""
+    bbox = options.bbox
     if options.origin is not None and _is_longitude_first(options.origin):
         expected = "the latitude first, from -90 to 90"
         raise InvalidProblemError("--origin", expected, repr(options.origin))
@@ -439,12 +310,12 @@ def _corners(region: Region | None) -> str:
     if region is None or region.origin is None:
         return ""
     lows, highs = region.coordinates.min(axis=0), region.coordinates.max(axis=0)
-    corners = (", ".join(f"{value:.4f}" for value in corner) for corner in (lows, highs))
+    corners = (", ".join(position(value, 4) for value in corner) for corner in (lows, highs))
     return f" between {' and '.join(corners)} (latitude, longitude)"
 
 
 def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
-    """Give the word that was typed, or refuse it with those that there are."""
+    """Return the typed word, or refuse it with the words that exist."""
     for each in words:
         if word == each:
             return each
@@ -467,7 +338,7 @@ def _limits(rate: float, connections_per_address: int) -> Limits:
 
 
 def _strange_settings() -> Iterator[str]:
-    """Name variables that look like settings of this command and are none."""
+    """Yield a warning for each variable of the environment that is a misspelt setting."""
     known = {f"DISCREET_{name.upper()}" for name in _SETTINGS}
     for name in sorted(os.environ):
         near = get_close_matches(name, known, 1, 0.8) if name.startswith("DISCREET_") else []
@@ -479,10 +350,8 @@ def _proxies(text: str | None) -> tuple[str, ...]:
     from discreet.web.clients import networks
 
     proxies = () if text is None else tuple(text.split(","))
-    try:
+    with renamed_arguments({}, others="--trusted-proxy"):
         networks(proxies)
-    except InvalidProblemError as error:
-        raise error.renamed("--trusted-proxy") from None
     return proxies
 
 
@@ -499,7 +368,7 @@ class _Events:
     quiet: bool
 
     def tell(self, event: str, text: str = "", **facts: object) -> None:
-        """Tell an event; one without a text is for programs alone."""
+        """Report an event; one without a text is for programs alone."""
         if self.as_json:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             self._line(
@@ -518,8 +387,3 @@ class _Events:
     def _line(self, facts: dict[str, object]) -> None:
         sys.stderr.write(json.dumps(facts) + "\n")
         sys.stderr.flush()
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this group."""
-    app.command(epilog=_EXAMPLES)(serve)

@@ -32,13 +32,15 @@ _STAGES = {
 _COMPILES = "the first run on a machine also compiles, which takes half a minute or more"
 """Said of releases in any case: whether and when they compile may depend on the data."""
 
-SILENT = 1.5
+_SECONDS_BEFORE_REPORT = 1.5
 """Seconds after which a command says that it runs."""
 
 
 @contextmanager
-def said_while_running(arguments: Sequence[str], *, after: float = SILENT) -> Iterator[None]:
-    """Say once that a command runs, if it takes long, and "stopping" at Ctrl-C.
+def said_while_running(
+    arguments: Sequence[str], *, after: float = _SECONDS_BEFORE_REPORT
+) -> Iterator[None]:
+    """Report once that a command runs, if it takes long, and "stopping" at Ctrl-C.
 
     Of a private release the names of its stages are said, all at once: how far it came, and when, would tell of its
     data. ``--quiet`` says nothing, and neither does ``--json``, whose streams are for programs.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.cli.calls import REQUIRED, OptionGroup, option
 from discreet.cli.inputs import (
     parse_budget,
     parse_grid,
@@ -14,6 +15,7 @@ from discreet.cli.inputs import (
     read_loss,
     read_prior,
 )
+from discreet.cli.output import renamed_arguments
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
@@ -33,12 +35,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from discreet.cli.options import PlaceOptions
+
 __all__ = [
     "IMPLICIT_LIMIT",
     "AimOptions",
     "DesignStatement",
     "ImplicitStatement",
-    "PlaceOptions",
     "doubtful_distances",
     "secret_names",
     "state",
@@ -58,99 +61,92 @@ _EMBEDDED = ("euclidean", "angular", "hyperbolic", "manhattan")
 """Metrics between words; the first is what is meant where nobody says otherwise."""
 
 
-@final
-@dataclass(frozen=True)
-class PlaceOptions:
-    """The options that say what the secrets are, as they were typed."""
+class AimOptions(OptionGroup, panel="What is wanted"):
+    """The guarantee of a channel, and the loss that it makes small."""
 
-    file: str | None
-    grid: str | None
-    cell: str | None
-    x: str | None
-    y: str | None
-    columns: str | None
-    label: str | None
-    metric: str | None
-    unit: str | None
-    embeddings: str | None = None
-    plane: bool = False
-
-    @property
-    def read(self) -> tuple[str | None, ...]:
-        """What is read, if it is a file."""
-        return self.file, self.embeddings
-
-
-@final
-@dataclass(frozen=True)
-class AimOptions:
-    """The options that say what is wanted of the channel, as they were typed."""
-
-    epsilon: str
-    radius: str | None
-    loss: str
-    prior: str
-    reports: str | None
-    priors: str | None = None
+    epsilon: str = option(
+        "Privacy budget per unit of distance: 2, or 2/km. It has no default.", default=REQUIRED
+    )
+    radius: str | None = option(
+        "Constrain only pairs at most this far apart; all pairs without it, the strong guarantee."
+    )
+    loss: str = option(
+        "What a wrong report costs: distance, euclidean, manhattan, squared-euclidean, haversine, or a "
+        "matrix (.npy, .csv), secrets x reports.",
+        default="distance",
+    )
+    prior: str = option(
+        "How likely each secret is: uniform, a column of PLACES, or a file with columns secret and weight. "
+        "It is normalized, and it must be public.",
+        default="uniform",
+    )
+    priors: str | None = option(
+        "Several priors, each as for --prior: the worst loss over all of them is made least.",
+        "A,B,...",
+    )
+    reports: str | None = option(
+        "Secrets that may be reported: indices or labels, with commas, or a file with one a line."
+    )
 
     @property
     def read(self) -> tuple[str | None, ...]:
-        """What is read where it is a file and no name."""
+        """Values that name a file or something else."""
         return self.loss, self.prior, self.reports, *(self.priors or "").split(",")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class DesignStatement:
-    """What the options state.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ProblemStatement:
+    """Guarantee and names that the options of a design state.
 
     Parameters
     ----------
-    problem
-        The design problem.
     guarantee
         The guarantee that is requested.
     labels
         Names of the secrets, or ``None``.
     prior_sum
-        What the weights of the prior summed to before they were divided by it.
-    priors
-        Names and probabilities where the worst of several priors counts; the problem then has a uniform one.
+        Sum of the weights of the prior before they were divided by it.
     """
 
-    problem: Problem
     guarantee: MetricDP
     labels: tuple[str, ...] | None
     prior_sum: float
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DesignStatement(ProblemStatement):
+    """ProblemStatement of a problem with a table of distances.
+
+    Parameters
+    ----------
+    problem
+        The design problem.
+    priors
+        Names and probabilities if the worst of several priors counts; the problem then has a uniform one.
+    """
+
+    problem: Problem
     priors: tuple[tuple[str, NDArray[np.float64]], ...] = ()
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class ImplicitStatement:
-    """What the options state where there are too many secrets for a table.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImplicitStatement(ProblemStatement):
+    """ProblemStatement of a problem with too many secrets for a table.
 
     Parameters
     ----------
     costs
-        What reports cost, each secret being one.
-    guarantee
-        The guarantee that is requested, with a radius.
-    labels
-        Names of the secrets, or ``None``.
-    prior_sum
-        What the weights of the prior summed to before they were divided by it.
+        Costs of the reports, each secret being one. The guarantee has a radius.
     """
 
     costs: ImplicitCosts
-    guarantee: MetricDP
-    labels: tuple[str, ...] | None
-    prior_sum: float
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """Secrets and prior as they were read."""
+class _Secrets:
+    """Secrets and prior as read from files and options."""
 
     epsilon: Fraction
     space: MetricSpace
@@ -161,77 +157,87 @@ class _Given:
     prior_sum: float
 
 
-def state(places: PlaceOptions, aims: AimOptions) -> DesignStatement:
-    """Read files and options, and refuse what makes no sense.
+def state(file: str | None, places: PlaceOptions, aims: AimOptions) -> DesignStatement:
+    """Read the files and options of a problem with a table of distances.
 
     Raises
     ------
     InvalidProblemError
         Naming the option or the argument.
     """
-    return _whole(_given(places, aims, DENSE_LIMIT), aims)
+    return _dense(_read_secrets(file, places, aims, DENSE_LIMIT, None), aims)
 
 
-def state_any(places: PlaceOptions, aims: AimOptions) -> DesignStatement | ImplicitStatement:
+def state_any(
+    file: str | None, places: PlaceOptions, aims: AimOptions, label: str | None
+) -> DesignStatement | ImplicitStatement:
     """Do the same for up to 16,384 secrets, which beyond 5,120 are stated without a table.
 
     Raises
     ------
     InvalidProblemError
-        As :func:`state`, and for what needs a table where there is none.
+        As :func:`state`, and for options that need a table where there is none.
     """
-    given = _given(places, aims, IMPLICIT_LIMIT)
-    return _whole(given, aims) if given.space.has_matrix else _implicit(given, aims)
+    secrets = _read_secrets(file, places, aims, IMPLICIT_LIMIT, label)
+    return _dense(secrets, aims) if secrets.space.has_matrix else _implicit(secrets, aims)
 
 
-def _given(places: PlaceOptions, aims: AimOptions, most: int) -> _Given:
+def _read_secrets(
+    file: str | None, places: PlaceOptions, aims: AimOptions, most: int, label: str | None
+) -> _Secrets:
     from discreet.artefact import different_labels
 
     epsilon, unit = parse_budget(aims.epsilon)
     unit = _unit(places, unit, aims.epsilon)
     table, words = None, None
     if places.embeddings is None:
-        space, table = _space(places, unit, most)
+        space, table = _space(file, places, unit, most)
     else:
-        space, words = _embedded(places, unit)
+        space, words = _embedded(file, places, unit)
     labels = None if words is None else different_labels(words, space.n)
-    if places.label is not None and table is not None:
-        labels = different_labels(_texts(table, places.label), space.n)
+    if label is not None and table is not None:
+        labels = different_labels(_texts(table, label), space.n)
     names = secret_names(space.n, labels)
     prior, prior_sum = read_prior(aims.prior, table, names)
-    return _Given(epsilon, space, table, labels, names, prior, prior_sum)
+    return _Secrets(epsilon, space, table, labels, names, prior, prior_sum)
 
 
-def _whole(given: _Given, aims: AimOptions) -> DesignStatement:
+def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
     problem = Problem(
-        given.space,
+        secrets.space,
         utility_loss=read_loss(aims.loss),
-        prior=given.prior,
-        reports=None if aims.reports is None else parse_reports(aims.reports, given.names),
+        prior=secrets.prior,
+        reports=None if aims.reports is None else parse_reports(aims.reports, secrets.names),
     )
-    priors = () if aims.priors is None else _read_priors(aims.priors, given.table, given.names)
+    priors = () if aims.priors is None else _read_priors(aims.priors, secrets.table, secrets.names)
     if priors and aims.prior != "uniform":
         raise InvalidProblemError("--priors", "no --prior beside it", repr(aims.prior))
-    guarantee = MetricDP(given.epsilon, given.space.unit, aims.radius)
-    return DesignStatement(problem, guarantee, given.labels, given.prior_sum, priors)
+    guarantee = MetricDP(secrets.epsilon, secrets.space.unit, aims.radius)
+    return DesignStatement(
+        guarantee=guarantee,
+        labels=secrets.labels,
+        prior_sum=secrets.prior_sum,
+        problem=problem,
+        priors=priors,
+    )
 
 
-def _implicit(given: _Given, aims: AimOptions) -> ImplicitStatement:
+def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
     """State costs without a table; say what that leaves out."""
-    n, most = given.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
+    n, most = secrets.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
     if n > IMPLICIT_LIMIT:
         raise InvalidProblemError("PLACES", f"at most {IMPLICIT_LIMIT} secrets", n)
     if aims.radius is None:
         raise InvalidProblemError("--radius", f"one {most}", "none")
-    for option, value in (("--reports", aims.reports), ("--priors", aims.priors)):
-        if value is not None:
-            raise InvalidProblemError(option, f"none {most}", repr(value))
+    aims.refuse(("reports", "priors"), f"none {most}")
     loss = read_loss(aims.loss)
     if not isinstance(loss, str):
         raise InvalidProblemError("--loss", f"the name of a loss {most}", repr(aims.loss))
-    guarantee = MetricDP(given.epsilon, given.space.unit, aims.radius)
-    costs = ImplicitCosts(given.space, loss, given.prior)
-    return ImplicitStatement(costs, guarantee, given.labels, given.prior_sum)
+    guarantee = MetricDP(secrets.epsilon, secrets.space.unit, aims.radius)
+    costs = ImplicitCosts(secrets.space, loss, secrets.prior)
+    return ImplicitStatement(
+        guarantee=guarantee, labels=secrets.labels, prior_sum=secrets.prior_sum, costs=costs
+    )
 
 
 def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:
@@ -244,18 +250,16 @@ def _read_priors(
     typed: str, table: pl.DataFrame | None, names: Mapping[str, int]
 ) -> tuple[tuple[str, NDArray[np.float64]], ...]:
     """Read priors as ``--prior`` does, names separated by commas, and normalize each."""
-    given = [name.strip() for name in typed.split(",")]
-    if len(set(given)) < len(given):
+    named = [name.strip() for name in typed.split(",")]
+    if len(set(named)) < len(named):
         raise InvalidProblemError("--priors", "different priors", repr(typed))
     n = len(set(names.values()))
-    found = []
-    for name in given:
-        try:
+    read = []
+    for name in named:
+        with renamed_arguments({}, others="--priors"):
             prior, _ = read_prior(name, table, names)
-        except InvalidProblemError as error:
-            raise error.renamed("--priors") from None
-        found.append((name, np.full(n, 1 / n) if prior is None else prior))
-    return tuple(found)
+        read.append((name, np.full(n, 1 / n) if prior is None else prior))
+    return tuple(read)
 
 
 def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
@@ -274,17 +278,19 @@ def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
     return unit
 
 
-def _space(places: PlaceOptions, unit: str, most: int) -> tuple[MetricSpace, pl.DataFrame | None]:
-    if (places.file is None) == (places.grid is None):
-        got = "neither" if places.file is None else "both"
+def _space(
+    file: str | None, places: PlaceOptions, unit: str, most: int
+) -> tuple[MetricSpace, pl.DataFrame | None]:
+    if (file is None) == (places.grid is None):
+        got = "neither" if file is None else "both"
         raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
     if places.metric is not None and places.metric not in METRICS:
         raise unknown_name("--metric", places.metric, METRICS)
-    if places.file is None:
+    if file is None:
         return _grid(places, unit, most), None
     if places.cell is not None:
         raise InvalidProblemError("--cell", "--grid with it", "a file of places")
-    table = read_table(places.file, "PLACES")
+    table = read_table(file, "PLACES")
     if table.height > most:
         expected = f"at most {printed.count(most)} secrets"
         raise InvalidProblemError("PLACES", expected, f"{printed.count(table.height)}, a row each")
@@ -298,11 +304,12 @@ def _space(places: PlaceOptions, unit: str, most: int) -> tuple[MetricSpace, pl.
     return MetricSpace.from_points(_points(places, table, metric), metric=metric, unit=unit), table
 
 
-def _embedded(places: PlaceOptions, unit: str) -> tuple[MetricSpace, list[str] | None]:
-    for option in ("file", "grid", "cell", "x", "y", "columns", "label"):
-        if getattr(places, option) is not None:
-            name = "PLACES" if option == "file" else f"--{option}"
-            raise InvalidProblemError(name, "none beside --embeddings", getattr(places, option))
+def _embedded(
+    file: str | None, places: PlaceOptions, unit: str
+) -> tuple[MetricSpace, list[str] | None]:
+    if file is not None:
+        raise InvalidProblemError("PLACES", "none beside --embeddings", repr(file))
+    places.refuse(("grid", "cell", "x", "y", "columns", "label"), "none beside --embeddings")
     metric = places.metric or _EMBEDDED[0]
     if metric not in _EMBEDDED:
         raise unknown_name("--metric", metric, _EMBEDDED)
@@ -311,9 +318,7 @@ def _embedded(places: PlaceOptions, unit: str) -> tuple[MetricSpace, list[str] |
 
 
 def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
-    for option in ("x", "y", "columns", "label"):
-        if getattr(places, option) is not None:
-            raise InvalidProblemError(f"--{option}", "a file of places with it", "--grid")
+    places.refuse(("x", "y", "columns", "label"), "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
     rows, columns = parse_grid(places.grid or "", most)
@@ -321,7 +326,7 @@ def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
 
 
 def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> PlaceOptions:
-    """Name the columns of coordinates, where the usual names stand in the table and no others were given."""
+    """Return the options with the usual columns of coordinates, if the table has them and no others were typed."""
     if places.columns is not None and metric != "haversine":
         if places.x is not None or places.y is not None:
             raise InvalidProblemError("--columns", "either this or --x and --y", "both")
@@ -362,12 +367,12 @@ def _texts(table: pl.DataFrame, name: str) -> list[str]:
     return [str(value) for value in values]
 
 
-_TELLING = 10.0
+_MIN_DOUBTFUL_NATS = 10.0
 """Nats between neighbors from which a warning is given: odds of some 20,000 to 1 are next to no privacy."""
 
 
 def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
-    """Say where reports may tell a secret from its nearest neighbor, as in another unit than was meant, or never can.
+    """Return warnings if reports may tell neighbors apart, as in a wrong unit, or never can.
 
     Examples
     --------
@@ -384,16 +389,16 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
     nearest = apart.min(axis=1)
     twice = int((nearest == 0).sum())
     if twice:
-        said = f"{twice} of {space.n} secrets are at distance 0 from another: their reports have one law"
-        return [f"{said}; was a place given twice?", *_telling(nearest[nearest > 0], guarantee)]
-    return _telling(nearest, guarantee)
+        same = f"{twice} of {space.n} secrets are at distance 0 from another: their reports have one law"
+        return [f"{same}; was a place given twice?", *_doubts(nearest[nearest > 0], guarantee)]
+    return _doubts(nearest, guarantee)
 
 
-def _telling(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
+def _doubts(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
     if not len(nearest):
         return []
     nats = float(np.median(nearest)) * float(guarantee.epsilon)
-    if nats < _TELLING:
+    if nats < _MIN_DOUBTFUL_NATS:
         return []
     odds = f"half are told from their nearest neighbor with odds of up to e^{printed.at_most(nats, 2)} to 1"
     stated = f"{printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}"

@@ -6,31 +6,37 @@ import secrets
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import final
 
-import typer
-
-from discreet.cli.options import Json  # noqa: TC001 - Typer reads annotations at run time
+from discreet.cli.calls import from_options, option
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 from discreet.core.extras import require
 
-__all__ = ["register", "studio"]
+__all__ = ["studio"]
 
 
-def studio(
-    *,
-    port: Annotated[int, typer.Option(help="Port; 0 lets the system choose.")] = 0,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
-    ] = True,
-    ledger: Annotated[
-        str, typer.Option(metavar="FILE", help="The ledger that the page of counts proposes.")
-    ] = "discreet-ledger.db",
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Begin with synthetic patients, to try the page.")
-    ] = False,
-    as_json: Json = False,
-) -> int:
+_EXAMPLES = (
+    "Examples:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
+)
+
+
+@final
+class StudioOptions(JsonOption):
+    """Options of ``studio``."""
+
+    port: int = option("Port; 0 lets the system choose.", default=0)
+    browser: bool = option(
+        "Open the page in the browser.", None, "--browser/--no-browser", default=True
+    )
+    ledger: str = option(
+        "The ledger that the page of counts proposes.", "FILE", default="discreet-ledger.db"
+    )
+    sample: bool = option("Begin with synthetic patients, to try the page.", default=False)
+
+
+@from_options(StudioOptions, examples=_EXAMPLES)
+def studio(options: StudioOptions) -> int:
     """Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.
 
     Choose a file, mark columns, see the risk, choose k, watch the search, see the risk after, download the table and
@@ -45,28 +51,22 @@ def studio(
     from discreet.web import serve as run
 
     # Asked of the system now; the page would only find it unreadable.
-    Path(ledger).exists()
+    Path(options.ledger).exists()
     token, workspaces = secrets.token_urlsafe(32), OpenWorkspaces()
     try:
-        with bind("127.0.0.1", port) as bound:
+        with bind("127.0.0.1", options.port) as bound:
             host = f"127.0.0.1:{bound.getsockname()[1]}"
-            url = f"http://{host}/{token}/{'#sample' if sample else ''}"
+            url = f"http://{host}/{token}/{'#sample' if options.sample else ''}"
 
             def started(_: str) -> None:
-                emit({"url": url}, f"{url}\nCtrl-C ends it.", as_json=as_json, command="studio")
+                text = f"{url}\nCtrl-C ends it."
+                emit({"url": url}, text, as_json=options.as_json, command="studio")
                 sys.stdout.flush()
-                if browser:
+                if options.browser:
                     webbrowser.open(url)
 
-            app = create_studio(workspaces, host=host, token=token, ledger=Path(ledger))
+            app = create_studio(workspaces, host=host, token=token, ledger=Path(options.ledger))
             run(app, bound, on_started=started)
     finally:
         workspaces.close()
     return 0
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog="Examples:\n\n```\ndiscreet studio --sample\n\ndiscreet studio --port 8090 --no-browser\n```"
-    )(studio)

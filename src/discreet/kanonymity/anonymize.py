@@ -320,6 +320,7 @@ def anonymize(
         "loss": loss,
         "method": None if method is None else repr(method),
         "suppress": suppress,
+        "rows": "shuffled",
         **_demanded(guarantee, models or {}, person, mapped),
         "roles": roles.public(),
         **({"reading": stated} if (stated := reading.to_dict()) else {}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,11 @@ from discreet.kanonymity.candidate import require_feasible
 from discreet.studio.drawn import draw_frontier
 from discreet.studio.forms import DEMANDS, ROLES, number_of, read_demands, read_roles, whole_of
 from discreet.studio.jobs import refusal
-from discreet.studio.parts import read_form, render, told
+from discreet.studio.parts import events_of, on_file, on_form, render
 from discreet.studio.publications import add_publications
 from discreet.studio.reading import DELIMITERS, describe, read_upload
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
-from discreet.studio.uploads import Uploads, uploaded
+from discreet.studio.uploads import Uploads
 from discreet.studio.workspaces import store
 from discreet.tables.columns import present_in
 from discreet.tables.decoding import ENCODINGS
@@ -42,21 +43,21 @@ if TYPE_CHECKING:
 
 __all__ = ["create_studio"]
 
-MOST_BYTES = 512 << 20
+MAX_FILE_BYTES = 512 << 20
 """Bytes of a file."""
 
-MOST_FORM = 16 << 20
+MAX_FORM_BYTES = 16 << 20
 """Bytes of all that the page's forms say; a taxonomy is the longest of it."""
 
-MOST_SECONDS = 3_600.0
+MAX_SEARCH_SECONDS = 3_600.0
 
-COMPARING = 60.0
+COMPARISON_SECONDS = 60.0
 """Seconds for what every k costs."""
 
 LEDGER = Path("discreet-ledger.db")
 """In the folder where the studio was started; the folders of its pages are deleted."""
 
-_LIMITS = Limits(body=MOST_BYTES, body_seconds=300.0, rate=100.0, burst=400)
+_LIMITS = Limits(body=MAX_FILE_BYTES, body_seconds=300.0, rate=100.0, burst=400)
 
 _STATIC = {
     "counts.js": "text/javascript",
@@ -76,7 +77,7 @@ def create_studio(
     limits: Limits = _LIMITS,
     ledger: Path = LEDGER,
 ) -> Gate:
-    """Make the application.
+    """Return the application.
 
     Parameters
     ----------
@@ -105,15 +106,16 @@ def create_studio(
         await run_in_threadpool(workspaces.close)
 
     app = FastAPI(title="discreet studio", openapi_url=None, lifespan=lifespan)
-    forms = replace(limits, body=min(limits.body, MOST_FORM))
+    forms = replace(limits, body=min(limits.body, MAX_FORM_BYTES))
     app.add_middleware(Guard, limits=forms, headers=HEADERS)
     app.add_exception_handler(DiscreetError, _refused)
     _add_page(app, workspaces)
     _add_table(app, workspaces)
-    _add_jobs(app, workspaces)
+    on_form(app, workspaces, "frontier", partial(_start, kind="frontier"))
+    on_form(app, workspaces, "run", partial(_start, kind="run"))
     _add_running(app, workspaces)
     _add_results(app, workspaces)
-    add_publications(app, workspaces, ledger, MOST_BYTES)
+    add_publications(app, workspaces, ledger, MAX_FILE_BYTES)
     return Gate(Uploads(app, workspaces, limits), host, token)
 
 
@@ -136,7 +138,7 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
             workspace=workspaces.open(),
             delimiters=DELIMITERS,
             encodings=ENCODINGS,
-            most=MOST_BYTES,
+            most=MAX_FILE_BYTES,
         )
 
     @app.get("/static/{name}")
@@ -158,25 +160,13 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _add_table(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    @app.post("/{workspace}/table")
-    async def table(workspace: str, request: Request) -> Response:
-        at, path, query = workspaces.get(workspace), uploaded(request), request.query_params
-        return await run_in_threadpool(_load, at, path, dict(query))
+    on_file(app, workspaces, "table", _load)
+    on_form(app, workspaces, "outline", _outline)
+    on_form(app, workspaces, "risk", _risk)
 
     @app.post("/{workspace}/sample")
     async def sample(workspace: str) -> Response:
         return await run_in_threadpool(_load_sample, workspaces.get(workspace))
-
-    @app.post("/{workspace}/outline")
-    async def outline(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        text = await run_in_threadpool(_outline, at, form)
-        return Response(text, media_type="text/plain; charset=utf-8")
-
-    @app.post("/{workspace}/risk")
-    async def risk(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        return await run_in_threadpool(_risk, at, form)
 
 
 def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
@@ -217,7 +207,7 @@ def _load_sample(workspace: OpenWorkspace) -> Response:
 
 
 def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
-    """Make a nested list: of a file, of numbers by intervals, or of the bare values."""
+    """Return a nested list of a file, of numbers by intervals, or of the bare values."""
     from discreet.artefact.private_files import write_private
     from discreet.tables.taxonomies import read_taxonomy
 
@@ -254,20 +244,18 @@ def _widths(text: str) -> list[Fraction]:
 
 def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
     from discreet.kanonymity.risk import risk
-    from discreet.kanonymity.verify import cells, classes_of, diversity
+    from discreet.kanonymity.verify import classes_of
     from discreet.tables.frames import singled_out
 
     table = _upload(workspace).table
     roles = read_roles(form, workspace.columns, table)
     classes = classes_of(table, roles.names)
-    found = risk(table, roles.names)
+    measured = risk(table, roles.names, sensitive=roles.sensitive)
     return render(
         "risk.html",
-        risk=found,
+        risk=measured,
         sizes=sizes_of(classes.sizes),
-        diversity={
-            name: int(diversity(classes, cells(table, name)).min()) for name in roles.sensitive
-        },
+        diversity=measured.diversity,
         unique=[
             (name, alone)
             for name in (*roles.kept, *roles.sensitive)
@@ -282,20 +270,6 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
         demands=DEMANDS,
         most_k=table.height,
     )
-
-
-def _add_jobs(app: FastAPI, workspaces: OpenWorkspaces) -> None:
-    @app.post("/{workspace}/frontier")
-    async def frontier(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        await run_in_threadpool(_start, at, form, "frontier")
-        return Response(status_code=202)
-
-    @app.post("/{workspace}/run")
-    async def run(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        await run_in_threadpool(_start, at, form, "run")
-        return Response(status_code=202)
 
 
 def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
@@ -318,7 +292,7 @@ def _add_running(app: FastAPI, workspaces: OpenWorkspaces) -> None:
         job = workspaces.get(workspace).job
         if job is None:
             raise InvalidProblemError("job", "one that was started", "none")
-        return StreamingResponse(told(job), media_type="text/event-stream")
+        return StreamingResponse(events_of(job), media_type="text/event-stream")
 
 
 def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
@@ -333,8 +307,8 @@ def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
     def frontier(workspace: str) -> Response:
         """What is known by now of the cost of each k; the search goes on."""
         job = workspaces.get(workspace).job
-        told = [] if job is None or job.kind != "frontier" else job.events
-        event = next((event for event in reversed(told) if "rows" in event), None)
+        events = [] if job is None or job.kind != "frontier" else job.events
+        event = next((event for event in reversed(events) if "rows" in event), None)
         if event is None:
             # Another job took its place: what is drawn may stay.
             return Response(status_code=204)
@@ -363,7 +337,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
     task: LossBySize | Anonymize
     refuse_unwritable(table.drop(roles.dropped).lazy(), roles.names, WRITTEN, "The table")
     if kind == "frontier":
-        task = LossBySize(str(workspace.folder), roles.attributes, COMPARING)
+        task = LossBySize(str(workspace.folder), roles.attributes, COMPARISON_SECONDS)
     else:
         k = whole_of(form, "k", "k", least=2)
         require_feasible(table.height, k)
@@ -378,7 +352,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
             k,
             models,
             require,
-            number_of(form, "seconds", "Seconds", default=30.0, most=MOST_SECONDS),
+            number_of(form, "seconds", "Seconds", default=30.0, most=MAX_SEARCH_SECONDS),
             share,
         )
     if not (workspace.folder / TABLE).is_file():

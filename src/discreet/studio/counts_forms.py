@@ -1,33 +1,40 @@
-"""What the forms of the counts page say: columns, what is public, what is promised; wrong entries by their title."""
+"""Forms of the page of counts: columns, public facts, the guarantee; wrong entries are named by their title."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.methods import DEFAULT, quick_methods
+from discreet.studio import publish_forms
 from discreet.studio.forms import whole_of
-from discreet.studio.publish_forms import DEPTH, NEIGHBORS, read_guarantee
+from discreet.studio.publish_forms import (
+    NEIGHBORS,
+    TableLayout,
+    choice_of,
+    column_of,
+    parts_of,
+    regions_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+    from discreet.studio.publish_forms import Promise
 
 __all__ = [
     "KINDS",
     "PUBLIC",
     "TITLES",
-    "PromiseForm",
-    "TableForm",
     "method_names",
     "read_promise",
     "read_table_form",
 ]
 
-MOST_SIZE = 10_000
+MAX_SIZE_ON_PAGE = 10_000
+"""Largest size that the page takes; larger tables are for the command line."""
 
 KINDS = {
     "persons": "one person; another column names the household, firm or group that they belong to",
@@ -55,63 +62,7 @@ TITLES = {
 """Arguments of the library -> what this page calls them."""
 
 
-@final
-@dataclass(frozen=True)
-class TableForm:
-    """Which columns are what, and what is public.
-
-    Parameters
-    ----------
-    kind
-        A key of :data:`KINDS`.
-    regions
-        Columns of the region path, from the top down.
-    public
-        A key of :data:`PUBLIC`.
-    unit, size, quantity, person
-        Columns; ``None`` where there is none.
-    max_size, max_quantity
-        Larger ones count as these.
-    root
-        Name of the region that holds all.
-    neighbors
-        A key of :data:`discreet.studio.publish_forms.NEIGHBORS`.
-    """
-
-    kind: str
-    regions: tuple[str, ...]
-    public: str
-    unit: str | None
-    size: str | None
-    quantity: str | None
-    person: str | None
-    max_size: int
-    max_quantity: int
-    root: str
-    neighbors: str
-
-
-@final
-@dataclass(frozen=True)
-class PromiseForm:
-    """What is promised and how it is made.
-
-    Parameters
-    ----------
-    guarantee
-        The promise.
-    method
-        Name of the method.
-    levels
-        Part of the budget of each level, or ``None`` for equal ones.
-    """
-
-    guarantee: PureDP | ZeroConcentratedDP
-    method: str
-    levels: tuple[str, ...] | None
-
-
-def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableForm:
+def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLayout:
     """Read the form of columns.
 
     Parameters
@@ -126,75 +77,53 @@ def read_table_form(form: Mapping[str, str], columns: Sequence[str]) -> TableFor
     InvalidProblemError
         For a column that is missing, is not there or is named twice, or a choice that was not made.
     """
-    kind, public = _one(form, "kind", "Rows", KINDS), _one(form, "public", "What is public", PUBLIC)
+    kind = choice_of(form, "kind", "Rows", KINDS)
+    public = choice_of(form, "public", "What is public", PUBLIC)
     persons = kind == "persons"
-    regions = tuple(
-        name
-        for at in range(DEPTH)
-        if (name := _column(form, f"region-{at}", "Regions", columns)) is not None
-    )
-    if not regions:
-        expected = "at least one column, the largest regions first"
-        raise InvalidProblemError("Regions", expected, "none")
-    unit = _column(form, "unit", "Unit", columns)
-    size = None if persons else _column(form, "size", "Size", columns)
-    if persons and unit is None:
+    regions = regions_of(form, columns)
+    wanted = ("unit", "quantity", "person") if persons else ("unit", "size")
+    chosen = {name: column_of(form, name, name.capitalize(), columns) for name in wanted}
+    if persons and chosen["unit"] is None:
         expected = "the column that names the household, firm or group of each person"
         raise InvalidProblemError("Unit", expected, "none")
-    if not persons and size is None:
+    if not persons and chosen["size"] is None:
         raise InvalidProblemError("Size", "the column of the sizes of the units", "none")
-    quantity = _column(form, "quantity", "Quantity", columns) if persons else None
-    person = _column(form, "person", "Person", columns) if persons else None
-    named = [name for name in (*regions, unit, size, quantity, person) if name is not None]
+    named = [name for name in (*regions, *chosen.values()) if name is not None]
     if len(set(named)) < len(named):
         raise InvalidProblemError("Columns", "a column for one use", "one for two")
     max_size = whole_of(form, "max_size", "Largest size", least=1)
-    if max_size > MOST_SIZE:
+    if max_size > MAX_SIZE_ON_PAGE:
         raise InvalidProblemError(
             "Largest size",
-            f"{printed.count(MOST_SIZE)} or less; larger ones go through `discreet counts`",
+            f"{printed.count(MAX_SIZE_ON_PAGE)} or less; larger ones go through `discreet counts`",
             printed.count(max_size),
         )
-    most = whole_of(form, "max_quantity", "Largest quantity", least=1) if quantity else 1
-    root = form.get("root", "").strip() or "all"
-    neighbors = _one(form, "neighbors", "Neighbors", NEIGHBORS)
-    return TableForm(
-        kind, regions, public, unit, size, quantity, person, max_size, most, root, neighbors
-    )
+    arguments = {
+        "columns": regions,
+        **chosen,
+        "max_size": max_size,
+        "root": form.get("root", "").strip() or "all",
+    }
+    if chosen.get("quantity"):
+        arguments["max_quantity"] = whole_of(form, "max_quantity", "Largest quantity", least=1)
+    return TableLayout(choice_of(form, "neighbors", "Neighbors", NEIGHBORS), arguments, public)
 
 
-def read_promise(form: Mapping[str, str], neighbors: str) -> PromiseForm:
-    """Read the promise, the method and the parts of the budget.
+def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:
+    """Read the guarantee, the method and the parts of the budget.
 
     Raises
     ------
     InvalidProblemError
-        For a number that is none, or a method that the page does not offer.
+        For a text that is not a number, or a method that the page does not offer.
     """
     method = form.get("method", "") or method_names()[0]
     if method not in method_names():
         raise InvalidProblemError("Method", "one of the list", repr(method))
-    parts = form.get("levels", "").strip()
-    levels = tuple(part.strip() for part in parts.split(",")) if parts else None
-    return PromiseForm(read_guarantee(form, neighbors), method, levels)
+    stated = publish_forms.read_promise(form, neighbors)
+    return replace(stated, arguments={"method": method, "levels": parts_of(form)})
 
 
 def method_names() -> tuple[str, ...]:
-    """Name the methods that the page offers, the default first: those with a guarantee that are quick at any size."""
+    """Return the methods that the page offers, the default first: proven ones that are quick at any size."""
     return (DEFAULT, *(name for name in quick_methods() if name != DEFAULT))
-
-
-def _one(form: Mapping[str, str], field: str, title: str, known: Mapping[str, str]) -> str:
-    value = form.get(field, "")
-    if value not in known:
-        raise InvalidProblemError(title, "a choice", "none" if not value else "another")
-    return value
-
-
-def _column(form: Mapping[str, str], field: str, title: str, columns: Sequence[str]) -> str | None:
-    value = form.get(field, "")
-    if not value:
-        return None
-    if value not in columns:
-        raise InvalidProblemError(title, "a column of the table", "another")
-    return value

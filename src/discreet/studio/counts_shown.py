@@ -16,26 +16,29 @@ from discreet.plot.style import INK
 from discreet.report.figures import new_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from discreet.core.outcome import Release
+    from discreet.core.tree import Tree
     from discreet.hierarchy.query import CountAnswers
     from discreet.hierarchy.result import RegionCounts
 
-__all__ = ["describe_release"]
+__all__ = ["describe_release", "largest_regions"]
 
-MOST_REGIONS = 40
+MAX_LISTED_REGIONS = 40
 """Regions of one level that are drawn and listed, those with the greatest published counts; and sizes of the whole."""
 
-_ROWS = 12
+_SAMPLE_ROWS = 12
 
 _WHOLE_AND_SUMS = {"numbers that are not whole", "numbers below zero", "sums that do not hold"}
 """Checks that a table passes whose numbers are counts that add up; some methods do not promise all of them."""
 
 
-def describe_release(release: Release[RegionCounts]) -> dict[str, Any]:
-    """Lay out a release for the page: plain values and drawings.
+def describe_release(release: Release[RegionCounts], _planned: object = None) -> dict[str, Any]:
+    """Return the values and drawings of a release for its page.
 
     Parameters
     ----------
@@ -65,17 +68,14 @@ def describe_release(release: Release[RegionCounts]) -> dict[str, Any]:
 
 
 def _levels(result: RegionCounts) -> list[dict[str, Any]]:
-    """Give for each level how many units its regions have, and their intervals where measurements were kept."""
+    """Return the number of units of the regions of each level, with intervals if measurements were kept."""
     tree, names = result.frame.tree, region_names(result.frame.tree)
     counted = result.counts[:, 1 - result.frame.first_size :].sum(axis=1)
-    found = []
-    for level in range(1, tree.depth + 2):
-        start, stop = tree.level_start[level - 1], tree.level_start[level]
-        nodes = np.arange(start, stop)
-        largest = np.sort(nodes[np.argsort(-counted[nodes], kind="stable")[:MOST_REGIONS]])
+    levels = []
+    for level, nodes, largest in largest_regions(tree, counted):
         answers = _answers(result, largest)
         listed = zip(largest.tolist(), _ends(answers, len(largest)), strict=True)
-        found.append(
+        levels.append(
             {
                 "level": level,
                 "regions": len(nodes),
@@ -84,11 +84,21 @@ def _levels(result: RegionCounts) -> list[dict[str, Any]]:
                 "rows": [(names[node], counted[node].item(), ends) for node, ends in listed],
             }
         )
-    return found
+    return levels
+
+
+def largest_regions(
+    tree: Tree, totals: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield each level, its regions, and those of them with the largest published totals, in order."""
+    for level in range(tree.depth + 1):
+        nodes = np.arange(tree.level_start[level], tree.level_start[level + 1])
+        first = np.argsort(-totals[nodes], kind="stable")[:MAX_LISTED_REGIONS]
+        yield level + 1, nodes, np.sort(nodes[first])
 
 
 def _ends(answers: CountAnswers | None, many: int) -> list[str]:
-    """Write intervals; nothing where there are none."""
+    """Return the intervals as text, empty if there are no measurements."""
     if answers is None:
         return [""] * many
     low, high = answers.values - answers.half_widths, answers.values + answers.half_widths
@@ -111,10 +121,10 @@ def _draw_answers(answers: CountAnswers) -> str:
 
 
 def _sizes(result: RegionCounts) -> dict[str, Any]:
-    """Give the whole by size: published, and by measurements with their intervals where they were kept."""
+    """Return the counts of the root by size: published, and measured with intervals if measurements were kept."""
     figure, measured = new_figure(4.9, 2.4), result.measurements
     axes = plot_counts(result, ax=figure.add_subplot())
-    shown = min(len(axes.patches), MOST_REGIONS)
+    shown = min(len(axes.patches), MAX_LISTED_REGIONS)
     sizes, rows = result.frame.sizes[:shown].tolist(), []
     for at, size in enumerate(sizes):
         answer = None if measured is None else query(measured, sizes=[size], level=1)
@@ -126,7 +136,7 @@ def _sizes(result: RegionCounts) -> dict[str, Any]:
 
 
 def _picture(figure: Figure) -> str:
-    """Turn a figure into the address of an image: the page forbids styles of its own, an image has others."""
+    """Return a figure as the address of an image, since the page forbids inline styles."""
     written = io.BytesIO()
     figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
     return f"data:image/svg+xml;base64,{base64.b64encode(written.getvalue()).decode()}"
@@ -135,7 +145,7 @@ def _picture(figure: Figure) -> str:
 def _sample(result: RegionCounts) -> list[tuple[int, str, int, str]]:
     """Take the first sizes of the first region of each level."""
     tree, names, sizes = result.frame.tree, region_names(result.frame.tree), result.frame.sizes
-    each = max(1, _ROWS // (tree.depth + 1))
+    each = max(1, _SAMPLE_ROWS // (tree.depth + 1))
     return [
         (level + 1, names[node], int(sizes[at]), result.counts[node, at].item())
         for level, node in enumerate(tree.level_start[:-1].tolist())

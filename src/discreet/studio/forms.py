@@ -80,7 +80,7 @@ def read_roles(
         place.
     """
     attributes: list[Attribute] = []
-    others: dict[str, list[str]] = {"sensitive": [], "drop": [], "keep": []}
+    by_role: dict[str, list[str]] = {"sensitive": [], "drop": [], "keep": []}
     for at, column in enumerate(columns):
         role = form.get(f"role-{at}", "")
         if not role:
@@ -90,13 +90,16 @@ def read_roles(
             raise InvalidProblemError(column.name, "a use of the list", "another")
         if role == "quasi":
             attributes.append(_attribute(form, at, column, table))
-        elif role in others:
-            others[role].append(column.name)
+        elif role in by_role:
+            by_role[role].append(column.name)
     if not attributes:
         expected = f"at least one marked “{ROLES['quasi']}”"
         raise InvalidProblemError("Columns", expected, "none")
     return TypedRoles(
-        tuple(attributes), tuple(others["sensitive"]), tuple(others["drop"]), tuple(others["keep"])
+        tuple(attributes),
+        tuple(by_role["sensitive"]),
+        tuple(by_role["drop"]),
+        tuple(by_role["keep"]),
     )
 
 
@@ -112,10 +115,10 @@ def _attribute(
     if kind == "categorical":
         return Categorical(name, weight)
     if kind == "dates":
-        given = form.get(f"format-{at}", "").strip()
+        stated = form.get(f"format-{at}", "").strip()
         typed = table.schema[name].is_temporal()
         return Dates(
-            name, weight, "" if typed else resolved_format(name, present_in(table[name]), given)
+            name, weight, "" if typed else resolved_format(name, present_in(table[name]), stated)
         )
     if kind == "prefix":
         return Prefixes(name, weight)

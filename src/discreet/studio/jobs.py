@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "Task", "refusal", "sentence"]
 
-_POLL = 0.1
-_STARTING = 120.0
+_POLL_SECONDS = 0.1
+_START_SECONDS = 120.0
 """Seconds for the process to load its libraries."""
 
-_GRACE = 30.0
+_GRACE_SECONDS = 30.0
 """Seconds after its time within which a job must have ended by itself."""
 
 
@@ -64,7 +64,7 @@ class Job:
         self.events: list[dict[str, Any]] = []
         self.result: dict[str, Any] | None = None
         self._stopping = 0.0
-        self._end = time.monotonic() + _STARTING + task.seconds + _GRACE
+        self._end = time.monotonic() + _START_SECONDS + task.seconds + _GRACE_SECONDS
         # Not a fork: the server has threads.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe(duplex=False)
@@ -93,13 +93,13 @@ class Job:
         return self.over and self.result is None and free
 
     def stop(self) -> None:
-        """Ask for the best that was found so far."""
+        """Interrupt the search, so that it returns its incumbent."""
         if self._process.is_alive() and self._process.pid is not None:
-            self._stopping = time.monotonic() + _GRACE
+            self._stopping = time.monotonic() + _GRACE_SECONDS
             os.kill(self._process.pid, signal.SIGINT)
 
     def wait(self, seconds: float) -> None:
-        """Let it come to its end, for so long at most."""
+        """Wait for the end of the job, at most so long."""
         self._thread.join(seconds)
 
     def end(self) -> None:
@@ -110,13 +110,13 @@ class Job:
     def _listen(self) -> None:
         try:
             while not self.over:
-                late = min(self._end, self._stopping or self._end)
-                if self._pipe.poll(_POLL):
+                deadline = min(self._end, self._stopping or self._end)
+                if self._pipe.poll(_POLL_SECONDS):
                     event = self._pipe.recv()
                     if event["type"] == "done":
                         self.result = event.pop("result")
                     self.events.append(event)
-                elif time.monotonic() > late:
+                elif time.monotonic() > deadline:
                     self._fail(
                         "It did not end in time, and was ended. Allow more seconds, or fewer columns or rows."
                     )
@@ -174,7 +174,7 @@ def refusal(error: DiscreetError) -> dict[str, str]:
 
 
 def sentence(error: DiscreetError) -> str:
-    """Say an error as a sentence.
+    """Return an error as a sentence.
 
     Examples
     --------

@@ -7,22 +7,26 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fastapi import Request, Response
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from discreet.core.errors import InvalidProblemError
 from discreet.report.page import render_template, template_environment
+from discreet.studio.uploads import uploaded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from discreet.studio.jobs import Job
+    from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
-__all__ = ["read_form", "render", "told"]
+__all__ = ["events_of", "on_file", "on_form", "read_form", "render"]
 
 _environment = partial(template_environment, "discreet.studio")
 
 
-async def told(job: Job) -> AsyncIterator[str]:
+async def events_of(job: Job) -> AsyncIterator[str]:
     """Send each event once, and an empty line now and then, so that a closed page is noticed."""
     sent, idle = 0, 0
     while True:
@@ -38,6 +42,41 @@ async def told(job: Job) -> AsyncIterator[str]:
             yield ": \n\n"
 
 
+def on_form(
+    app: FastAPI,
+    workspaces: OpenWorkspaces,
+    path: str,
+    answer: Callable[[OpenWorkspace, dict[str, str]], Any],
+) -> None:
+    """Answer a form that is sent to a path of a page; work that only starts a job returns nothing, and is accepted."""
+
+    @app.post(f"/{{workspace}}/{path}")
+    async def handle(workspace: str, request: Request) -> Response:
+        at, form = workspaces.get(workspace), await read_form(request)
+        answered = await run_in_threadpool(answer, at, form)
+        return Response(status_code=202) if answered is None else _response(answered)
+
+
+def on_file(
+    app: FastAPI,
+    workspaces: OpenWorkspaces,
+    path: str,
+    answer: Callable[[OpenWorkspace, Path, dict[str, str]], Any],
+) -> None:
+    """Answer a file that is sent to a path of a page."""
+
+    @app.post(f"/{{workspace}}/{path}")
+    async def handle(workspace: str, request: Request) -> Response:
+        at, file, query = workspaces.get(workspace), uploaded(request), request.query_params
+        return _response(await run_in_threadpool(answer, at, file, dict(query)))
+
+
+def _response(answered: Response | str) -> Response:
+    if isinstance(answered, Response):
+        return answered
+    return Response(answered, media_type="text/plain; charset=utf-8")
+
+
 async def read_form(request: Request) -> dict[str, str]:
     """Read names and texts from the body of a request.
 
@@ -47,12 +86,12 @@ async def read_form(request: Request) -> dict[str, str]:
         For anything else.
     """
     try:
-        found = json.loads(await request.body())
+        form = json.loads(await request.body())
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        form = None
+    if not isinstance(form, dict) or not all(isinstance(value, str) for value in form.values()):
         raise InvalidProblemError("form", "names and texts", "something else")
-    return found
+    return form
 
 
 def render(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names

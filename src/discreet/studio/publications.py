@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import FastAPI, Response  # noqa: TC002 - FastAPI reads annotations at run time
 
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy import plan
 from discreet.studio.counts_forms import read_promise
 from discreet.studio.counts_release import AMOUNTS, COUNTS, Costs
 from discreet.studio.forms import whole_of
-from discreet.studio.parts import read_form, render
-from discreet.studio.publish_forms import read_guarantee
+from discreet.studio.parts import on_form, render
 from discreet.studio.publish_pages import add_publication, job_of, layout_of
 from discreet.studio.released import add_released
 from discreet.studio.tables_release import TABLES, describe_plan
@@ -51,20 +49,12 @@ def add_publications(app: FastAPI, workspaces: OpenWorkspaces, ledger: Path, mos
         add_publication(app, workspaces, publication, ledger=ledger, kept=kept, most=most)
     add_released(app, kept, {one.name: one.downloads for one in known})
 
-    @app.post("/{workspace}/counts/costs")
-    async def costs(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        await run_in_threadpool(_compare, at, form)
-        return Response(status_code=202)
+    on_form(app, workspaces, "counts/costs", _compare)
+    on_form(app, workspaces, "tables/plan", _plan)
 
     @app.get("/{workspace}/counts/costs")
     def compared(workspace: str) -> Response:
         return render("counts_costs.html", **job_of(workspaces.get(workspace), _COMPARING))
-
-    @app.post("/{workspace}/tables/plan")
-    async def planned(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        return await run_in_threadpool(_plan, at, form)
 
 
 def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
@@ -82,11 +72,11 @@ def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
     if planned.frame.units != "public":
         each = whole_of(form, "each", "Units in a lowest region", least=1)
     # From the public facts alone: no table goes to the other process.
-    bare = plan(planned.frame, promise.guarantee, method=promise.method, levels=promise.levels)
+    bare = plan(planned.frame, promise.guarantee, **promise.arguments)
     return Costs(bare, notion, each)
 
 
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
     layout = layout_of(workspace, form, TABLES)
-    planned = TABLES.plan(workspace.folder, layout, read_guarantee(form, layout.neighbors))
+    planned = TABLES.plan(workspace.folder, layout, TABLES.read_promise(form, layout.neighbors))
     return render("tables_plan.html", **describe_plan(planned))

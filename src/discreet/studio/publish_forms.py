@@ -1,20 +1,33 @@
-"""What the forms of all pages that publish share: neighbors, the promise of a release, the limit of a ledger."""
+"""Forms of the pages that publish: columns, public facts, the promise of a release, the limit of a ledger."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["DEPTH", "NEIGHBORS", "read_guarantee", "read_limit", "titled"]
+__all__ = [
+    "MAX_REGION_COLUMNS",
+    "NEIGHBORS",
+    "Promise",
+    "TableLayout",
+    "choice_of",
+    "column_of",
+    "parts_of",
+    "read_limit",
+    "read_promise",
+    "regions_of",
+    "titled",
+]
 
-DEPTH = 5
-"""Columns that a region path may have."""
+MAX_REGION_COLUMNS = 5
+"""Columns of a region path, for which the form has fields."""
 
 NEIGHBORS = {
     "add-remove-person": "whether a person is in the table at all",
@@ -36,15 +49,84 @@ _TITLES = {
 """Arguments of the library -> what every page calls them."""
 
 
-def read_guarantee(form: Mapping[str, str], neighbors: str) -> PureDP | ZeroConcentratedDP:
-    """Read what a release promises: ``notion`` and ``amount``.
+@final
+@dataclass(frozen=True)
+class TableLayout:
+    """Columns and public facts of a table, as a form states them.
+
+    Parameters
+    ----------
+    neighbors
+        A key of :data:`NEIGHBORS`.
+    arguments
+        Arguments of the plan of the library.
+    public
+        Source of the public regions: ``"list"``, ``"units"``, or ``"table"`` for declared ones.
+    """
+
+    neighbors: Any
+    arguments: Mapping[str, Any]
+    public: str = "list"
+
+
+@final
+@dataclass(frozen=True)
+class Promise:
+    """The guarantee of a release, and the arguments of its plan that state the method.
+
+    Parameters
+    ----------
+    guarantee
+        The guarantee.
+    arguments
+        Further arguments of the plan.
+    """
+
+    guarantee: PureDP | ZeroConcentratedDP
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def choice_of(form: Mapping[str, str], name: str, title: str, known: Mapping[str, str]) -> str:
+    """Read a choice of some that are known."""
+    value = form.get(name, "")
+    if value not in known:
+        raise InvalidProblemError(title, "a choice", "another" if value else "none")
+    return value
+
+
+def column_of(form: Mapping[str, str], name: str, title: str, columns: Sequence[str]) -> str | None:
+    """Read a column of the table, or `None` if none was chosen."""
+    value = form.get(name, "")
+    if value and value not in columns:
+        raise InvalidProblemError(title, "a column of the table", "another")
+    return value or None
+
+
+def regions_of(form: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Read the columns of the region path: ``region-0`` and the fields after it."""
+    fields = [f"region-{at}" for at in range(MAX_REGION_COLUMNS)]
+    names = [column_of(form, name, "Regions", columns) for name in fields]
+    if not any(names):
+        expected = "at least one column, the largest regions first"
+        raise InvalidProblemError("Regions", expected, "none")
+    return tuple(name for name in names if name)
+
+
+def parts_of(form: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Read the parts of the budget of each level, or `None` for equal parts."""
+    text = form.get("levels", "").strip()
+    return tuple(part.strip() for part in text.split(",")) if text else None
+
+
+def read_promise(form: Mapping[str, str], neighbors: str) -> Promise:
+    """Read the guarantee of a release: ``notion`` and ``amount``.
 
     Examples
     --------
-    >>> read_guarantee({"notion": "epsilon", "amount": "0.5"}, "replace-person").epsilon
+    >>> read_promise({"notion": "epsilon", "amount": "0.5"}, "replace-person").guarantee.epsilon
     Fraction(1, 2)
     """
-    return _promised(form, "notion", "amount", neighbors)
+    return Promise(_promised(form, "notion", "amount", neighbors))
 
 
 def read_limit(form: Mapping[str, str], neighbors: str) -> PureDP | ApproxDP | ZeroConcentratedDP:
@@ -61,7 +143,7 @@ def read_limit(form: Mapping[str, str], neighbors: str) -> PureDP | ApproxDP | Z
 
 @contextmanager
 def titled(titles: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Let errors name what is wrong as the page does, not as the library does.
+    """Rename arguments of the library to fields of the page in errors.
 
     Parameters
     ----------

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import FastAPI, Response  # noqa: TC002 - FastAPI reads annotations at run time
 from fastapi.responses import JSONResponse
 
 from discreet.core.errors import InvalidProblemError
 from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyond
-from discreet.studio.parts import read_form, render
-from discreet.studio.publish_forms import DEPTH, NEIGHBORS, read_limit
+from discreet.studio.parts import on_file, on_form, render
+from discreet.studio.publish_forms import MAX_REGION_COLUMNS, NEIGHBORS, read_limit
 from discreet.studio.publishing import PRIVATE, Publish
 from discreet.studio.reading import DELIMITERS, read_upload
 from discreet.studio.released import new_name
-from discreet.studio.uploads import uploaded
 from discreet.studio.workspaces import store
 from discreet.tables.decoding import ENCODINGS
 from discreet.tables.dialect import names_in
@@ -25,6 +24,7 @@ from discreet.tables.dialect import names_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.studio.publish_forms import TableLayout
     from discreet.studio.publishing import Publication
     from discreet.studio.reading import Upload
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
@@ -70,61 +70,29 @@ def add_publication(
             **publication.first,
         )
 
-    _add_files(app, workspaces, publication)
-    _add_budget(app, workspaces, publication, ledger)
-    _add_release(app, workspaces, publication, kept)
+    _add_requests(app, workspaces, publication, ledger, kept)
 
 
-def _add_files(app: FastAPI, workspaces: OpenWorkspaces, publication: Publication) -> None:
-    @app.post(f"/{{workspace}}/{publication.name}/table")
-    async def table(workspace: str, request: Request) -> Response:
-        at, path, query = workspaces.get(workspace), uploaded(request), request.query_params
-        return await run_in_threadpool(_load, at, path, dict(query), publication)
-
-    @app.post(f"/{{workspace}}/{publication.name}/list")
-    async def listed(workspace: str, request: Request) -> Response:
-        at, path, query = workspaces.get(workspace), uploaded(request), request.query_params
-        text = await run_in_threadpool(_load_public, at, path, dict(query), publication)
-        return Response(text, media_type="text/plain; charset=utf-8")
-
-
-def _add_budget(
-    app: FastAPI, workspaces: OpenWorkspaces, publication: Publication, ledger: Path
+def _add_requests(
+    app: FastAPI, workspaces: OpenWorkspaces, publication: Publication, ledger: Path, kept: Path
 ) -> None:
-    @app.post(f"/{{workspace}}/{publication.name}/public")
-    async def public(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        return await run_in_threadpool(_public, at, form, publication, ledger)
+    name = publication.name
+    on_file(app, workspaces, f"{name}/table", partial(_load, publication=publication))
+    on_file(app, workspaces, f"{name}/list", partial(_load_public, publication=publication))
+    public = partial(_public, publication=publication, ledger=ledger)
+    on_form(app, workspaces, f"{name}/public", public)
+    on_form(app, workspaces, f"{name}/budget", _budget)
+    on_form(app, workspaces, f"{name}/grant", partial(_grant, publication=publication))
+    on_form(app, workspaces, f"{name}/run", partial(_publish, publication=publication, kept=kept))
 
-    @app.post(f"/{{workspace}}/{publication.name}/budget")
-    async def budget(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        path, dataset = book_of(form, at.folder)
-        return render("ledger.html", book=await run_in_threadpool(look, path, dataset))
-
-    @app.post(f"/{{workspace}}/{publication.name}/grant")
-    async def granted(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        return await run_in_threadpool(_grant, at, form, publication)
-
-
-def _add_release(
-    app: FastAPI, workspaces: OpenWorkspaces, publication: Publication, kept: Path
-) -> None:
-    @app.post(f"/{{workspace}}/{publication.name}/run")
-    async def run(workspace: str, request: Request) -> Response:
-        at, form = workspaces.get(workspace), await read_form(request)
-        release = await run_in_threadpool(_publish, at, form, publication, kept)
-        return JSONResponse({"release": release}, status_code=202)
-
-    @app.get(f"/{{workspace}}/{publication.name}/result")
+    @app.get(f"/{{workspace}}/{name}/result")
     def result(workspace: str) -> Response:
-        shown = job_of(workspaces.get(workspace), publication.name)
-        return render(f"{publication.name}_result.html", workspace=workspace, **shown)
+        shown = job_of(workspaces.get(workspace), name)
+        return render(f"{name}_result.html", workspace=workspace, **shown)
 
 
 def job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
-    """Give what a job of one kind has made.
+    """Return the result of a job of one kind.
 
     Raises
     ------
@@ -136,7 +104,9 @@ def job_of(workspace: OpenWorkspace, kind: str) -> dict[str, Any]:
     return workspace.job.result
 
 
-def layout_of(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication) -> Any:  # noqa: ANN401 - a layout of the page
+def layout_of(
+    workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication
+) -> TableLayout:
     """Read the form of columns of the table that is loaded."""
     return publication.read_layout(form, _columns(workspace))
 
@@ -156,7 +126,7 @@ def _load(
         how=upload.how.partition(", ")[2],
         notices=upload.notices,
         columns=upload.table.columns,
-        depth=DEPTH,
+        depth=MAX_REGION_COLUMNS,
         neighbors=NEIGHBORS,
         **columns,
     )
@@ -172,7 +142,7 @@ def _load_public(
     _columns(workspace)
     upload = _read(file, query, publication)
     with workspace.changing():
-        store(upload.table, workspace.folder / publication.public[which])
+        store(upload.table, workspace.folder / publication.public[which][0])
     return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
 
 
@@ -200,7 +170,7 @@ def _public(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, ledger: Path
 ) -> Response:
     layout = layout_of(workspace, form, publication)
-    planned = publication.plan(workspace.folder, layout, None)
+    planned = publication.plan(workspace.folder, layout)
     dataset = Path(form.get("name", "")).stem
     return render(
         f"{publication.name}_budget.html",
@@ -214,6 +184,10 @@ def _public(
     )
 
 
+def _budget(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
+    return render("ledger.html", book=look(*book_of(form, workspace.folder)))
+
+
 def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication) -> Response:
     path, dataset = book_of(form, workspace.folder)
     limit = read_limit(form, layout_of(workspace, form, publication).neighbors)
@@ -222,8 +196,8 @@ def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publi
 
 def _publish(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, kept: Path
-) -> str:
-    """Start the release of a form, and return its name; a form that comes again has the same release."""
+) -> Response:
+    """Start the release of a form, and answer its name; a form that comes again has the same release."""
     release, folder = new_name(), workspace.folder
 
     def prepare() -> Publish:
@@ -241,7 +215,8 @@ def _publish(
         )
 
     stale = publication.downloads
-    return workspace.begin(publication.name, form, prepare, stale=stale, release=release).release
+    job = workspace.begin(publication.name, form, prepare, stale=stale, release=release)
+    return JSONResponse({"release": job.release}, status_code=202)
 
 
 def _columns(workspace: OpenWorkspace) -> list[str]:

@@ -9,20 +9,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
+from discreet.artefact.sidecar import FileContent
+from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import PureDP
+from discreet.report import make_chapter, render_report
 from discreet.report.check_words import proof_of
 from discreet.report.words import promise_about_a_person
 from discreet.studio.ledgers import look
-from discreet.studio.publish_forms import titled
+from discreet.studio.publish_forms import Promise, titled
 from discreet.studio.released import make_place, new_name, removed_if_empty
+from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from discreet.core.outcome import Release
+    from discreet.studio.publish_forms import TableLayout
+
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["LIST", "PRIVATE", "FormLayout", "Publication", "Publish"]
+__all__ = ["LIST", "PRIVATE", "Publication", "Publish"]
 
 PRIVATE = "private.parquet"
 """The private table in the page's folder."""
@@ -31,17 +39,8 @@ LIST = "regions.parquet"
 """The public list of regions in the page's folder."""
 
 
-class FormLayout(Protocol):
-    """Which columns are what, and what is public, as a form said it."""
-
-    @property
-    def neighbors(self) -> str:
-        """A key of :data:`discreet.studio.publish_forms.NEIGHBORS`."""
-        ...
-
-
 def no_more(*_given: object) -> Mapping[str, Any]:
-    """Name nothing besides what all pages do."""
+    """Return nothing besides what the templates of all pages name."""
     return {}
 
 
@@ -53,55 +52,127 @@ def always(_planned: object) -> bool:
 @final
 @dataclass(frozen=True)
 class Publication:
-    """What one page publishes. Its functions are those of modules, since a task goes to another process.
+    """A page that publishes. Its functions are those of modules, since a task goes to another process.
 
     Parameters
     ----------
     name
-        Its address, the kind of its job, and how the names of its templates begin.
+        Its address, the kind of its job, the stem of its table, and the start of the names of its templates.
     command
-        What publishes from tables that are too large for the page.
+        Command that publishes from tables that are too large for the page.
     public
-        Public files that it takes: a name -> the file in the page's folder.
+        Public files that it takes: name -> file in the page's folder, and title in messages.
+    measurements, page
+        Names of the files of measurements and of the report.
     downloads
-        What a release leaves, in order, and what each is.
+        Files of a release, in order, with a description of each.
     titles
-        Arguments of the library -> what the page calls them.
+        Argument of the library -> name on the page.
     read_layout
-        Reads the form of columns; takes the form and the names of the columns.
+        Function from the form of columns and the names of the columns to a layout.
     read_promise
-        Reads what a release promises; takes the form and the neighbors.
-    plan
-        Plans from public inputs, and refuses all that can be refused without a value of the private table; takes the
-        page's folder, the layout, and the promise, or ``None`` for what depends on public facts alone.
-    contents
-        What renders each file of a release, by its name; takes the plan.
+        Function from a form and the neighbors to a promise.
+    make_plan
+        Function of the library that plans.
+    table_content, measured_content
+        Functions that render the table and its measurements for an ending.
+    chapter
+        Kind of the report's chapter, its title and its further arguments.
     show
-        What the template of the result names; takes the release and its plan.
+        Function from the release and its plan to the values of the template of the result.
     first
-        What the template of its first page names besides what all do.
+        Further values of the template of the first page.
     columns
-        The same for the template of columns; takes the query of the upload, and refuses it.
+        Function from the query of the upload, which it may refuse, to further values of the template of columns.
     budget
-        The same for the template of the budget; takes the plan and the layout.
+        Function from the plan and the layout to further values of the template of the budget.
     keeps
-        Whether the measurements of a plan are to be kept.
+        Whether the measurements of a plan are kept.
     """
 
     name: str
     command: str
-    public: Mapping[str, str]
+    public: Mapping[str, tuple[str, str]]
+    measurements: str
+    page: str
     downloads: Mapping[str, str]
     titles: Mapping[str, str]
-    read_layout: Callable[[Mapping[str, str], Sequence[str]], Any]
-    read_promise: Callable[[Mapping[str, str], str], Any]
-    plan: Callable[[Path, Any, Any], Any]
-    contents: Callable[[Any], Mapping[str, Callable[[Any], Any]]]
+    read_layout: Callable[[Mapping[str, str], Sequence[str]], TableLayout]
+    read_promise: Callable[[Mapping[str, str], str], Promise]
+    make_plan: Callable[..., Any]
+    table_content: Callable[[Release[Any], str], FileContent]
+    measured_content: Callable[[Any, str, str], FileContent]
+    chapter: tuple[str, str, Mapping[str, str]]
     show: Callable[[Any, Any], dict[str, Any]]
     first: Mapping[str, Any]
     columns: Callable[[Mapping[str, str]], Mapping[str, Any]] = no_more
-    budget: Callable[[Any, Any], Mapping[str, Any]] = no_more
+    budget: Callable[[Any, TableLayout], Mapping[str, Any]] = no_more
     keeps: Callable[[Any], bool] = always
+
+    def plan(self, folder: Path, layout: TableLayout, promise: Promise | None = None) -> Any:  # noqa: ANN401 - of the library
+        """Plan the release, and refuse all that can be refused without the values of the private table.
+
+        Parameters
+        ----------
+        folder
+            The page's own.
+        layout
+            Columns and public facts.
+        promise
+            The guarantee and the method. Without it a stand-in, epsilon 1, for what depends on public facts alone.
+
+        Raises
+        ------
+        InvalidProblemError
+            For public files that were not loaded or make no sense, columns that are not there, or a promise that the
+            method cannot keep.
+        """
+        stated = promise or Promise(PureDP(1, layout.neighbors))
+        arguments = {**layout.arguments, **stated.arguments}
+        with titled(self.titles):
+            if layout.public == "table":
+                arguments |= {"regions": str(folder / PRIVATE), "declare_regions": True}
+            else:
+                path = self._public_file(folder, layout)
+                argument = "public_units" if layout.public == "units" else "regions"
+                arguments[argument] = str(path)
+            planned = self.make_plan(arguments.pop("regions", None), stated.guarantee, **arguments)
+            planned.check(str(folder / PRIVATE))
+        return planned
+
+    def _public_file(self, folder: Path, layout: TableLayout) -> Path:
+        """Return the public file, and refuse one without the columns that are needed."""
+        file, title = self.public[layout.public]
+        if not (folder / file).is_file():
+            raise InvalidProblemError(title, "a file that is loaded", "none")
+        known, wanted = names_in(folder / file, ""), list(layout.arguments["columns"])
+        if layout.public == "units" and layout.arguments.get("unit"):
+            wanted.append(layout.arguments["unit"])
+        if not set(wanted) <= set(known):
+            expected = f"the columns {', '.join(wanted)}, as in the table"
+            raise InvalidProblemError(title, expected, ", ".join(known))
+        return folder / file
+
+    def contents(self, planned: Any) -> dict[str, Callable[[Release[Any]], FileContent]]:  # noqa: ANN401 - as above
+        """Return for each file of a release the function that renders it."""
+        kind, title, more = self.chapter
+
+        def page(made: Release[Any]) -> FileContent:
+            return FileContent(
+                render_report([make_chapter(kind, made, **more)], title=title).encode()
+            )
+
+        def measured(made: Release[Any]) -> FileContent:
+            return self.measured_content(
+                made.result.measurements, ".parquet", made.provenance.charge
+            )
+
+        return {
+            f"{self.name}.csv": lambda made: self.table_content(made, ".csv"),
+            f"{self.name}.parquet": lambda made: self.table_content(made, ".parquet"),
+            self.page: page,
+            **({self.measurements: measured} if self.keeps(planned) else {}),
+        }
 
 
 @final
@@ -133,8 +204,8 @@ class Publish:
 
     publication: Publication
     folder: str
-    layout: FormLayout
-    promise: Any
+    layout: TableLayout
+    promise: Promise
     ledger: str
     dataset: str
     kept: str
@@ -143,7 +214,7 @@ class Publish:
     seconds: float = 3_600.0
 
     def run(self, tell: Tell) -> dict[str, Any]:
-        """Publish; give what may be shown to everybody, and what is left of the budget."""
+        """Publish; return the values of the page, which the guarantee covers, and the remaining budget."""
         from discreet.artefact import OutputFile, ReleaseFiles
         from discreet.ledger import Ledger
 

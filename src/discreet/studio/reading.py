@@ -53,7 +53,7 @@ _FITS = (
     "out, or use `discreet anonymize FILE -k K --quasi A,B --memory 4GB -o OUT` on the command line"
 )
 _PIECE = 1 << 20
-_PREVIEWED = 5
+_PREVIEW_ROWS = 5
 
 
 @final
@@ -251,7 +251,7 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
         tuple(value[:24] for value in full.head(200).unique(maintain_order=True).head(3).to_list()),
         not numeric and is_prose(full),
         look_of(table, name),
-        tuple((value or "")[:24] for value in cells.head(_PREVIEWED).to_list()),
+        tuple((value or "")[:24] for value in cells.head(_PREVIEW_ROWS).to_list()),
     )
 
 

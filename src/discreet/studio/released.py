@@ -36,7 +36,7 @@ def new_name() -> str:
 
 
 def make_place(root: Path, name: str) -> Path:
-    """Make the folder of a release, readable for its owner alone.
+    """Create the folder of a release, readable for its owner alone.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def removed_if_empty(place: Path) -> Iterator[None]:
 
 def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
     """List what is kept, the latest first: what and when, by which guarantee, and files with what they are."""
-    found = []
+    releases = []
     for folder in sorted(root.iterdir()) if root.is_dir() else []:
         if not _NAME.fullmatch(folder.name) or not folder.is_dir():
             continue
         for kind, downloads in known.items():
             files = [(name, what) for name, what in downloads.items() if (folder / name).is_file()]
             if files:
-                found.append((folder.stat().st_mtime, folder, kind, files))
+                releases.append((folder.stat().st_mtime, folder, kind, files))
     return [
         {
             "name": folder.name,
@@ -89,7 +89,7 @@ def releases_in(root: Path, known: Mapping[str, Mapping[str, str]]) -> list[dict
             "guarantee": _guarantee(folder / f"{kind}.csv.discreet.json"),
             "files": files,
         }
-        for when, folder, kind, files in sorted(found, key=lambda one: one[0], reverse=True)
+        for when, folder, kind, files in sorted(releases, key=lambda one: one[0], reverse=True)
     ]
 
 

@@ -1,33 +1,26 @@
-"""What the page of tables publishes: a plan from public inputs, what it will cost, the files and what is shown."""
+"""Publication of tables by region: its plan and expected errors, its files and the page of the result."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from discreet.artefact.counts import counts_content, measurements_content
 from discreet.core import printed
-from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import PureDP
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency.estimates import check_room
 from discreet.hierarchy.result import region_names
-from discreet.studio.publish_forms import read_guarantee, titled
-from discreet.studio.publishing import LIST, PRIVATE, Publication
+from discreet.studio.counts_shown import largest_regions
+from discreet.studio.publish_forms import read_promise
+from discreet.studio.publishing import LIST, Publication
 from discreet.studio.tables_forms import TITLES, read_tables_form
 from discreet.tables.parsing import free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from discreet.artefact.sidecar import FileContent
-    from discreet.core.guarantee import ZeroConcentratedDP
+    from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
-    from discreet.studio.tables_forms import TablesForm
 
-__all__ = ["DOWNLOADS", "TABLES", "describe_plan", "plan_of"]
+__all__ = ["DOWNLOADS", "TABLES", "describe_plan"]
 
 DOWNLOADS = {
     "tables.csv": "The tables, as CSV",
@@ -40,57 +33,19 @@ DOWNLOADS = {
 }
 """What a release leaves in the page's folder, in order, and what it is."""
 
-_MOST_REGIONS = 40
-"""Regions of a level whose totals are listed, those with the greatest published ones."""
-
-_ROWS = 14
+_MAX_LISTED_ROWS = 14
 """Rows of the table that are shown."""
 
 
-def plan_of(
-    folder: Path, form: TablesForm, guarantee: PureDP | ZeroConcentratedDP | None = None
-) -> TablesPlan:
-    """Plan the release, and refuse all that can be refused without the values of the private table.
-
-    Parameters
-    ----------
-    folder
-        The page's own.
-    form
-        Which columns are what, and what is public.
-    guarantee
-        The promise. Without it a stand-in, epsilon 1, for what depends on public facts alone.
-
-    Raises
-    ------
-    InvalidProblemError
-        For a list of regions that was not loaded or makes no sense, columns that are not there, categories, marginals
-        or shares that make no sense, or tables for which there is no memory.
-    """
-    neighbors: Any = form.neighbors
-    path = folder / LIST
-    if not path.is_file():
-        raise InvalidProblemError("The list of regions", "a file that is loaded", "none")
-    with titled(TITLES):
-        planned = contingency.plan(
-            str(path),
-            PureDP(1, neighbors) if guarantee is None else guarantee,
-            columns=form.regions,
-            domain=form.categories,
-            marginals=form.marginals,
-            shares=form.shares,
-            levels=form.levels,
-            person=form.person,
-            max_rows=form.max_rows,
-            root=form.root,
-        )
-        check_room(planned.frame, free_memory())
-        planned.check(str(folder / PRIVATE))
+def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any) -> TablesPlan:  # noqa: ANN401 - as of the library
+    """Plan, and refuse tables for which there is no memory."""
+    planned = contingency.plan(regions, guarantee, **arguments)
+    check_room(planned.frame, free_memory())
     return planned
 
 
 def describe_plan(planned: TablesPlan) -> dict[str, Any]:
-    """Lay out what a release will cost and how noisy it will be: public facts, known before a record is read.
+    """Return the cost and the expected errors of a release: public facts, known before a record is read.
 
     Parameters
     ----------
@@ -121,47 +76,25 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
     }
 
 
-def _contents(_planned: TablesPlan) -> dict[str, Callable[[Release[Any]], FileContent]]:
-    from discreet.artefact.counts import table_measurements_content, tables_content
-    from discreet.artefact.sidecar import FileContent
-    from discreet.report import make_chapter, render_report
-
-    def page(made: Release[RegionTables]) -> FileContent:
-        title = "Tables by region, with their proof"
-        return FileContent(render_report([make_chapter("tables", made)], title=title).encode())
-
-    return {
-        "tables.csv": lambda made: tables_content(made, ".csv"),
-        "tables.parquet": lambda made: tables_content(made, ".parquet"),
-        "table-measurements.parquet": lambda made: table_measurements_content(
-            made.result.measurements, ".parquet", made.provenance.charge
-        ),
-        "tables.html": page,
-    }
-
-
 def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
-    """Lay out a release: only what the guarantee covers, so that the page may be copied."""
+    """Return the values of a release for its page: only what the guarantee covers, so that it may be copied."""
     result = made.result
     tree, names = result.frame.tree, region_names(result.frame.tree)
-    totals = result.cells.sum(axis=1)
     levels = []
-    for level in range(tree.depth + 1):
-        nodes = np.arange(int(tree.level_start[level]), int(tree.level_start[level + 1]))
-        largest = np.sort(nodes[np.argsort(-totals[nodes], kind="stable")[:_MOST_REGIONS]])
+    for level, nodes, largest in largest_regions(tree, result.cells.sum(axis=1)):
         ends = ["" for _ in largest]
         if result.measurements is not None:
             paths = [tree.path(int(node)) for node in largest]
             # Never refused, whatever the domain: the budget is spent, and the page has to come.
-            found = contingency.query(result.measurements, regions=paths, zeros="free")
-            pairs = zip(found.low[:, 0], found.high[:, 0], strict=True)
+            answers = contingency.query(result.measurements, regions=paths, zeros="free")
+            pairs = zip(answers.low[:, 0], answers.high[:, 0], strict=True)
             ends = [" to ".join(printed.interval(low, high)) for low, high in pairs]
         levels.append(
             {
-                "level": level + 1,
+                "level": level,
                 "regions": len(nodes),
                 "rows": [
-                    (names[node], int(totals[node]), end)
+                    (names[node], int(result.cells[node].sum()), end)
                     for node, end in zip(largest.tolist(), ends, strict=True)
                 ],
             }
@@ -172,7 +105,8 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
         "levels": levels,
         "columns": table.columns,
         "rows": [
-            ["" if one is None else str(one) for one in row] for row in table.head(_ROWS).rows()
+            ["" if one is None else str(one) for one in row]
+            for row in table.head(_MAX_LISTED_ROWS).rows()
         ],
         "n_rows": table.height,
         "distances": result.distances_in_words(),
@@ -182,13 +116,17 @@ def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
 TABLES = Publication(
     name="tables",
     command="discreet counts --by",
-    public={"list": LIST},
+    public={"list": (LIST, "The list of regions")},
+    measurements="table-measurements.parquet",
+    page="tables.html",
     downloads=DOWNLOADS,
     titles=TITLES,
     read_layout=read_tables_form,
-    read_promise=read_guarantee,
-    plan=plan_of,
-    contents=_contents,
+    read_promise=read_promise,
+    make_plan=_plan,
+    table_content=counts_content,
+    measured_content=measurements_content,
+    chapter=("tables", "Tables by region, with their proof", {}),
     show=_show,
     first={},
 )

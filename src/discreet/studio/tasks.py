@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from discreet.core.outcome import Anonymization, Provenance
+    from discreet.core.outcome import Anonymization
     from discreet.core.progress import Progress
     from discreet.evaluate.attack.finding import Finding
     from discreet.kanonymity.models import PrivacyModel
@@ -40,10 +40,10 @@ WRITTEN = "anonymized.csv"
 KS = (2, 3, 5, 10, 20, 50, 100)
 """Class sizes of the frontier."""
 
-_FIRST = 0.4
+_MAX_FAST_SHARE_OF_TIME = 0.4
 """Part of the time for fast splits of all k, at most."""
 
-_SHOWN = 8
+_SHOWN_ROWS = 8
 """Rows that are shown before and after."""
 
 
@@ -86,7 +86,9 @@ class LossBySize:
         sizes = [k for k in KS if k <= problem.n]
         with compiling(lambda: tell({"text": "Compiling, first run on this machine only."})):
             for at, k in enumerate(reversed(sizes)):
-                first = SearchLimits.within(_FIRST * limits.left / (len(sizes) - at))
+                first = SearchLimits.within(
+                    _MAX_FAST_SHARE_OF_TIME * limits.left / (len(sizes) - at)
+                )
                 rows.insert(0, _cost(problem, k, TopDown().solve(problem, k, first).labels))
                 text = f"k = {k}: mean loss {printed.share_at_most(rows[0]['loss'])} of a cell by fast splits"
                 tell({"text": text, "rows": list(rows)})
@@ -94,10 +96,10 @@ class LossBySize:
                 if limits.left <= 0:
                     break
                 try:
-                    found = search(problem, row["k"], time_limit=limits.left / (len(rows) - at))
+                    result = search(problem, row["k"], time_limit=limits.left / (len(rows) - at))
                 except SearchInterrupted:
                     break
-                better = _cost(problem, row["k"], found.labels, searched=True)
+                better = _cost(problem, row["k"], result.labels, searched=True)
                 rows[at] = better if better["loss"] <= row["loss"] else {**row, "searched": True}
                 text = f"k = {row['k']}: mean loss {printed.share_at_most(rows[at]['loss'])} of a cell by the search"
                 tell({"text": text, "rows": list(rows)})
@@ -107,7 +109,7 @@ class LossBySize:
 def _cost(
     problem: Problem, k: int, labels: NDArray[np.int32], *, searched: bool = False
 ) -> dict[str, Any]:
-    """Give what a partition costs, and how likely a person is re-identified in it."""
+    """Return the loss of a partition, and the probability that a person is re-identified in it."""
     from discreet.kanonymity.losses import mean_loss
 
     sizes = np.bincount(labels)
@@ -133,7 +135,7 @@ class Anonymize:
     attributes
         The quasi-identifiers.
     sensitive
-        Columns whose diversity is told.
+        Columns whose diversity is reported.
     dropped
         Columns that are left out of the result.
     kept
@@ -201,11 +203,11 @@ class Anonymize:
         tell({"text": "Counting the published cells, and writing."})
         places = made.table[mark].to_list()
         # Which row became which is for the page alone; it must not be in what is published.
-        made = replace(made, table=made.table.drop(mark), provenance=self._stated(made.provenance))
+        made = replace(made, table=made.table.drop(mark))
         save_anonymous(made, Path(self.folder, WRITTEN), self.attributes)
         tell({"text": "Attacking it with the rows that it was made of."})
         shown = risk(made.table, names, sensitive=self.sensitive)
-        rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN]
+        rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN_ROWS]
         columns = [name for name in table.columns if name in (*names, *self.sensitive)]
         before, after = table.select(columns), made.table.select(columns)
         return {
@@ -226,16 +228,9 @@ class Anonymize:
             "rows": [(before.row(places[at]), after.row(at)) for at in rows],
         }
 
-    def _stated(self, provenance: Provenance) -> Provenance:
-        """State models as text that can be read back, so that the table is verified by them."""
-        stated = {**provenance.parameters, "rows": "shuffled"}
-        if self.require:
-            stated["models"] = list(self.require)
-        return replace(provenance, parameters=stated)
-
 
 def _besides(text: str) -> str:
-    """Say a demand in words.
+    """Return a demand in words.
 
     Examples
     --------
@@ -259,12 +254,12 @@ def attack(
     attributes: Sequence[Attribute],
     sensitive: Sequence[str],
 ) -> list[Finding]:
-    """Look for the people of the original in the published table, and guess what is sensitive of them.
+    """Attack the published table: link the people of the original to it, and guess their sensitive values.
 
     Returns
     -------
     list of Finding
-        Nothing where there would be too much to compare.
+        Empty if there would be too much to compare.
     """
     from discreet.evaluate.attack.inference import attack_inference
     from discreet.evaluate.attack.linkage import attack_linkage
@@ -274,19 +269,19 @@ def attack(
     classes = len(classes_of(published, guarantee.quasi_identifiers).sizes)
     if original.height * classes > MOST_PAIRS:
         return []
-    found = attack_linkage(published, guarantee, people_of(original, attributes))
+    findings = attack_linkage(published, guarantee, people_of(original, attributes))
     for name in sensitive:
         known = people_of(original, attributes, name)
         for one in attack_inference(published, name, known):
-            found.append(replace(one, attack=f"{name}: {one.attack}"))
-    return found
+            findings.append(replace(one, attack=f"{name}: {one.attack}"))
+    return findings
 
 
 _BINS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
 
 
 def sizes_of(sizes: NDArray[np.int64]) -> list[tuple[str, int, float]]:
-    """Say for each range of class sizes how many classes have it, and which share of rows is in them.
+    """Return for each range of class sizes the number of its classes and their share of the rows.
 
     Examples
     --------
@@ -294,14 +289,14 @@ def sizes_of(sizes: NDArray[np.int64]) -> list[tuple[str, int, float]]:
     >>> sizes_of(np.array([2, 2]))[:2]
     [('1', 0, 0.0), ('2', 2, 1.0)]
     """
-    found = []
+    bins = []
     for low, high in _BINS:
         label = (
             f"{low} or more" if high is None else f"{low}" if low == high else f"{low} to {high}"
         )
         within = sizes[(sizes >= low) & (sizes <= (high or sizes.max()))]
-        found.append((label, len(within), float(within.sum() / sizes.sum())))
-    return found
+        bins.append((label, len(within), float(within.sum() / sizes.sum())))
+    return bins
 
 
 def _read(folder: str) -> pl.DataFrame:

@@ -47,7 +47,7 @@ _PIECE = 1 << 20
 
 
 def uploaded(request: Request) -> Path:
-    """Give the file that came with a request."""
+    """Return the file that came with a request."""
     path: Path = request.scope[_PLACE]
     return path
 
@@ -73,12 +73,12 @@ class Uploads:
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Handle one connection's request."""
-        found = _FILES.fullmatch(scope["path"]) if scope["type"] == "http" else None
-        if found is None or scope["method"] != "POST":
+        match = _FILES.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if match is None or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
         try:
-            folder = self._workspaces.get(found["workspace"]).folder
+            folder = self._workspaces.get(match["workspace"]).folder
         except InvalidProblemError as error:
             await _answer(send, 400, refusal(error))
             return
@@ -129,14 +129,14 @@ _BODY = (b"content-length", b"transfer-encoding", b"content-type")
 
 
 def _nothing(receive: Receive) -> Receive:
-    """Give an empty body, and then what comes."""
-    given = False
+    """Return a function that sends an empty body, and then the messages of `receive`."""
+    sent = False
 
     async def replay() -> Message:
-        nonlocal given
-        if given:
+        nonlocal sent
+        if sent:
             return await receive()
-        given = True
+        sent = True
         return {"type": "http.request", "body": b"", "more_body": False}
 
     return replay

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 __all__ = ["UPLOADING", "OpenWorkspace", "OpenWorkspaces", "store"]
 
-SILENT = 180.0
+MAX_SILENT_SECONDS = 180.0
 """Seconds after which a silent page counts as closed; an open one speaks every ten, a hidden one every sixty."""
 
 UPLOADING = "uploading-"
 """How the names of files begin that are on their way in."""
 
-ENDING = 60.0
+MAX_ENDING_SECONDS = 60.0
 """Seconds for which a studio that ends waits for a release that is being paid for."""
 
 _OPEN = "a page that is open; reload it and load the table again"
 
-MOST = 8
+MAX_OPEN_PAGES = 8
 """Pages that may be open at once."""
 
 
@@ -67,7 +67,7 @@ class OpenWorkspace:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Hold the page for one request that changes it.
+        """Lock the page for one request that changes it.
 
         Raises
         ------
@@ -201,7 +201,7 @@ class OpenWorkspaces:
         self._lock = threading.Lock()
 
     def open(self) -> str:
-        """Make a workspace and give its name.
+        """Create a workspace and return its name.
 
         Raises
         ------
@@ -210,8 +210,10 @@ class OpenWorkspaces:
         """
         self.sweep()
         with self._lock:
-            if len(self._workspaces) >= MOST:
-                raise InvalidProblemError("studio", f"at most {MOST} open pages", "one more")
+            if len(self._workspaces) >= MAX_OPEN_PAGES:
+                raise InvalidProblemError(
+                    "studio", f"at most {MAX_OPEN_PAGES} open pages", "one more"
+                )
             name = secrets.token_urlsafe(16)
             folder = self._root / secrets.token_hex(8)
             folder.mkdir(mode=0o700)
@@ -221,7 +223,7 @@ class OpenWorkspaces:
         return name
 
     def get(self, name: str) -> OpenWorkspace:
-        """Give a workspace, and note that its page was heard.
+        """Return a workspace, and note that its page was heard.
 
         Raises
         ------
@@ -250,7 +252,7 @@ class OpenWorkspaces:
 
     def sweep(self) -> None:
         """Delete the workspaces of pages that were silent for too long."""
-        oldest = self._clock() - SILENT
+        oldest = self._clock() - MAX_SILENT_SECONDS
         with self._lock:
             silent = [
                 name for name, workspace in self._workspaces.items() if workspace.heard < oldest
@@ -272,6 +274,6 @@ class OpenWorkspaces:
             self.leave(name)
         for workspace in self._paying:
             if workspace.job is not None:
-                workspace.job.wait(ENDING)
+                workspace.job.wait(MAX_ENDING_SECONDS)
             workspace.delete()
         self._rooms.close()

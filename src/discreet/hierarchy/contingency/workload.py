@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.core.exact import Exact
     from discreet.hierarchy.contingency.problem import Domain, Marginal
 
-__all__ = ["LOSSES", "Workload", "read_workload"]
+__all__ = ["LOSSES", "Workload", "read_lists", "read_workload", "unrepeated"]
 
 LOSSES: dict[str, str] = {
     "deviations": "weighted sum over tables, each the standard errors of its entries over the root of their number",
@@ -62,6 +62,37 @@ class Workload:
     def depth(self) -> int:
         """Deepest level that is asked for, 0 for the root."""
         return max(at for one in self.tables.values() for at, weight in enumerate(one) if weight)
+
+
+def read_lists(text: str | None) -> Any:  # noqa: ANN401 - a list, a list of lists, or nothing
+    """Read a list between commas, or one for each level between semicolons.
+
+    Examples
+    --------
+    >>> read_lists("total,sex"), read_lists("total;total,sex"), read_lists(None)
+    (['total', 'sex'], [['total'], ['total', 'sex']], None)
+    """
+    if text is None:
+        return None
+    lists = [[word.strip() for word in part.split(",")] for part in text.split(";")]
+    return lists[0] if len(lists) == 1 else lists
+
+
+def unrepeated(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return attributes and their categories as a mapping; a repeated name would lose its first list in silence.
+
+    Raises
+    ------
+    ValueError
+        For a repeated name.
+    """
+    read: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in read:
+            message = f"{name!r} comes twice"
+            raise ValueError(message)
+        read[name] = value
+    return read
 
 
 def read_workload(
