@@ -166,6 +166,17 @@ def test_persons_are_counted_in_risk_and_in_the_guarantee() -> None:
     assert not verify(alike, made.guarantee, person="pid").passed
 
 
+def test_sampling_weights_estimate_the_people_of_a_class() -> None:
+    table = pl.DataFrame({"age": [30, 30, 40], "w": ["2.5", "7.5", "4"]})
+    found = risk(table, ["age"], weights="w").risks["risk"]
+    assert found.prosecutor_highest == 1
+    assert (found.journalist_highest, found.journalist_average) == (Fraction(1, 4), Fraction(3, 20))
+    assert found.marketer == (2 * Fraction(1, 10) + Fraction(1, 4)) / 3
+    for wrong in ("0.5", "x", None):
+        with pytest.raises(InvalidProblemError, match="a number of people"):
+            risk(table.with_columns(w=pl.lit(wrong)), ["age"], weights="w")
+
+
 def test_records_without_a_person_are_no_persons() -> None:
     keyed = {"age": [1, 1, 1], "pid": [1, None, None]}
     assert not verify(keyed, dc.KAnonymity(2, ("age",)), person="pid").passed

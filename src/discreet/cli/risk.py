@@ -50,6 +50,7 @@ _SHOWN = {
     "against": TypedOption("FILE"),
     "population": TypedOption("FILE"),
     "person": TypedOption("COLUMN", PROMISED),
+    "weights": TypedOption("COLUMN", PROMISED),
     "taxonomy": TypedOption("NAME=FILE", COLUMNS, repeated=True, read=_taxonomies),
     "numeric": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
     "categorical": TypedOption("A,B,...", COLUMNS, repeated=True, read=names_of),
