@@ -28,6 +28,7 @@ from discreet.core.outcome import public_facts
 from discreet.hierarchy.methods import METHODS
 from discreet.tables.dialect import look
 from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
+from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -345,6 +346,9 @@ def _check_files(rows: PrivateRows, public: PublicFacts) -> None:
     ):
         if path is not None:
             private = option in {"PEOPLE", "--units"}
+            if not is_plain(path, rows.engine.reading if private else None):
+                # The library reads it whole before the charge, and refuses it then.
+                continue
             mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
             refuse_unreadable(path, mark, option, row_by_row=private)
 

@@ -18,6 +18,7 @@ from discreet.hierarchy.contingency.workload import LOSSES
 from discreet.tables.dialect import look, stored_file
 from discreet.tables.parsing import free_memory
 from discreet.tables.reading import PUBLIC_SUFFIXES, refuse_unreadable
+from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -317,6 +318,9 @@ def _check_files(request: TablesRequest) -> str:
     for path, option in ((alone, "PEOPLE"), (request.region_list, "--region-list")):
         if path is not None:
             private = option == "PEOPLE"
+            if not is_plain(path, request.engine.reading if private else None):
+                # The library reads it whole before the charge, and refuses it then.
+                continue
             mark = look(path, option, PUBLIC_SUFFIXES, whole=not private)
             refuse_unreadable(path, mark, option, row_by_row=private)
     return request.people
