@@ -30,6 +30,7 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.uniques import risk_sources
 from discreet.kanonymity.verify import verify
+from discreet.tables.cells import by_meaning
 from discreet.tables.frames import open_table
 from discreet.tables.keys import key_text
 from discreet.tables.options import ReadingOptions, split_names
@@ -136,6 +137,15 @@ def test_numbers_in_two_spellings_are_one_age(tmp_path: Path) -> None:
     assert risk(frame, ["age"]).risks["risk"].k == 2
     # The verifier goes by what a reader of the published bytes can tell apart.
     assert not verify(frame, dc.KAnonymity(2, ("age",))).passed
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_both_zeros_and_both_kinds_of_nothing_are_one_value(*, lazy: bool) -> None:
+    table = pl.DataFrame({"kg": [0.0, -0.0, float("nan"), None]})
+    found = by_meaning(table.lazy() if lazy else table, ["kg"])
+    found = found.lazy().collect()
+    assert [str(cell) for cell in found["kg"].to_list()] == ["0.0", "0.0", "None", "None"]
+    assert risk(table, ["kg"]).risks["risk"].k == 2
 
 
 def test_floats_find_whole_numbers_of_a_taxonomy_of_text() -> None:
