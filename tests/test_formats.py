@@ -172,9 +172,13 @@ def _anonymous(folder: Path) -> Iterator[tuple[str, Any]]:
     """Write every kind of column."""
     certificate = Certificate((Check("classes smaller than k", 0, 0, exact=True),))
     table, origin = pl.DataFrame({"age": [1, 1]}), Provenance("by hand")
-    made = Anonymization(table, KAnonymity(2, ("age",)), certificate, origin, diagnostics=None)
-    save_anonymous(made, folder / "a.csv", ATTRIBUTES)
-    yield "anonymous-table", json.loads(sidecar_of(folder / "a.csv").read_text(encoding="utf-8"))
+    # Records are what is counted where the unit is not stated, as in the last.
+    for unit in ("person", "record"):
+        claim = KAnonymity(2, ("age",), unit)
+        made = Anonymization(table, claim, certificate, origin, diagnostics=None)
+        save_anonymous(made, folder / "a.csv", ATTRIBUTES)
+        stated = json.loads(sidecar_of(folder / "a.csv").read_text(encoding="utf-8"))
+        yield "anonymous-table", stated
 
 
 def _interrupted(folder: Path) -> Any:

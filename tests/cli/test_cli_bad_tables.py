@@ -217,7 +217,7 @@ def test_nothing_is_charged_for_a_file_that_cannot_be_read(
     granted = ("budget", "create", "l.db", "--dataset", "d", "--epsilon", 1, *neighbors)
     assert say(capsys, *granted).status == 0
     Path("people.csv").write_text("home,sex\n1,F\n2,M\n", encoding="utf-8")
-    for name in ("bare-quote.csv", "last-quote.csv", "latin-1-names.csv", "utf-16.csv"):
+    for name in ("bare-quote.csv", "last-quote.csv", "latin-1-names.csv", "sheet.xlsx"):
         put(name)
         said = say(capsys, *_counts(name, "regions.csv"), "--ledger", "l.db", "--dataset", "d")
         assert said.status == 2

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., "Ended"]
 
-PEOPLE = "town;sex;age\nK\xf6ln;F;17\nK\xf6ln;F;41\nBonn;M;90+\n"
+PEOPLE = "town;sex;age;gr\xf6\xdfe\nK\xf6ln;F;17;1\nK\xf6ln;F;41;2\nBonn;M;90+;3\n"
 
 
 @pytest.fixture(autouse=True)

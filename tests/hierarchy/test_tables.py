@@ -394,7 +394,7 @@ def test_arguments_without_sense_are_refused(
     ("make", "message"),
     [
         (lambda folder: folder / "no.csv", "people: expected a file that is there"),
-        (lambda folder: folder / "people.xlsx", "people: expected a file that ends in"),
+        (lambda folder: folder / "people.ods", "people: expected a file that ends in"),
         (lambda _: {"household": [1]}, "people: expected a table or a path, got dict"),
         (
             lambda folder: as_text(folder, "broken.parquet", "no parquet"),

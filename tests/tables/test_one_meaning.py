@@ -30,6 +30,7 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.uniques import risk_sources
 from discreet.kanonymity.verify import verify
+from discreet.tables.cells import by_meaning
 from discreet.tables.frames import open_table
 from discreet.tables.keys import key_text
 from discreet.tables.options import ReadingOptions, split_names
@@ -138,6 +139,15 @@ def test_numbers_in_two_spellings_are_one_age(tmp_path: Path) -> None:
     assert not verify(frame, dc.KAnonymity(2, ("age",))).passed
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_both_zeros_and_both_kinds_of_nothing_are_one_value(*, lazy: bool) -> None:
+    table = pl.DataFrame({"kg": [0.0, -0.0, float("nan"), None]})
+    found = by_meaning(table.lazy() if lazy else table, ["kg"])
+    found = found.lazy().collect()
+    assert [str(cell) for cell in found["kg"].to_list()] == ["0.0", "0.0", "None", "None"]
+    assert risk(table, ["kg"]).risks["risk"].k == 2
+
+
 def test_floats_find_whole_numbers_of_a_taxonomy_of_text() -> None:
     from discreet.tables.taxonomies import taxonomy_of
 
@@ -164,6 +174,17 @@ def test_persons_are_counted_in_risk_and_in_the_guarantee() -> None:
     assert verify(keyed, made.guarantee, person="pid").passed
     alike = keyed.with_columns(pid=pl.lit(1))
     assert not verify(alike, made.guarantee, person="pid").passed
+
+
+def test_sampling_weights_estimate_the_people_of_a_class() -> None:
+    table = pl.DataFrame({"age": [30, 30, 40], "w": ["2.5", "7.5", "4"]})
+    found = risk(table, ["age"], weights="w").risks["risk"]
+    assert found.prosecutor_highest == 1
+    assert (found.journalist_highest, found.journalist_average) == (Fraction(1, 4), Fraction(3, 20))
+    assert found.marketer == (2 * Fraction(1, 10) + Fraction(1, 4)) / 3
+    for wrong in ("0.5", "x", None):
+        with pytest.raises(InvalidProblemError, match="a number of people"):
+            risk(table.with_columns(w=pl.lit(wrong)), ["age"], weights="w")
 
 
 def test_records_without_a_person_are_no_persons() -> None:

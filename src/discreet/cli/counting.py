@@ -32,6 +32,7 @@ from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.streaming.row_engine import RowEngine
 from discreet.tables.dialect import look
 from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
+from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -244,7 +245,8 @@ def check_files(options: CountsOptions) -> None:
         (options.region_list, "--region-list"),
         (options.public_units, "--public-units"),
     ):
-        if path is not None:
+        # The library reads another file whole before the charge, and refuses it then.
+        if path is not None and is_plain(path, options.reading if path is private else None):
             mark = look(path, name, PUBLIC_SUFFIXES, whole=path is not private)
             file = as_quoted(path, options.quotes, "--quotes") if path is private else path
             refuse_unreadable(file, mark, name, row_by_row=path is private)

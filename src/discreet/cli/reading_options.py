@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from discreet.cli.calls import Option, OptionGroup, option
 from discreet.cli.columns import COLUMNS
+from discreet.cli.options import PROMISED
 from discreet.tables.options import ReadingOptions
 from discreet.tables.recoding import Recoding
 
@@ -114,6 +115,6 @@ SHOWN = {
     **{name: Option("NAME=NUMBER", COLUMNS, repeated=True) for name in ("top", "bottom")},
     "rounded": Option("NAME=WIDTH", COLUMNS, flags=("--round",), repeated=True),
     "prefix": Option("NAME=LENGTH", COLUMNS, repeated=True),
-    "person": Option("COLUMN", "What is promised"),
+    **{name: Option("COLUMN", PROMISED) for name in ("person", "weights")},
 }
 """Argument of a public call -> how it is typed."""

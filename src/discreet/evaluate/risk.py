@@ -123,6 +123,7 @@ def risk(
     against: Any = None,  # noqa: ANN401 - as above
     population: Any = None,  # noqa: ANN401 - as above
     person: str | None = None,
+    weights: str | None = None,
     taxonomy: Mapping[str, str | os.PathLike[str] | Tree] | None = None,
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -158,6 +159,8 @@ def risk(
         People from whom the rows were drawn, for journalist and marketer. Default: the table.
     person
         Column that tells persons apart: persons are counted instead of rows.
+    weights
+        Column of sampling weights, by which the people of each class are estimated for journalist and marketer.
     taxonomy
         Taxonomy of a column of the population, in ARX's column format. In Python a mapping from names of columns.
     numeric
@@ -264,11 +267,9 @@ def risk(
     for when, rows in tables.items():
         if _is_path(rows):
             argument = "against" if when == "before" else "table"
-            source = _Source(rows, argument, engine, reading, recoding)
+            source = _Source(rows, argument, engine, reading, recoding, person, weights)
             opened, head = source.open(show=show_columns)
             _check_columns(head, names, secret, show=show_columns)
-            if person is not None and person not in head.columns:
-                raise no_column("person", person, head.columns, show=show_columns)
             if opened is head:
                 head, notices = recognize_missing(head, (*names, *secret))
                 opened = by_meaning(head, names)
@@ -277,7 +278,7 @@ def risk(
             unstated = [name for name in names if name not in stated]
             unclear = unclear_columns(head, unstated)
             warnings += [str(each.renamed("quasi_identifiers")) for each in unclear]
-            risks[when] = source.risk(opened, names, secret, people, person)
+            risks[when] = source.risk(opened, names, secret, people)
         elif engine != RowEngine():
             raise InvalidProblemError("table", "a file with memory, threads or a scheduler", "rows")
         else:
@@ -290,7 +291,7 @@ def risk(
                 warnings += notices
             sources = None if is_lazy(plain) else risk_sources(plain, names)
             risks[when] = risk_of_rows(
-                plain, names, sensitive=secret, population=people, person=person
+                plain, names, sensitive=secret, population=people, person=person, weights=weights
             )
     stands_in = str(population) if _is_path(population) else "a dataframe"
     shown = None if population is None else stands_in
@@ -320,6 +321,8 @@ class _Source:
     engine: RowEngine
     reading: ReadingOptions
     recoding: Recoding
+    person: str | None
+    weights: str | None
 
     def open(self, *, show: bool) -> tuple[Any, Any]:
         """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head."""
@@ -329,6 +332,9 @@ class _Source:
         ):
             rows = read_rows(path, self.argument, options=self.reading, show_columns=show)
             rows = recode(rows, self.recoding, self.argument)
+            for argument, name in (("person", self.person), ("weights", self.weights)):
+                if name is not None and name not in rows.columns:
+                    raise no_column(argument, name, rows.columns, show=show)
             return rows, rows
         if self.reading != ReadingOptions() or self.recoding.columns:
             expected = (
@@ -346,14 +352,21 @@ class _Source:
         names: Sequence[str],
         sensitive: Sequence[str],
         people: Problem | None,
-        person: str | None,
     ) -> Risk:
         """Measure the risk of the rows, where the options say that they are grouped."""
         if not self.engine.is_piecewise and self.engine.threads == 1:
             alike = by_meaning(rows, names)
-            return risk_of_rows(alike, names, sensitive=sensitive, population=people, person=person)
-        if person is not None:
-            raise InvalidProblemError("person", "none with a table in pieces", "one")
+            return risk_of_rows(
+                alike,
+                names,
+                sensitive=sensitive,
+                population=people,
+                person=self.person,
+                weights=self.weights,
+            )
+        for argument, given in (("person", self.person), ("weights", self.weights)):
+            if given is not None:
+                raise InvalidProblemError(argument, "none with a table in pieces", "one")
         # Workers see the folder in which the rows are.
         folder = Path(self.path).absolute().parent if self.engine.scheduler else None
         with self.engine.source(self.path, folder) as pieces:

@@ -194,6 +194,7 @@ def risk(
     sensitive: Sequence[str] = (),
     population: Problem | None = None,
     person: str | None = None,
+    weights: str | None = None,
 ) -> Risk:
     r"""Measure the risk of a table, original or published.
 
@@ -213,6 +214,9 @@ def risk(
     person
         A column that tells persons apart: persons are then counted instead of rows. Rows without a person count as
         one person each.
+    weights
+        A column of sampling weights, the numbers of people that rows stand for: F of a class is then estimated by the
+        sum of its weights.
 
     Returns
     -------
@@ -236,7 +240,8 @@ def risk(
     """
     in_parts = isinstance(table, RowGroups)
     if in_parts or is_lazy(table):
-        for argument, given in (("population", population), ("person", person)):
+        beside = {"population": population, "person": person, "weights": weights}
+        for argument, given in beside.items():
             if given is not None:
                 raise InvalidProblemError(argument, "none beside a lazy table or files", "one")
         names = list(quasi_identifiers)
@@ -245,22 +250,53 @@ def risk(
         return _of_counted(_counted_lazily(table, names, sensitive))
     classes = classes_of(table, quasi_identifiers)
     if person is not None:
+        if weights is not None:
+            raise InvalidProblemError("weights", "none where persons are counted", "a column")
         return _of_persons(table, classes, person, sensitive, population)
     sizes, n = classes.sizes, len(classes.labels)
     inside = sizes if population is None else _inside(table, classes.labels, population)
     if (inside < sizes).any():
         raise InvalidProblemError("population", "every row of the table", "fewer of a class")
     mean = _mean_inverse(sizes, inside, n)
+    highest = Fraction(1, int(inside.min()))
+    average = max(Fraction(len(sizes), int(inside.sum())), mean)
+    if weights is not None:
+        if population is not None:
+            raise InvalidProblemError("weights", "none beside a population", "a column")
+        people = _weights_of_classes(table, weights, classes)
+        pairs = zip(sizes.tolist(), people, strict=True)
+        mean = sum((many / each for many, each in pairs), Fraction(0)) / n
+        highest, average = 1 / min(people), max(len(people) / sum(people, Fraction(0)), mean)
     diverse = {name: diversity(classes, meant(table, name)) for name in sensitive}
     return Risk(
         **_by_sizes(*np.unique(sizes, return_counts=True)),
-        journalist_highest=Fraction(1, int(inside.min())),
-        journalist_average=max(Fraction(len(sizes), int(inside.sum())), mean),
+        journalist_highest=highest,
+        journalist_average=average,
         marketer=mean,
         diversity={name: int(mean.min()) for name, mean in diverse.items()},
         closeness={name: distance_of(classes, table, name) for name in sensitive},
         homogeneous={name: _alike(mean, sizes) for name, mean in diverse.items()},
     )
+
+
+def _weights_of_classes(table: Any, name: str, classes: Classes) -> list[Fraction]:  # noqa: ANN401 - as above
+    """Add up the sampling weights of each class, exactly."""
+    values = values_in(table, name)
+    numbers = []
+    for rank in values.ranks:
+        if rank[0] != 0 or not 1 <= rank[1] < _MAX_WEIGHT:
+            expected = "a number of people, 1 or more, in each row"
+            raise InvalidProblemError(name, expected, "another value", code="sampling-weights")
+        numbers.append(Fraction(rank[1]))
+    people = [Fraction(0)] * len(classes.sizes)
+    counts = np.unique(np.stack([classes.labels, values.codes]), axis=1, return_counts=True)
+    for (label, code), many in zip(counts[0].T.tolist(), counts[1].tolist(), strict=True):
+        people[label] += many * numbers[code]
+    return people
+
+
+_MAX_WEIGHT = 10**12
+"""People that a row can stand for; more are no people."""
 
 
 def _of_persons(

@@ -249,7 +249,14 @@ def by_meaning(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dat
     kinds = frame.collect_schema()
     floats = [name for name in names if name in kinds and kinds[name].is_float()]
     if floats:
-        frame = frame.with_columns(nw.col(name).fill_nan(None) + 0.0 for name in floats)
+        # Polars takes x + 0.0 for x, and so does not make 0.0 of -0.0.
+        frame = frame.with_columns(
+            nw.when(nw.col(name) == 0)
+            .then(nw.lit(0.0))
+            .otherwise(nw.col(name).fill_nan(None))
+            .alias(name)
+            for name in floats
+        )
     if isinstance(frame, nw.LazyFrame):
         texts = [name for name in names if name in kinds and kinds[name] == nw.String]
         alike = [pl.col(name).map_batches(_alike, pl.String, is_elementwise=True) for name in texts]
