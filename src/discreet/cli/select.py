@@ -238,7 +238,9 @@ def _without_guarantee(
     stated.objective.check(stated.records, n_elements)
     objective = stated.objective.open(stated.records, n_elements, named)
     made = reproduce(watch(objective), stated.matroid, method)
-    return replace(made, result=replace(made.result, candidates=named and tuple(named)))
+    return replace(
+        made, result=replace(made.result, candidates=None if named is None else tuple(named))
+    )
 
 
 def _outputs(planned: Plan, options: SelectOptions) -> ReleaseFiles:

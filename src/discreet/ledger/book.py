@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import Guarantee
     from discreet.ledger.lines import Book
 
+    Accounts = dict[str, tuple[Account, tuple["Charge", ...]]]
+
 __all__ = ["Charge", "Ledger"]
 
 _DIGEST = re.compile("(0|[1-9][0-9]{0,14}):([0-9a-f]{32})([0-9a-f]{64})")
@@ -171,8 +173,7 @@ class Ledger:
     @property
     def datasets(self) -> tuple[str, ...]:
         """Names of the datasets that have a budget, sorted."""
-        with self._open() as (_, book):
-            return tuple(sorted(self._accounts(book)))
+        return tuple(sorted(self._read()))
 
     def account(self, dataset: str) -> Account:
         """State of a dataset: its limit and what was charged.
@@ -184,8 +185,7 @@ class Ledger:
         InvalidProblemError
             When a line was damaged.
         """
-        with self._open() as (_, book):
-            return self._account(book, dataset)[0]
+        return _of(self._read(), dataset)[0]
 
     def history(self, dataset: str) -> tuple[Charge, ...]:
         """List the charges to a dataset, oldest first.
@@ -195,8 +195,7 @@ class Ledger:
         BudgetError, InvalidProblemError
             As for :meth:`account`.
         """
-        with self._open() as (_, book):
-            return self._account(book, dataset)[1]
+        return _of(self._read(), dataset)[1]
 
     def reserve(self, dataset: str, guarantee: Guarantee) -> None:
         """Charge a dataset for good, or raise and change nothing.
@@ -221,7 +220,7 @@ class Ledger:
         ----------
         All lines are read, and the charges to the dataset added up anew.
         """
-        self._charge(dataset, guarantee)
+        self._charge(dataset, guarantee, None, 0)
 
     def open_release(
         self,
@@ -304,8 +303,7 @@ class Ledger:
         InvalidProblemError
             If no release has this id, or a line was damaged.
         """
-        with self._open() as (_, book):
-            found = self._releases(book)
+        found = _releases(self._read())
         if release_id not in found:
             raise InvalidProblemError("release", "an id that `budget list` shows", repr(release_id))
         return found[release_id]
@@ -351,10 +349,8 @@ class Ledger:
         with self._open() as (_, book):
             self._accounts(book)
         if not book.salt:
-            with self._open(writing=True) as (db, book):
-                if not book.salt:
-                    lines.rewrite(db, book.lines)
-            return self.digest()
+            with self._open(writing=True) as (_, book):
+                pass
         return lines.digest_at(book, len(book.lines))
 
     def check(self, digest: str) -> Literal["extends", "older", "other"]:
@@ -395,63 +391,41 @@ class Ledger:
         return "extends" if lines.digest_at(book, count) == parts[0] else "other"
 
     def _charge(
-        self,
-        dataset: str,
-        guarantee: Guarantee,
-        release: Mapping[str, Any] | None = None,
-        room: int = 0,
+        self, dataset: str, guarantee: Guarantee, release: Mapping[str, Any] | None, room: int
     ) -> tuple[Fraction, ...]:
         """Append a charge, and reserve room for the result of its release; return what the dataset has left."""
         with self._open(writing=True) as (db, book):
-            account, _ = self._account(book, dataset)
+            found = self._accounts(book)
+            account, _ = _of(found, dataset)
             try:
                 account = account.charge(guarantee)
             except BudgetError as refusal:
                 raise BudgetError(f"dataset {dataset!r}: {refusal}") from None
-            stated = guarantee.to_dict()
+            stated = {} if release is None else {"release": release}
             if release is not None:
-                stated["release"] = release
-            _append(db, book, lines.CHARGE, dataset, stated)
-            if release is not None:
-                self._remove_stale_spools(book)
+                # Under the lock, so that an unfinished file of an unknown release was left by a killed process.
+                spool.remove_stale(self._path, _open_states(found))
                 spool.prepare(self._path, release["release_id"], room)
+            _append(db, book, lines.CHARGE, dataset, guarantee.to_dict() | stated)
         return account.left
 
     def _move(self, release_id: str, kind: str, **stated: object) -> bool:
         """Append a change of the state of a release, if its state allows it; return whether it did."""
         with self._open(writing=True) as (db, book):
-            self._remove_stale_spools(book)
-            dataset, charge = self._releases(book).get(release_id, ("", None))
+            found = self._accounts(book)
+            spool.remove_stale(self._path, _open_states(found))
+            dataset, charge = _releases(found).get(release_id, ("", None))
             if charge is None or kind not in lines.NEXT_STATES.get(charge.state, ()):
                 return False
             _append(db, book, kind, dataset, {"id": release_id, **stated})
         return True
 
-    def _remove_stale_spools(self, book: Book) -> None:
-        """Remove what killed processes left beside the ledger; call it in a transaction that writes.
+    def _read(self) -> Accounts:
+        """Read the account and the charges of each dataset."""
+        with self._open() as (_, book):
+            return self._accounts(book)
 
-        A spool is made in the transaction of its charge, so that under the lock one of an unknown release is a rest.
-        """
-        found = self._releases(book)
-        spool.remove_stale(self._path, {one: charge.state for one, (_, charge) in found.items()})
-
-    def _releases(self, book: Book) -> dict[str, tuple[str, Charge]]:
-        """Return the dataset and the charge of each release, by release id."""
-        return {
-            charge.release_id: (dataset, charge)
-            for dataset, (_, charges) in self._accounts(book).items()
-            for charge in charges
-            if charge.state != "unknown"
-        }
-
-    def _account(self, book: Book, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
-        """Return the account and the charges of a dataset."""
-        found = self._accounts(book)
-        if dataset not in found:
-            raise BudgetError(f"dataset {dataset!r} has no budget")
-        return found[dataset]
-
-    def _accounts(self, book: Book) -> dict[str, tuple[Account, tuple[Charge, ...]]]:
+    def _accounts(self, book: Book) -> Accounts:
         """Read all charges, each with its last state; add up those of each dataset that were not freed."""
         accounts: dict[str, Account] = {}
         charges: dict[str, dict[int, Charge]] = {}
@@ -484,9 +458,32 @@ class Ledger:
 
     @contextmanager
     def _open(self, *, writing: bool = False) -> Iterator[tuple[sqlite3.Connection, Book]]:
-        """Open the file for one transaction, and read all lines."""
+        """Open the file for one transaction, and read all lines; writing gives it the form of this version."""
         with transaction(self._path, writing=writing) as db:
-            yield db, lines.read(db, self._path)
+            book = lines.read(db, self._path)
+            yield db, lines.rewrite(db, book.lines) if writing and not book.salt else book
+
+
+def _of(found: Accounts, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
+    """Return the account and the charges of a dataset."""
+    if dataset not in found:
+        raise BudgetError(f"dataset {dataset!r} has no budget")
+    return found[dataset]
+
+
+def _releases(found: Accounts) -> dict[str, tuple[str, Charge]]:
+    """Return the dataset and the charge of each release, by release id."""
+    return {
+        charge.release_id: (dataset, charge)
+        for dataset, (_, charges) in found.items()
+        for charge in charges
+        if charge.state != "unknown"
+    }
+
+
+def _open_states(found: Accounts) -> dict[str, bool]:
+    """Return whether each release is open, so that its files are in use or may be recovered."""
+    return {one: charge.state in lines.NEXT_STATES for one, (_, charge) in _releases(found).items()}
 
 
 def _path_of(path: object) -> Path:
@@ -497,11 +494,9 @@ def _path_of(path: object) -> Path:
 
 def _charge_from(stated: dict[str, Any], made: str) -> Charge:
     """Read a charge; a charge without a release has none of its fields."""
-    release = stated.pop("release", None)
-    guarantee = guarantee_from_dict(stated)
-    if release is None:
-        return Charge(guarantee, made)
-    return Charge(guarantee, made, state="reserved", **release)
+    release = stated.pop("release", {})
+    state = "reserved" if release else "unknown"
+    return Charge(guarantee_from_dict(stated), made, state=state, **release)
 
 
 def _moved(charge: Charge, kind: str, stated: Mapping[str, Any]) -> Charge:

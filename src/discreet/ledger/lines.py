@@ -169,10 +169,8 @@ def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
     return book
 
 
-def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> Book:
-    """Add a line to the file and to the book; return the book, which is a new one if the file was of version 1."""
-    if not book.salt:
-        book = rewrite(db, book.lines)
+def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
+    """Add a line to a file of this version and to its book."""
     digest = chain(book.digests[-1], line)
     # Version 2 had the same tables, and no lines but grants and charges.
     db.execute(_SET_VERSION)
@@ -182,7 +180,6 @@ def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> Book:
     )
     book.lines.append(line)
     book.digests.append(digest)
-    return book
 
 
 def digest_at(book: Book, count: int) -> str:

@@ -19,9 +19,6 @@ __all__ = ["prepare", "read", "remove", "remove_stale", "write"]
 
 _ID = re.compile("[0-9a-f]{20}")
 
-_OPEN = ("reserved", "reading")
-"""States of a release whose files are in use, or can be recovered."""
-
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -106,24 +103,24 @@ def remove(ledger: Path, release_id: str, *, unfinished_only: bool = False) -> N
             path.unlink(missing_ok=True)
 
 
-def remove_stale(ledger: Path, states: Mapping[str, str]) -> None:
+def remove_stale(ledger: Path, releases: Mapping[str, bool]) -> None:
     """Remove files that a killed process left: those of closed releases, and unfinished ones of unknown releases.
 
     Parameters
     ----------
     ledger
         Path of the ledger, which is locked: under the lock the unfinished file of a new release does not exist yet.
-    states
-        State of each release of the ledger, by release id.
+    releases
+        Whether each release of the ledger is open, by release id.
     """
     true = Path(os.path.realpath(ledger))
     name = re.compile(rf"{re.escape(true.name)}\.({_ID.pattern})\.(spool|unfinished)")
     with suppress(OSError):
         for path in true.parent.iterdir():
-            if (found := name.fullmatch(path.name)) is None or states.get(found[1]) in _OPEN:
+            if (found := name.fullmatch(path.name)) is None or releases.get(found[1]):
                 continue
             # The spool of an unknown release may be its only result: the ledger may be an old copy.
-            if found[1] in states or found[2] == "unfinished":
+            if found[1] in releases or found[2] == "unfinished":
                 path.unlink(missing_ok=True)
 
 

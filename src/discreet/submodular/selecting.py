@@ -193,7 +193,7 @@ def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> lis
         raise InvalidProblemError("matroid", _KINDS, repr(matroid))
     named: list[Any] | None = None
     if isinstance(candidates, str | os.PathLike):
-        named = _names(read_table(candidates, "candidates"), "candidates")
+        named = _names(read_table(os.fspath(candidates), "candidates"), "candidates")
     elif candidates is not None:
         named = list(items_of(candidates, "candidates", "names, or the path of a table"))
     elif similarity is None and kind in _FILE_KINDS:
