@@ -165,11 +165,8 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
     @property
     def noise(self) -> tuple[str, ...]:
         """The noise of each level in words, the root first."""
-        law = (
-            "Laplace noise of scale"
-            if isinstance(self.guarantee, PureDP)
-            else "Gaussian noise of variance up to"
-        )
+        pure = isinstance(self.guarantee, PureDP)
+        law = "Laplace noise of scale" if pure else "Gaussian noise of variance up to"
         inner, leaf = scales_by_level(self.frame.tree, self.scales)
         sentences = []
         for part, above, ends in zip(self.levels, inner, leaf, strict=True):

@@ -344,7 +344,9 @@ def best_shares(
             paid = np.maximum(kinds.up(price), 1e-300)
         else:
             paid = np.ones(len(ends))
-        gain = np.maximum(gain, 0.0) / paid[:, None]
+        gain = np.maximum(gain, 0.0)
+        # Scaled first: next to nothing is paid where a region is hardly measured.
+        gain = gain / gain.max() / paid[:, None]
         shares = feasible * (gain / gain.max()) ** power
         shares /= kinds.down(shares.sum(axis=1))[ends].max()
     return best, low
