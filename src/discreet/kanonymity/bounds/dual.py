@@ -124,8 +124,6 @@ class DualBound:
             self._look_at_nearest()
         if not timed and not self.few_boxes:
             return
-        if self._model is None:
-            self._start()
         if labels is not None:
             self.learn(labels)
         rounds = 0
