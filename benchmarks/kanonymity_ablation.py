@@ -267,7 +267,7 @@ def demand_rows(problem: Problem, k: int, seconds: float) -> Iterator[Row]:
 def main() -> None:
     """Measure, and print a row for each variant."""
     parser = argparse.ArgumentParser(description=__doc__)
-    rows_of = {
+    rows_of: dict[str, Callable[..., Iterator[Row]]] = {
         "bound": bound_rows,
         "cells": cell_rows,
         "search": search_rows,

@@ -140,7 +140,7 @@ def test_where_portions_end_changes_nothing(
     whole = method.solve(mixed(), 3, SearchLimits()).labels
     monkeypatch.setattr(candidate, "SECONDS_BETWEEN_CLOCK_READS", 0.0)
     for name in ("methods.mondrian", "search.parts"):
-        monkeypatch.setattr(f"discreet.kanonymity.{name}.ROWS_AT_ONCE", 1)
+        monkeypatch.setattr(f"discreet.kanonymity.{name}.ROWS_BETWEEN_CLOCK_READS", 1)
     assert np.array_equal(method.solve(mixed(), 3, SearchLimits()).labels, whole)
 
 

@@ -49,14 +49,11 @@ class Separated:
     points, rows
         ``(n_classes, k)`` int32: points of the classes that the trial point overpays, -1 for none, and the number of
         rows of each.
-    nodes
-        Boxes that were searched.
     """
 
     feasible: NDArray[np.float64]
     points: NDArray[np.int32]
     rows: NDArray[np.int32]
-    nodes: int
 
 
 def separate(  # noqa: PLR0917 - the parts of one search
@@ -94,7 +91,6 @@ def separate(  # noqa: PLR0917 - the parts of one search
     upper[order[len(ranks) :]] = 0.0
     arguments = (points.arrays, counts, u, order, k, slack)
     doubtful = before = np.zeros(n, dtype=np.bool_)
-    nodes: list[int] = []
     for limit in node_limits:
         doubtful, before = np.zeros(n, dtype=np.bool_), doubtful
 
@@ -107,7 +103,7 @@ def separate(  # noqa: PLR0917 - the parts of one search
         ) -> None:
             rank = again[place]
             results = (classes, upper, doubtful, halted)
-            nodes.append(branches(*arguments, limit, rank, rank + 1, *results))
+            branches(*arguments, limit, rank, rank + 1, *results)
 
         complete = _in_threads(search_root, len(ranks), limits)
         if not complete:
@@ -123,7 +119,7 @@ def separate(  # noqa: PLR0917 - the parts of one search
     root, slot = np.nonzero(classes.excess > MIN_EXCESS)
     falling = np.argsort(-classes.excess[root, slot], kind="stable")
     root, slot = root[falling], slot[falling]
-    return Separated(proved, classes.points[root, slot], classes.rows[root, slot], sum(nodes))
+    return Separated(proved, classes.points[root, slot], classes.rows[root, slot])
 
 
 def repaired(

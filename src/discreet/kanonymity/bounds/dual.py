@@ -124,29 +124,29 @@ class DualBound:
             self._look_at_nearest()
         if not timed and not self.few_boxes:
             return
-        if self._model is None:
-            self._start()
         if labels is not None:
             self.learn(labels)
         rounds = 0
-        while not self.done and limits.left > 0 and (timed or rounds < UNTIMED_ROUNDS):
+        while limits.left > 0 and (timed or rounds < UNTIMED_ROUNDS):
             rounds += 1
             added = self._round(limits)
             if added is None:
                 return
-            self._advance(added)
+            if self._advance(added):
+                return
 
-    def _advance(self, added: int) -> None:
-        """Lower the slack once a proof reaches the program's value, and end after the last one."""
+    def _advance(self, added: int) -> bool:
+        """Lower the slack once a proof reaches the program's value; return whether the last one did."""
         self.share = min(self.share, 0.5) if added else max(0.0, self.share - 0.25)
         value = float(self.counts @ self.best)
         if added and value * (1 + SLACKS[self.slack_at]) < PROOF_SHARE_OF_VALUE * self.top:
-            return
+            return False
         last, solved = len(SLACKS) - 1, not added and self.share == 0
         self.done = solved and self.slack_at == last
         # A proof without slack may not end: the program is solved with the last one that has some.
         if solved or self.slack_at < last - 1:
             self.slack_at = min(self.slack_at + 1, last)
+        return self.done
 
     def _round(self, limits: SearchLimits) -> int | None:
         """Solve, search a trial point, and give how many classes joined; ``None`` where the time ended it."""

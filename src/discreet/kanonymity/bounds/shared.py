@@ -64,13 +64,8 @@ WORK_PER_CELL_IN_SHARES = 2
 BITS_PER_PACKED_ROW = 63
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
 
-
-MAX_VALUES_BESIDE_OTHERS = 32
-"""Values of a set beyond which it is left out where others are looked at whole: 1 million rows of Adult with 41
-countries, up to 15 % of the loss: 22.6 CPU s with them, less than 4 without (2026-11, a busy machine)."""
-
-MIN_COLUMNS_LISTED = 2
-"""Other columns that have to be listed for that."""
+MAX_VALUES_OF_FIRST_CHOICE = 32
+"""Values of a set up to which it is preferred as the last column: sets of more values cost less for each two."""
 
 
 @final
@@ -118,20 +113,8 @@ class AtomPlaces:
     ) -> AtomPlaces:
         """Find the cells of each column by how many rows have each code, and keep the columns that fit."""
         last, free = _last_column(columns, counts), BITS_PER_PACKED_ROW
-        wide = {
-            j
-            for j, (column, rows) in enumerate(zip(columns, counts, strict=True))
-            if last not in {None, j}
-            and column.is_set
-            and np.count_nonzero(rows) > MAX_VALUES_BESIDE_OTHERS
-        }
-        if len(columns) - (last is not None) - len(wide) < MIN_COLUMNS_LISTED:
-            wide = set()
         column_covers = []
         for j, (column, rows) in enumerate(zip(columns, counts, strict=True)):
-            if j in wide:
-                # A list of its cells proves less than what two values cost, for most of the time.
-                continue
             cover = whole_of(column, rows) if j == last else cover_of(column, rows, k, bins)
             if cover is not None and cover.costs.max() > 0:
                 column_covers.append((j, cover))
@@ -184,7 +167,7 @@ def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int
         for j in of_cost
         if columns[j].is_set and MAX_VALUES_OF_ALL_SUBSETS < values[j] <= MAX_VALUES_BY_SIZE
     ]
-    sets.sort(key=lambda j: (values[j] > MAX_VALUES_BESIDE_OTHERS, columns[j].set_cost(2)))
+    sets.sort(key=lambda j: (values[j] > MAX_VALUES_OF_FIRST_CHOICE, columns[j].set_cost(2)))
     numbers = [j for j in of_cost if isinstance(columns[j].attribute, Numeric)]
     numbers.sort(key=lambda j: (-weights[j], -values[j]))
     return next(iter([*numbers, *sets] if len(sets) < 2 else sets), None)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from discreet.core.lp import LinearModel
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.exact.pricing import Pricer, Pricing
 
@@ -34,9 +33,6 @@ RELATIVE_TOLERANCE = 1e-10
 
 PRICING_SHARE_OF_TIME = 10
 """One search for classes takes about this part of the time that is left, at most."""
-
-MAX_PROGRAM_ROWS_PER_ROW = 12
-"""Classes that the program keeps, for each row of the table."""
 
 
 @final
@@ -161,7 +157,7 @@ def relax(
         lower=np.append(np.full(n, -reach), 0.0),
         upper=reach,
     )
-    model, n_written = LinearModel(start), len(pool)
+    model = LinearModel(start)
     objective, rounds, alpha = np.inf, 1, smoothing
     while limits.left > 0 and not _close(lower, upper, limits.gap):
         try:
@@ -184,10 +180,7 @@ def relax(
                 break
             alpha = alpha / 2 if alpha > 0.05 else 0.0
             continue
-        if n_written > MAX_PROGRAM_ROWS_PER_ROW * n:
-            model, n_written = _trimmed(model, pi)
         model.add_rows(_rows(fresh, n), -np.inf, prices)
-        n_written += len(fresh)
     return Relaxed(centre[:n], float(centre[n]), lower, objective, rounds)
 
 
@@ -205,26 +198,3 @@ def _seconds(limits: SearchLimits) -> float | None:
 
 def _close(lower: float, upper: float, gap: float) -> bool:
     return upper - lower <= max(gap, RELATIVE_TOLERANCE) * abs(upper)
-
-
-def _trimmed(model: LinearModel, pi: NDArray[np.float64]) -> tuple[LinearModel, int]:
-    """Drop the rows that are far from being violated; the basis is kept."""
-    from discreet.core.lp import Basis, LinearModel, LinearProgram
-
-    old, basis = model.program, model.basis
-    slack = old.row_upper - old.matrix @ pi
-    keep = np.zeros(old.n_rows, dtype=bool)
-    keep[np.argsort(slack, kind="stable")[: 4 * old.n_variables]] = True
-    if basis is not None:
-        keep |= basis.rows != 1
-    program = LinearProgram(
-        old.cost,
-        old.matrix[keep],
-        row_upper=old.row_upper[keep],
-        lower=old.lower,
-        upper=old.upper,
-    )
-    made = LinearModel(program)
-    if basis is not None:
-        made.basis = Basis(basis.columns, basis.rows[keep])
-    return made, int(keep.sum())

@@ -24,8 +24,6 @@ from discreet.kanonymity.arrays import arrays_of
 from discreet.kanonymity.candidate import SearchLimits, portions
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from numpy.typing import NDArray
 
     from discreet.kanonymity.problem import Problem
@@ -122,21 +120,58 @@ class Pricer:
         limits
             When to end: roots that were not searched by then have no bound.
         """
+        from discreet.kanonymity.kernels.pricing import price
+
         if seconds < math.inf:
             budget = min(budget, max(MIN_BOXES_PER_ROOT, int(seconds / (self.n * self._pace))))
-        began = time.perf_counter()
+        began, stopped = time.perf_counter(), Event()
         order = np.argsort(-pi, kind="stable")
-        least = np.full(self.n, below)
-        run = _Run(
-            self, pi, order, below, each, most, budget, least, limits or SearchLimits(), Event()
-        )
+        least, limits = np.full(self.n, below), limits or SearchLimits()
+
+        def search_roots(thread: int) -> _Part:
+            """Search one thread's share of the roots."""
+            roots = np.arange(thread, self.n, self.threads)
+            room = min(most // self.threads, len(roots) * each) if each else most
+            classes = np.empty((room, 2 * self.k - 1), dtype=np.int32)
+            costs, work = np.empty(room), np.zeros(3, dtype=np.int64)
+            written = searched = 0
+            for begin, stop in portions(len(roots), limits):
+                if work[2] or stopped.is_set():
+                    break
+                written += price(
+                    self.arrays,
+                    self.apart,
+                    pi,
+                    order,
+                    int(roots[begin]),
+                    int(roots[stop - 1]) + 1,
+                    self.threads,
+                    self._rooms[thread],
+                    below,
+                    budget,
+                    each,
+                    classes[written:],
+                    costs[written:],
+                    least,
+                    work,
+                )
+                searched = stop
+            if searched < len(roots):
+                least[order[roots[searched:]]] = -math.inf
+                work[1] += len(roots) - searched
+            return classes[:written], costs[:written], work
+
         if self.threads == 1:
-            parts = [run(0)]
+            parts = [search_roots(0)]
         else:
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(self.threads) as pool:
-                parts = self._shared(pool, run)
+                try:
+                    parts = list(pool.map(search_roots, range(self.threads)))
+                except KeyboardInterrupt:
+                    stopped.set()
+                    raise
         classes = np.concatenate([part[0] for part in parts])
         work = np.sum([part[2] for part in parts], axis=0)
         self._pace = max((time.perf_counter() - began) / max(1, int(work[0])), 1e-8)
@@ -147,13 +182,6 @@ class Pricer:
             complete=not each and work[1] == work[2] == 0,
             boxes=int(work[0]),
         )
-
-    def _shared(self, pool: Executor, run: _Run) -> list[_Part]:
-        try:
-            return list(pool.map(run, range(self.threads)))
-        except KeyboardInterrupt:
-            run.stopped.set()
-            raise
 
     def bound(self, pi: NDArray[np.float64], least: NDArray[np.float64]) -> float:
         """Evaluate the Lagrangian bound for what no class of each root has less than, rounded down."""
@@ -166,58 +194,6 @@ class Pricer:
 
 
 _Part = tuple["NDArray[np.int32]", "NDArray[np.float64]", "NDArray[np.int64]"]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """One thread's share of the roots."""
-
-    pricer: Pricer
-    pi: NDArray[np.float64]
-    order: NDArray[np.int64]
-    below: float
-    each: int
-    most: int
-    budget: int
-    least: NDArray[np.float64]
-    limits: SearchLimits
-    stopped: Event
-
-    def __call__(self, thread: int) -> _Part:
-        from discreet.kanonymity.kernels.pricing import price
-
-        one = self.pricer
-        roots = np.arange(thread, one.n, one.threads)
-        room = min(self.most // one.threads, len(roots) * self.each) if self.each else self.most
-        classes = np.empty((room, 2 * one.k - 1), dtype=np.int32)
-        costs, work = np.empty(room), np.zeros(3, dtype=np.int64)
-        written = searched = 0
-        for begin, stop in portions(len(roots), self.limits):
-            if work[2] or self.stopped.is_set():
-                break
-            written += price(
-                one.arrays,
-                one.apart,
-                self.pi,
-                self.order,
-                int(roots[begin]),
-                int(roots[stop - 1]) + 1,
-                one.threads,
-                one._rooms[thread],  # noqa: SLF001 - both belong to this module
-                self.below,
-                self.budget,
-                self.each,
-                classes[written:],
-                costs[written:],
-                self.least,
-                work,
-            )
-            searched = stop
-        if searched < len(roots):
-            self.least[self.order[roots[searched:]]] = -math.inf
-            work[1] += len(roots) - searched
-        return classes[:written], costs[:written], work
 
 
 def _rising(classes: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -39,12 +39,6 @@ RELATIVE_TOLERANCE = 5e-10
 INTEGRALITY_TOLERANCE = 1e-6
 """Distance from an integer that counts as none."""
 
-BRANCHING_PAIRS = 10
-"""Pairs that a branch chooses from."""
-
-STRONG_BRANCHING_PAIRS = 5
-"""Pairs among them whose branches are solved to see how they rise."""
-
 MIN_GAP_CLOSED_BY_CUTS = 0.003
 """Part of the gap that a round of cuts has to close for another to follow."""
 
@@ -146,7 +140,7 @@ def settle(
             # Without a point there were no multipliers or no time; the bound is what is known.
             closed = min(closed, point.bound)
             continue
-        pair = program.pair(point, upper, limits)
+        pair = program.pair(point)
         if pair is None:
             selected = np.flatnonzero(point.x > 0.5)
             if program.is_partition(selected) and program.loss_of(selected) < upper:
@@ -186,7 +180,6 @@ class _Program:
         self.classes, self.costs = listed.classes, listed.costs
         self.cuts = cuts
         self.root = (-math.inf, np.zeros(len(self.costs)))
-        self.rises: dict[tuple[int, int], float] = {}
         self.model = self._built()
 
     def _built(self) -> LinearModel:
@@ -291,29 +284,10 @@ class _Program:
         fractional = np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE))
         return violated(self.classes[fractional], x[fractional], self.listed.n)
 
-    def pair(self, point: _Point, upper: float, limits: SearchLimits) -> tuple[int, int] | None:
-        """Choose two rows that are together in part; ``None`` where every class is in or out.
-
-        Among the pairs that share classes by about one half, take the pair whose branches raise the bound most (strong
-        branching); the rises of a pair are cached.
-        """
+    def pair(self, point: _Point) -> tuple[int, int] | None:
+        """Choose two rows that share classes by about one half; ``None`` where every class is in or out."""
         split = self._split(point.x)
-        near = sorted(split, key=lambda key: (abs(split[key] - 0.5), key))[:BRANCHING_PAIRS]
-        if len(near) < 2:
-            return near[0] if near else None
-        unknown = [pair for pair in near if pair not in self.rises]
-        for pair in unknown[:STRONG_BRANCHING_PAIRS]:
-            first, second = (self.holding(row) for row in pair)
-            rises = []
-            for side in (first == second, ~(first & second)):
-                solution = self._solved(point.admissible & side, limits)
-                if solution is None or solution.row_duals is None:
-                    return near[0]
-                value, _ = self._formula(solution.row_duals, point.admissible & side)
-                rises.append(min(value, upper) - point.bound)
-            # Near a bound of the incumbent all rises are cut off, hence the floor.
-            self.rises[pair] = max(rises[0], 1e-6) * max(rises[1], 1e-6)
-        return max(near, key=lambda pair: self.rises.get(pair, 0.0))
+        return min(split, key=lambda key: (abs(split[key] - 0.5), key), default=None)
 
     def _split(self, x: NDArray[np.float64] | None) -> dict[tuple[int, int], float]:
         """Return the pairs of rows that share classes fractionally, with that fraction."""

@@ -6,6 +6,7 @@ classes on one side of a cut, and cuts change.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from threading import Event
@@ -40,21 +41,21 @@ MAX_MICROSECONDS_PER_CALL = 1e8
 MAX_MICROSECONDS_PER_UNION = 1e6
 """Microseconds of estimated work for one union, at most: Ctrl-C is not heard within it."""
 
-MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS = 2e5
-"""Microseconds of estimated work between two looks at the clock where rounds are counted."""
+MAX_MICROSECONDS_PER_CALL_UNTIMED = 2e5
+"""The same as for a call, where work is counted and no clock is read, so that a run can be repeated."""
 
 LEAST_ROWS = 1_000
 """Rows for each thread below which one thread does it all."""
 
-MAX_CYCLES_UNTIMED, MIN_GAIN_PER_CYCLE, MIN_ROUNDS_JUDGED = 8, 1e-3, 20_000
-"""Turns of each kind of union without a time limit, what they have to gain, and unions from which on this is judged.
+UNTIMED_CYCLES = 8
+"""Turns of each kind of union without a time limit or a number of rounds, at least."""
 
-Of thirty columns all eight gain .1 to .3 % of the loss (20,000 rows, 2026-11).
-"""
+UNTIMED_WORK_PER_CLASS, UNTIMED_WORK_PER_K = 10, 20
+"""Work without either, in unions of each kind: for each class, and at least for each row of the smallest class, as
+large classes are few. Fewer lose up to 4 % more, in .1 to 2 CPU seconds less (ten tables, 2026-11)."""
 
-UNTIMED_UNIONS_PER_CLASS, UNTIMED_UNIONS_PER_K = 60, 60
-"""Unions for each class without a time limit, and at least for each row of the smallest class, as large classes are
-few. 60 in place of 20 lose .3 to 4 % less, in .1 to .2 CPU seconds more (ten tables of 60 to 2,500 rows, 2026-11)."""
+MIN_GAIN_PER_CYCLE = 1e-3
+"""Part of the loss that all kinds of a large table have to gain in one turn each, for another to follow."""
 
 CUTS_PER_TIME_LIMIT = 8
 """Cuts in the time that there is."""
@@ -88,17 +89,14 @@ class Union:
 
 
 def unions_for(k: int) -> tuple[Union, ...]:
-    """Return unions of two and of four classes of the largest size, which take turns.
-
-    With five more kinds, of up to ten classes, of far ones, or partitioned exactly, and turns by what each gained, the
-    loss was between .6 % less and .7 % more (six tables, k from 4 to 30, 3 CPU seconds each, 2026-11).
+    """Return unions of two, four and six classes of the largest size, which take turns of equal work.
 
     Examples
     --------
     >>> [union.rows for union in unions_for(3)]
-    [10, 20]
+    [10, 20, 30]
     """
-    return tuple(Union(classes * (2 * k - 1), classes) for classes in (2, 4))
+    return tuple(Union(classes * (2 * k - 1), classes) for classes in (2, 4, 6))
 
 
 def state_of(
@@ -140,14 +138,15 @@ def work(  # noqa: PLR0917 - the parts of one search
     unions = tuple(union for union in unions if union.work <= MAX_MICROSECONDS_PER_UNION)
     if not unions:
         return
-    large = False
-    if rounds is None and limits.left == float("inf"):
-        rounds = max(300, UNTIMED_UNIONS_PER_CLASS * len(state.size), UNTIMED_UNIONS_PER_K * k)
-        large = rounds >= MIN_ROUNDS_JUDGED
-    cycles, turn, before = MAX_CYCLES_UNTIMED if large else 2, 0, float(state.cost.sum())
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
-    portion, done = 20_000.0, 0
-    while (rounds is None or done < rounds) and (done == 0 or limits.left > 0):
+    counted = rounds is not None or limits.left == math.inf
+    budget = _untimed_work(unions, len(state.size), k) if counted and rounds is None else math.inf
+    portion = budget / (UNTIMED_CYCLES * len(unions)) if counted else 20_000.0
+    large = MAX_MICROSECONDS_PER_CALL_UNTIMED < portion < math.inf
+    if counted:
+        portion = min(portion, MAX_MICROSECONDS_PER_CALL_UNTIMED)
+    turn, done, spent, before = 0, 0, 0.0, float(state.cost.sum())
+    while (rounds is None or done < rounds) and spent < budget and (done == 0 or limits.left > 0):
         if not state.cost.any() or (stop is not None and stop.is_set()):
             # Where nothing is lost, nothing can be gained.
             return
@@ -155,20 +154,26 @@ def work(  # noqa: PLR0917 - the parts of one search
         n_unions = max(1, int(portion / union.work))
         if rounds is not None:
             # So that each kind has its turn.
-            most = max(1, int(MICROSECONDS_PER_CALL_AT_FIXED_ROUNDS / union.work))
-            n_unions = min(most, rounds - done, max(1, rounds // (cycles * len(unions))))
+            n_unions = min(n_unions, rounds - done, max(1, rounds // (2 * len(unions))))
         began = clock()
         improve(arrays, table, state, k, union.rows, union.classes, n_unions)
         done += n_unions
+        spent += n_unions * union.work
         turn += 1
         if large and turn % len(unions) == 0:
             after = float(state.cost.sum())
             if before - after < MIN_GAIN_PER_CYCLE * before:
                 return
             before = after
-        if rounds is None:
+        if not counted:
             took = max(clock() - began, 1e-6)
             portion = min(2 * portion, MAX_MICROSECONDS_PER_CALL, max(1000.0, portion * 0.1 / took))
+
+
+def _untimed_work(unions: tuple[Union, ...], classes: int, k: int) -> float:
+    """Return the estimated microseconds that a search without a time limit takes."""
+    times = max(UNTIMED_WORK_PER_CLASS * classes, UNTIMED_WORK_PER_K * k)
+    return times * sum(union.work for union in unions)
 
 
 def search_shared(  # noqa: PLR0917 - the parts of one search
