@@ -74,6 +74,8 @@ def audit_channel(
     guarantee: MetricDP,
     certificate: Certificate | None,
     request: AuditRequest,
+    *,
+    noun: str | None = None,
 ) -> Audit:
     """Audit a channel against the guarantee that it claims.
 
@@ -88,6 +90,8 @@ def audit_channel(
     request
         ``"certified"``, ``"exact"`` or ``"sampled"``. An exact audit compares all pairs of up to 40 secrets, and the
         pairs that reports tell apart best beyond.
+    noun
+        Noun for the secrets in the outcome; default: "secrets" of a table, else "places".
 
     Returns
     -------
@@ -144,7 +148,7 @@ def audit_channel(
         chosen = list(dict.fromkeys([*first, *telling]))[:_PAIRS_COMPARED]
     if not chosen:
         raise InvalidProblemError("channel", "two secrets or more that are constrained", "none")
-    noun = "secrets" if isinstance(channel, Channel) else "places"
+    noun = noun or ("secrets" if isinstance(channel, Channel) else "places")
     pairs = [
         Pair(_Secret(rows, i), _Secret(rows, j), _label(noun, space, i, j), space.distance(i, j))
         for i, j in chosen
@@ -213,9 +217,9 @@ def telling_pairs(
                 bound &= apart[i] <= float(guarantee.radius)
             neighbors = np.flatnonzero(bound)
             ratios = np.maximum(low[i] - high[neighbors], low[neighbors] - high[i])
-            nats = (
-                np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf).max(axis=1) / apart[i, neighbors]
-            )
+            # A report that no sample shows tells nothing.
+            ratios = np.where(np.isnan(ratios), -np.inf, ratios)
+            nats = ratios.max(axis=1) / apart[i, neighbors]
             best = np.argsort(-nats, kind="stable")[:_PAIRS_COMPARED].tolist()
             ranked += [(float(nats[at]), i, int(neighbors[at])) for at in best]
     ranked.sort(key=lambda entry: -entry[0])
