@@ -50,7 +50,7 @@ def test_a_replaced_person_that_counts_as_an_added_one_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def as_added(frame: Any, claim: Any) -> Any:
-        return marginal_scales(frame, PureDP(claim.epsilon, ADDED))
+        return marginal_scales(frame, PureDP(claim.epsilon, "add-remove-person"))
 
     monkeypatch.setattr("discreet.evaluate.audit.tables.marginal_scales", as_added)
     rejects(REPLACED)

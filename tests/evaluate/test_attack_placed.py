@@ -182,3 +182,12 @@ def test_an_option_that_says_nothing_here_is_refused(capsys: pytest.CaptureFixtu
     said = say(capsys, "attack", MECHANISM, "--epsilon", "1")
     assert said.status == 2
     assert "--epsilon" in said.err
+
+
+def test_too_few_samples_are_refused_in_a_sentence() -> None:
+    """No sample shows a report then, and places a quarter of a kilometer apart made that overflow."""
+    space = MetricSpace.grid(2, 2, cell="0.25", unit="km")
+    channel = AnchoredChannel(space, 1, range(4), [2**40] * 4, lift=2**20)
+    asked = AuditRequest(strength="sampled", samples=5)
+    with pytest.raises(InvalidProblemError, match="samples"):
+        audit_channel(channel, space, MetricDP(2, "km"), PASSED, asked)

@@ -183,9 +183,6 @@ def judge_foreign(parts: tuple[str, ...], package: str) -> str | None:
         return None
     if own == "testing" and package in {"hypothesis", "pytest"}:
         return None
-    # The judge of published tables trains a classifier: on use, and where it is installed.
-    if own == "evaluate" and package == "sklearn":
-        return None
     if package not in HARD or (own == "core" and package == "narwhals"):
         return f"{own} imports {package}, which is no hard dependency of it"
     return None

@@ -38,7 +38,7 @@ class DrawPlan:
     per_draw
         Range of a draw in widths of a score.
     mechanism
-        How draws are made, a name from :data:`~discreet.submodular.problem.MECHANISMS`.
+        Kind of the draws, as in :class:`~discreet.submodular.problem.Selection`.
     parameters
         Plain public values for the provenance.
     """

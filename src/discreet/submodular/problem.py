@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Release, Unproven
 
 __all__ = [
-    "MECHANISMS",
     "RELATIONS",
     "RULES",
     "AccountLine",
@@ -47,16 +46,6 @@ RULES: dict[str, str] = {
     "no data": "the records were not read",
 }
 """Names of the rules of composition, with what they say."""
-
-MECHANISMS: dict[str, str] = {
-    "greedy": "one pass of the exponential mechanism, each draw on the gains over what was drawn before",
-    "permute-and-flip": "one pass of permute-and-flip, which has no bounded range",
-    "rounds": "draws of the exponential mechanism for a fractional point that is then rounded",
-    "walk": "draws of bases by a walk of a fixed number of steps, close to the exponential mechanism's law",
-    "subsample": "passes of the exponential mechanism on a secret subsample of the records",
-    "blind": "no record was read",
-}
-"""How draws are made, in a few words."""
 
 
 class Independence(Protocol):
@@ -192,7 +181,11 @@ class Selection:
         How many times the width of one score the range of one draw is: 1, or the rank for draws of whole bases. On a
         secret subsample, the number of rounds: in each, a record's scores add up to at most its sensitivity.
     mechanism
-        How the draws were made, a name from :data:`MECHANISMS`; it decides which rules apply.
+        Kind of the draws, which decides the rules that apply: ``"greedy"``, one pass of the exponential mechanism, each
+        draw on the gains over the earlier ones; ``"permute-and-flip"``, one pass without a bounded range;
+        ``"rounds"``, draws for a fractional point that is then rounded; ``"walk"``, draws of bases by a walk of a
+        fixed number of steps; ``"subsample"``, passes on a secret subsample of the records; ``"blind"``, no record
+        was read.
     accounting
         What each valid rule proves; the guarantee of the release follows from one of them.
     matroid

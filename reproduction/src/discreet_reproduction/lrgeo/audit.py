@@ -59,7 +59,7 @@ def audit_users(request: AuditRequest) -> Audit:
     claim = request.metric(radius=1)
     rows = rows_of_users(METHODS[request.method or "lr-geo"], claim)
     space = MetricSpace.grid(_SIDE, _SIDE, cell=1, unit="km")
-    return audit_channel(channel_of(rows), space, claim, None, request)
+    return audit_channel(channel_of(rows), space, claim, None, request, noun="users at places")
 
 
 def rows_of_users(method: Any, claim: MetricDP) -> list[list[int]]:  # noqa: ANN401 - a published method

@@ -59,6 +59,9 @@ _PAIRS_COMPARED = 4
 _MAX_RATIOS = 1 << 27
 """Ratios of probabilities that are computed to choose pairs: a second or two."""
 
+_MAX_TABLE_ENTRIES = 1 << 25
+"""Entries of a table whose pairs are all ranked, at six floats each; of a larger one the worst pair is compared."""
+
 _STANDARD_DEVIATIONS = 4.0
 """Allowance for sampling noise where pairs are chosen; no verdict depends on it."""
 
@@ -71,6 +74,8 @@ def audit_channel(
     guarantee: MetricDP,
     certificate: Certificate | None,
     request: AuditRequest,
+    *,
+    noun: str | None = None,
 ) -> Audit:
     """Audit a channel against the guarantee that it claims.
 
@@ -85,6 +90,8 @@ def audit_channel(
     request
         ``"certified"``, ``"exact"`` or ``"sampled"``. An exact audit compares all pairs of up to 40 secrets, and the
         pairs that reports tell apart best beyond.
+    noun
+        Noun for the secrets in the outcome; default: "secrets" of a table, else "places".
 
     Returns
     -------
@@ -125,7 +132,7 @@ def audit_channel(
         if least:
             nats = Fraction(log_floor(Fraction(most, least), _LOG_BITS), 1 << _LOG_BITS)
             lower = float_floor(nats / space.distance(i, j))
-        label, event = _label(space, i, j), f"report {worst.report}"
+        label, event = _label("secrets", space, i, j), f"report {worst.report}"
         count = space.n * (space.n - 1) // 2
         return certified(certificate, guarantee, lower=lower, pair=label, event=event, pairs=count)
     rows = channel if isinstance(channel, Channel) else ShownRows(channel)
@@ -134,14 +141,16 @@ def audit_channel(
         chosen = [both for both in every if is_constrained(space, guarantee, *both)]
     else:
         samples = request.samples if strength == "sampled" else None
-        telling = telling_pairs(rows, space, guarantee, samples)
+        small = rows.n_secrets * rows.n_reports <= _MAX_TABLE_ENTRIES
+        telling = telling_pairs(rows, space, guarantee, samples) if small else []
         # The floats that choose pairs may overlook one that the integers of a table show.
-        first = [] if worst is None or worst.pair is None else [worst.pair]
+        first = [] if worst is None or worst.pair is None else [(min(worst.pair), max(worst.pair))]
         chosen = list(dict.fromkeys([*first, *telling]))[:_PAIRS_COMPARED]
     if not chosen:
         raise InvalidProblemError("channel", "two secrets or more that are constrained", "none")
+    noun = noun or ("secrets" if isinstance(channel, Channel) else "places")
     pairs = [
-        Pair(_Secret(rows, i), _Secret(rows, j), _label(space, i, j), space.distance(i, j))
+        Pair(_Secret(rows, i), _Secret(rows, j), _label(noun, space, i, j), space.distance(i, j))
         for i, j in chosen
     ]
     if strength == "exact":
@@ -164,8 +173,8 @@ def _reports(case: _Secret, size: int, bits: RandomBits) -> NDArray[np.int64]:
     return case.rows.report_many(np.full(size, case.number), bits)
 
 
-def _label(space: MetricSpace, i: int, j: int) -> str:
-    return f"secrets {i} and {j}, {estimate(space.distance(i, j))} {space.unit} apart"
+def _label(noun: str, space: MetricSpace, i: int, j: int) -> str:
+    return f"{noun} {i} and {j}, {estimate(space.distance(i, j))} {space.unit} apart"
 
 
 def is_constrained(space: MetricSpace, guarantee: MetricDP, i: int, j: int) -> bool:
@@ -208,9 +217,9 @@ def telling_pairs(
                 bound &= apart[i] <= float(guarantee.radius)
             neighbors = np.flatnonzero(bound)
             ratios = np.maximum(low[i] - high[neighbors], low[neighbors] - high[i])
-            nats = (
-                np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf).max(axis=1) / apart[i, neighbors]
-            )
+            # A report that no sample shows tells nothing.
+            ratios = np.where(np.isnan(ratios), -np.inf, ratios)
+            nats = ratios.max(axis=1) / apart[i, neighbors]
             best = np.argsort(-nats, kind="stable")[:_PAIRS_COMPARED].tolist()
             ranked += [(float(nats[at]), i, int(neighbors[at])) for at in best]
     ranked.sort(key=lambda entry: -entry[0])

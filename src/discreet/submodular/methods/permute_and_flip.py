@@ -61,8 +61,9 @@ def permute_and_flip(scores: NDArray[np.int64], rate: Fraction, bits: RandomBits
 
     Examples
     --------
-    >>> from discreet.core.randomness import SystemBits
+    >>> from fractions import Fraction
     >>> import numpy as np
+    >>> from discreet.core.randomness import SystemBits
     >>> permute_and_flip(np.array([0, 10_000]), Fraction(1), SystemBits())
     1
     """
