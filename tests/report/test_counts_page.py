@@ -169,7 +169,8 @@ def test_answers_from_seeded_measurements_are_marked_as_not_private(statistic: s
         kept: Any = measure(data, "survival", guarantee, bits=SeededBits(1))
         answers: Any = query(kept, sizes=[1], level=2)
     else:
-        frame = TableFrame(tree, Domain.read({"sex": ["F", "M"]}), {(0,): ("1/2",) * 2})
+        shares: Any = {(0,): ("1/2", "1/2")}
+        frame = TableFrame(tree, Domain.read({"sex": ["F", "M"]}), shares)
         counts = CellCounts(frame, np.array([[2, 1], [1, 1]]))
         kept = measure_tables(counts, guarantee, bits=SeededBits(1))
         answers = query_tables(kept, by=["sex"], level=2)
