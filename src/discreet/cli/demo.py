@@ -58,15 +58,18 @@ def demo(
         _write_files(Path(files), seed, as_json=as_json)
         return
     made = _build(output, seed, quiet=quiet)
-    files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
+    channels, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
     data = {
         "page": str(made.page),
-        "channels": files,
+        "channels": channels,
         "tables": tables,
         "seconds": dict(made.seconds),
     }
     emit(
-        data, f"wrote {made.page} and {', '.join(files + tables)}", as_json=as_json, command="demo"
+        data,
+        f"wrote {made.page} and {', '.join(channels + tables)}",
+        as_json=as_json,
+        command="demo",
     )
 
 
