@@ -84,6 +84,31 @@ def test_a_workflow_names_its_actions_by_commit_and_takes_no_rights_by_default(p
     assert text.count("timeout-minutes:") == text.count("runs-on:")
 
 
+def loosely_installed(workflow: str) -> list[str]:
+    """Return the steps of a workflow that install packages which an index may exchange."""
+    lines = re.findall(r"(?m)^.*\bpip install\b.*$", workflow)
+    return [line.strip() for line in lines if "--require-hashes" not in line]
+
+
+def test_what_a_release_installs_is_named_by_its_hash() -> None:
+    """The job that publishes has an identity by which anything could be published."""
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert loosely_installed(workflow) == []
+    assert loosely_installed("- run: python -m pip install uv") == [
+        "- run: python -m pip install uv"
+    ]
+    locks = re.findall(r"-r (\S+)", workflow)
+    assert len(locks) == 2
+    for name in locks:
+        lock = (ROOT / name).read_text(encoding="utf-8")
+        assert unhashed(lock.partition("\n")[2]) == []
+        stated = pins((ROOT / "constraints.txt").read_text(encoding="utf-8"))
+        found = pins(lock)
+        assert {
+            each for each in found.keys() & stated.keys() if found[each] != stated[each]
+        } == set()
+
+
 def test_an_action_that_may_move_is_found() -> None:
     commit = "0123456789" * 4
     text = f"uses: a/b@v4\nuses: c/d@{commit} # v1.0\nuses: e/f@{commit}\n"

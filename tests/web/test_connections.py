@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped] # it has no types
 import pytest
 
 from discreet.artefact import save_mechanism

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.commands import OWN, Commands, command_named, hide_types_of_flags
-from discreet.cli.output import Status, fail, stopped
+from discreet.cli.output import Status, fail, stopped, warn
+from discreet.cli.spellings import respell
 from discreet.core.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ def run(arguments: Sequence[str]) -> int:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         _check_names(arguments)
+        arguments, notes = respell(arguments)
+        if notes:
+            warn(
+                f"reading {', '.join(notes)}",
+                quiet=as_json or bool({"-q", "--quiet"} & set(arguments)),
+            )
         status = command.main(args=list(arguments), prog_name="discreet", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt) as error:
         return stopped(as_json=as_json, error=error)
@@ -173,7 +180,15 @@ def _wanted(parameter: Any) -> str:  # noqa: ANN401 - which class it is depends 
     if choices:
         return f"one of {', '.join(str(getattr(one, 'value', one)) for one in choices)}"
     about = (getattr(parameter, "help", None) or "").split("\n")[0].rstrip(".")
-    return f"a value ({about[:1].lower()}{about[1:]})" if about else "a value"
+    if about[1:2].islower():
+        about = f"{about[:1].lower()}{about[1:]}"
+    return f"a value ({about})" if about else "a value"
+
+
+def _example(arguments: Sequence[str]) -> str:
+    """Return a whole command of the same name, since more than one thing may have been left out."""
+    line = next((one for one in FIRST if one.split()[0] in arguments[:1]), None)
+    return "" if line is None else f"; a whole one is `discreet {line}`"
 
 
 def _misused(error: Any, arguments: Sequence[str]) -> InvalidProblemError:  # noqa: ANN401 - as above
@@ -196,7 +211,8 @@ def _as_ours(error: BaseException, arguments: Sequence[str]) -> InvalidProblemEr
     parameter = getattr(error, "param", None)
     names = getattr(parameter, "opts", None) or ["arguments"]
     if type(error).__name__ == "MissingParameter":
-        return InvalidProblemError(names[-1], _wanted(parameter), "none")
+        name = names[-1] if names[-1].startswith("-") else names[-1].upper()
+        return InvalidProblemError(name, _wanted(parameter), f"none{_example(arguments)}")
     if type(error).__name__ == "BadOptionUsage":
         return _misused(error, arguments)
     if type(error).__name__ == "NoSuchOption":

@@ -57,7 +57,7 @@ def demo(options: DemoOptions) -> None:
     files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
     data = {
         "page": str(made.page),
-        "channels": files,
+        "channels": channels,
         "tables": tables,
         "seconds": dict(made.seconds),
     }

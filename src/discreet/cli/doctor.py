@@ -128,7 +128,8 @@ def _cache() -> Finding:
     from discreet.core.kernels import distances
 
     kernels = (getattr(one, "_cache", None) for one in vars(distances).values())
-    folder = next((str(one.cache_path) for one in kernels if hasattr(one, "cache_path")), None)
+    folders = (getattr(one, "cache_path", None) for one in kernels)
+    folder = next((str(one) for one in folders if one is not None), None)
     if folder is None or not _can_write(Path(folder)):
         found = f"cannot be kept in {folder or 'any folder'}; every command compiles anew"
         return Finding(

@@ -125,11 +125,11 @@ def create_app(
     ['/v1/healthz', '/v1/mechanism', '/v1/region']
     """
     bounds, origins = limits or Limits(), _origins(allow_origins)
-    mechanism = _awaited(mechanism) if isinstance(mechanism, Future) else _published(mechanism)
-    if isinstance(mechanism, Mechanism):
-        if region is not None and region.digest != mechanism.region.digest:
+    served = _awaited(mechanism) if isinstance(mechanism, Future) else _published(mechanism)
+    if isinstance(served, Mechanism):
+        if region is not None and region.digest != served.region.digest:
             raise InvalidProblemError("region", "that of the mechanism", "another")
-        region = mechanism.region
+        region = served.region
     app = FastAPI(
         title="discreet location service",
         version=str(PROTOCOL),
@@ -154,15 +154,13 @@ def create_app(
     app.add_exception_handler(InvalidProblemError, invalid)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, no_route)
-    _add_public(app, mechanism, region)
+    _add_public(app, served, region)
     add_operations(
         app,
         region,
         metrics=counted,
-        ready=lambda: _made(mechanism),
-        failed=lambda: (
-            isinstance(mechanism, Future) and mechanism.done() and _made(mechanism) is None
-        ),
+        ready=lambda: _made(served),
+        failed=lambda: isinstance(served, Future) and served.done() and _made(served) is None,
         stopping=ending,
         shown=show_metrics,
     )
@@ -226,9 +224,9 @@ class _Written:
         """Answer with a message, compressed where the client accepts that."""
         media = accepted(request.headers.get("accept", ""))
         is_packed = accepts_gzip(request.headers.get("accept-encoding", ""))
-        body = self._made.get((part, media, is_packed)) or await run_in_threadpool(
-            self._write, part, media, is_packed, message
-        )
+        body = self._made.get((part, media, is_packed))
+        if body is None:
+            body = await run_in_threadpool(self._write, part, media, is_packed, message)
         return cacheable_answer(request, body, media, digest, is_packed=is_packed)
 
     def _write(
