@@ -106,14 +106,16 @@ def emit_facts(
     bounds = printed.bounds(search.lower, search.information_loss)
     # A table in files is never claimed to be optimal.
     proved = ", proved optimal" if getattr(search, "optimal", False) else ""
-    smallest = f"the smallest of {measured['smallest_class']} rows"
     text = facts(
         [
             ("guarantee", made.guarantee),
             ("information loss", f"{bounds}{proved} ({options.loss})"),
             ("where the bound is that", made.bound_in_words()),
             ("mean loss", f"{printed.at_most(search.mean_loss, 4)} of a cell"),
-            ("classes", f"{measured['classes']}, {smallest}"),
+            (
+                "classes",
+                f"{measured['classes']}, the smallest of {measured['smallest_class']} rows",
+            ),
             ("rows", f"{measured['rows']} written, {search.suppressed} suppressed, order shuffled"),
             *rows,
             ("method", method),

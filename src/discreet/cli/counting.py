@@ -232,15 +232,16 @@ def guarantee_of(options: CountsOptions) -> PureDP | ZeroConcentratedDP:
 
 def check_files(options: CountsOptions) -> None:
     """Refuse files that cannot be read, and outputs that cannot be written, before anything is charged."""
-    private = None if options.engine.is_large(options.file) else options.file
+    rows = None if options.engine.is_large(options.file) else options.file
     for path, name in (
-        (private, "PEOPLE" if options.people else "--units"),
+        (rows, "PEOPLE" if options.people else "--units"),
         (options.region_list, "--region-list"),
         (options.public_units, "--public-units"),
     ):
         if path is not None:
-            mark = look(path, name, PUBLIC_SUFFIXES, whole=path is not private)
-            refuse_unreadable(path, mark, name, row_by_row=path is private)
+            private = name in {"PEOPLE", "--units"}
+            mark = look(path, name, PUBLIC_SUFFIXES, whole=not private)
+            refuse_unreadable(path, mark, name, row_by_row=private)
     tables = {"--output": options.output, "--measurements": options.measurements}
     check_outputs(
         {**tables, "--report": options.report},
