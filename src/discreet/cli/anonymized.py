@@ -89,12 +89,9 @@ def emit_facts(
 ) -> None:
     """Print the facts that tables in memory and in files share, with those that were measured for one of them."""
     search = made.diagnostics
+    shared = ("information_loss", "mean_loss", "lower", "gap", "suppressed")
     data = {
-        **{
-            name: getattr(search, name)
-            for name in ("information_loss", "mean_loss", "lower", "gap")
-        },
-        "suppressed": search.suppressed,
+        **{name: getattr(search, name) for name in shared},
         **measured,
         "loss": options.loss,
         "private": PRIVATE,
@@ -106,16 +103,14 @@ def emit_facts(
     bounds = printed.bounds(search.lower, search.information_loss)
     # A table in files is never claimed to be optimal.
     proved = ", proved optimal" if getattr(search, "optimal", False) else ""
+    smallest = f"the smallest of {measured['smallest_class']} rows"
     text = facts(
         [
             ("guarantee", made.guarantee),
             ("information loss", f"{bounds}{proved} ({options.loss})"),
             ("where the bound is that", made.bound_in_words()),
             ("mean loss", f"{printed.at_most(search.mean_loss, 4)} of a cell"),
-            (
-                "classes",
-                f"{measured['classes']}, the smallest of {measured['smallest_class']} rows",
-            ),
+            ("classes", f"{measured['classes']}, {smallest}"),
             ("rows", f"{measured['rows']} written, {search.suppressed} suppressed, order shuffled"),
             *rows,
             ("method", method),
