@@ -193,6 +193,7 @@ class Searching(OptionGroup, panel="How", environment="TRIAL_"):
 class Listed(Searching, panel="More"):
     file: str = argument("A table.", "FILE")
     again: bool = option("Twice.", default=False)
+    shared: bool = option("Shared.", None, "--shared/--no-shared", default=True)
 
 
 def test_a_record_states_the_options_of_its_command() -> None:
@@ -200,18 +201,20 @@ def test_a_record_states_the_options_of_its_command() -> None:
     seen: list[Listed] = []
     command = from_options(Listed, examples="")(seen.append)
     parameters = inspect.signature(command).parameters
-    assert list(parameters) == ["file", "again", "seconds", "words"]
+    assert list(parameters) == ["file", "again", "shared", "seconds", "words"]
     shown = {name: one.annotation.__metadata__[0] for name, one in parameters.items()}
     assert (shown["seconds"].rich_help_panel, shown["seconds"].envvar) == ("More", "TRIAL_SECONDS")
     assert (shown["seconds"].min, parameters["seconds"].default) == (0, 2.0)
     assert parameters["file"].default is inspect.Parameter.empty
-    command(file="a.csv", again=True, seconds=1.0, words=["x", "y"])
+    command(file="a.csv", again=True, shared=True, seconds=1.0, words=["x", "y"])
     assert seen == [Listed(file="a.csv", again=True, seconds=1.0, words=("x", "y"))]
     assert seen[0].of(Searching) == {"seconds": 1.0, "words": ("x", "y")}
     assert seen[0].is_typed(Searching)
     assert not Listed(file="a.csv").is_typed(Searching)
     with pytest.raises(dc.InvalidProblemError, match="--words: expected none, got"):
         seen[0].refuse(("unknown", "words"), "none")
+    with pytest.raises(dc.InvalidProblemError, match="^--no-shared: expected none, got False"):
+        Listed(file="a.csv", shared=False).refuse(("shared",), "none")
     assert (
         command_again("list", seen[0])
         == "discreet list a.csv --again --seconds 1.0 --words x --words y"

@@ -75,12 +75,9 @@ def emit_facts(
 ) -> None:
     """Print the facts of an anonymization: those that tables in memory and in files share, and those given here."""
     search = made.diagnostics
+    shared = ("information_loss", "mean_loss", "lower", "gap", "suppressed")
     data = {
-        **{
-            name: getattr(search, name)
-            for name in ("information_loss", "mean_loss", "lower", "gap")
-        },
-        "suppressed": search.suppressed,
+        **{name: getattr(search, name) for name in shared},
         **measured,
         "loss": options.loss,
         "private": FOR_THE_CURATOR,

@@ -139,7 +139,7 @@ def argument(help: str, metavar: str, *, default: Any = REQUIRED, repeated: bool
     return option(help, metavar, default=default, repeated=repeated, positional=True)
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option, argument))
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class OptionGroup:
     """Options of a command, or of a group that several commands share.
 
@@ -175,7 +175,8 @@ class OptionGroup:
         for row in (rows[name] for name in names if name in rows):
             value = getattr(self, row.name)
             if value != row.default:
-                flag = row.option.flags_of(row.name)[0]
+                flag, _, negation = row.option.flags_of(row.name)[0].partition("/")
+                flag = negation if negation and value is False else flag
                 raise InvalidProblemError(flag, expected, repr(value) if got is None else got)
 
 

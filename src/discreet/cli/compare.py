@@ -84,7 +84,6 @@ def compare(given: dict[str, Any], options: CompareOptions) -> Status:
             radius=given.get("radius"),
             loss=options.loss,
             prior=options.prior,
-            priors=None,
             reports=options.reports,
         )
         check_outputs({"--report": report}, options.places, options.embeddings, *aims.read)

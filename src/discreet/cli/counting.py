@@ -239,17 +239,18 @@ def guarantee_of(options: CountsOptions) -> PureDP | ZeroConcentratedDP:
 
 def check_files(options: CountsOptions) -> None:
     """Refuse files that cannot be read, and outputs that cannot be written, before anything is charged."""
-    private = None if options.engine.is_large(options.file) else options.file
+    rows = None if options.engine.is_large(options.file) else options.file
     for path, name in (
-        (private, "PEOPLE" if options.people else "--units"),
+        (rows, "PEOPLE" if options.people else "--units"),
         (options.region_list, "--region-list"),
         (options.public_units, "--public-units"),
     ):
+        private = name in {"PEOPLE", "--units"}
         # The library reads another file whole before the charge, and refuses it then.
-        if path is not None and is_plain(path, options.reading if path is private else None):
-            mark = look(path, name, PUBLIC_SUFFIXES, whole=path is not private)
-            file = as_quoted(path, options.quotes, "--quotes") if path is private else path
-            refuse_unreadable(file, mark, name, row_by_row=path is private)
+        if path is not None and is_plain(path, options.reading if private else None):
+            mark = look(path, name, PUBLIC_SUFFIXES, whole=not private)
+            file = as_quoted(path, options.quotes, "--quotes") if private else path
+            refuse_unreadable(file, mark, name, row_by_row=private)
     tables = {"--output": options.output, "--measurements": options.measurements}
     check_outputs(
         {**tables, "--report": options.report},

@@ -54,14 +54,14 @@ def demo(options: DemoOptions) -> None:
         _write_files(Path(options.files), options)
         return
     made = _build(options.output, options.seed, quiet=options.quiet)
-    files, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
+    channels, tables = [str(path) for path in made.artefacts], [str(path) for path in made.tables]
     data = {
         "page": str(made.page),
         "channels": channels,
         "tables": tables,
         "seconds": dict(made.seconds),
     }
-    text = f"wrote {made.page} and {', '.join(files + tables)}"
+    text = f"wrote {made.page} and {', '.join(channels + tables)}"
     emit(data, text, as_json=options.as_json, command="demo")
 
 

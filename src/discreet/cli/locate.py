@@ -164,7 +164,12 @@ def locate(options: LocateOptions) -> int:
     ) as client:
         # First all that is fetched, then the place.
         if client.is_first:
-            warn(_accepted_words(client), quiet=quiet)
+            guarantee = client.mechanism.guarantee
+            warn(
+                f"the server chose epsilon: {printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}; later "
+                "nothing weaker is taken from it, and --max-epsilon says what you accept",
+                quiet=quiet,
+            )
         for_points = isinstance(client.mechanism, PublishedPoints)
         if for_points and pin:
             raise InvalidProblemError(
@@ -202,14 +207,6 @@ def _accepted(text: str | None) -> MetricDP | None:
     if unit not in ("km", "m"):
         raise InvalidProblemError("--max-epsilon", "a number per km or m, such as 2/km", repr(text))
     return MetricDP(epsilon, unit)
-
-
-def _accepted_words(client: Client) -> str:
-    guarantee = client.mechanism.guarantee
-    return (
-        f"the server chose epsilon: {printed.decimal_up(guarantee.epsilon)} per {guarantee.unit}; later nothing "
-        "weaker is taken from it, and --max-epsilon says what you accept"
-    )
 
 
 def _show(

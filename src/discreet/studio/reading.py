@@ -166,7 +166,8 @@ def read_upload(
         used = ""
         if parquet:
             place.hardlink_to(path)
-            _refuse_many_rows(place)
+            size = parquet_size(place)
+            refuse_many(0 if size is None else size.rows, MOST_ROWS, _FILE, _LARGE)
         else:
             with make_private(place).open("r+b") as copy:
                 used = copy_as_utf8(
@@ -185,7 +186,9 @@ def read_upload(
         except InvalidProblemError as error:
             got = str(error.got).replace(str(place), name)
             raise error.renamed(error.field, got=got) from None
-        _check_shape(table)
+        refuse_many(table.height, MOST_ROWS, _FILE, _LARGE)
+        few = f"{MOST_COLUMNS} columns or fewer; drop what is not published"
+        refuse_many(table.width, MOST_COLUMNS, _FILE, few)
         if parquet:
             return Upload(table, f"{_shape(table)}, Parquet.", ())
         mark = look(str(place), _FILE, mark=delimiter, whole=False)
@@ -214,12 +217,6 @@ def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool, row_by_row
         )
     how = f"{_shape(table)}, in {ENCODINGS[used]}, separated by {DELIMITERS[mark]}."
     return Upload(table, how, tuple(notices))
-
-
-def _refuse_many_rows(path: Path) -> None:
-    """Refuse a Parquet file that says of itself that it has too many rows."""
-    size = parquet_size(path)
-    refuse_many(size.rows if size is not None else 0, MOST_ROWS, _FILE, _LARGE)
 
 
 def describe(table: pl.DataFrame) -> list[ColumnSummary]:
@@ -253,12 +250,6 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
         look_of(table, name),
         tuple((value or "")[:24] for value in cells.head(_PREVIEW_ROWS).to_list()),
     )
-
-
-def _check_shape(table: pl.DataFrame) -> None:
-    refuse_many(table.height, MOST_ROWS, _FILE, _LARGE)
-    expected = f"{MOST_COLUMNS} columns or fewer; drop what is not published"
-    refuse_many(table.width, MOST_COLUMNS, _FILE, expected)
 
 
 def _shape(table: pl.DataFrame) -> str:

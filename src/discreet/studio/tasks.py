@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -173,7 +174,7 @@ class Anonymize:
 
         table = _read(self.folder).drop(self.dropped)
         names = tuple(attribute.name for attribute in self.attributes)
-        mark = _unused(table.columns)
+        mark = next(name for n in count() if (name := "row" + n * "_") not in table.columns)
         tell({"text": f"Reading {printed.count(table.height)} rows."})
 
         def on_progress(step: Progress) -> None:
@@ -301,10 +302,3 @@ def sizes_of(sizes: NDArray[np.int64]) -> list[tuple[str, int, float]]:
 
 def _read(folder: str) -> pl.DataFrame:
     return read(Path(folder, TABLE), "")
-
-
-def _unused(names: Sequence[str]) -> str:
-    mark = "row"
-    while mark in names:
-        mark += "_"
-    return mark
