@@ -1145,7 +1145,7 @@ MUTANTS = (
     Mutant(
         "a ledger that was written anew extends what was noted",
         "ledger/book.py",
-        find='return "extends" if digest_at(book, count) == parts[0] else "other"',
+        find='return "extends" if lines.digest_at(book, count) == parts[0] else "other"',
         replace='return "extends"',
         breaks="who edits lines, numbers and hashes is not found outside either",
         tests=("tests/test_ledger_digest.py",),

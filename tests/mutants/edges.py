@@ -28,8 +28,8 @@ MUTANTS = (
     Mutant(
         "any table is the one before",
         "artefact/sidecar.py",
-        find="    if found != before:",
-        replace="    if found == new:",
+        find="    if digest != before:",
+        replace="    if digest == new:",
         breaks="a table that was altered after a killed run is judged as the one before, and not told",
         tests=("tests/test_pairs.py::test_a_table_that_is_neither_is_refused_and_told",),
     ),
@@ -114,7 +114,7 @@ MUTANTS = (
     Mutant(
         "the studio reads a Parquet file at once",
         "tables/reading.py",
-        find="    refuse_killers(path, mark, argument, unknown=unknown)\n",
+        find="            refuse_killers(str(plain.path), mark, argument, unknown=unknown)\n",
         replace="",
         breaks="a file that kills its reader kills the studio",
         tests=(

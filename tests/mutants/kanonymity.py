@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "one reading of sensitive values",
         "kanonymity/verify.py",
-        find="    if len(first) < width:",
-        replace="    if len(first) > width:",
+        find="    for reading in values.readings():",
+        replace="    for reading in values.readings()[:1]:",
         breaks="nothing and NaN are two values that make a class diverse",
         tests=(
             "tests/kanonymity/test_verify_stored_values.py::test_what_is_the_same_number_makes_no_class_diverse",
@@ -74,7 +74,7 @@ MUTANTS = (
     Mutant(
         "rows count as persons",
         "kanonymity/verify.py",
-        find="persons = diversity(classes, cells(table, person))",
+        find="persons = diversity(classes, meant(table, person))",
         replace="persons = classes.sizes",
         breaks="k rows of one person are a class",
         tests=("tests/kanonymity/test_verify_tables.py::test_persons_are_counted_not_rows",),
@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         "rows count as values",
         "kanonymity/verify.py",
-        find="return np.bincount(np.unique(classes.labels * width + codes) // width)",
-        replace="return np.bincount((classes.labels * width + codes) // width)",
+        find="pairs = np.unique(classes.labels[there] * width + codes[there])",
+        replace="pairs = classes.labels[there] * width + codes[there]",
         breaks="a class of one value is diverse",
         tests=("tests/kanonymity/test_verify_tables.py::test_diversity_and_closeness_are_checked",),
     ),
