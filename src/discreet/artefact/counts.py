@@ -54,6 +54,8 @@ __all__ = [
     "save_measurements",
     "save_table_measurements",
     "save_tables",
+    "table_measurements_content",
+    "tables_content",
 ]
 
 
@@ -347,7 +349,8 @@ def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
 
 
 # One function writes the files of both statistics; these are its names for tables.
-save_tables, save_table_measurements = save_counts, save_measurements
+save_tables, tables_content = save_counts, counts_content
+save_table_measurements, table_measurements_content = save_measurements, measurements_content
 
 
 def load_by_region(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - a release or kept measurements
