@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
 from discreet.tables.parsing import UnquotedFile, read, reader_errors, scan
 from discreet.tables.refusals import refused
@@ -103,8 +102,7 @@ def as_quoted(
         For another word.
     """
     if quotes not in {"doubled", "none"}:
-        expected = "doubled (RFC 4180), or none for a file without quoting"
-        raise InvalidProblemError(argument, expected, repr(quotes))
+        raise refused("quotes-word", argument, repr(quotes))
     return path if quotes == "doubled" else UnquotedFile(path)
 
 
