@@ -19,8 +19,6 @@ from discreet.tables.reading import read_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import polars as pl
-
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
     from discreet.core.guarantee import DPGuarantee
@@ -227,7 +225,7 @@ def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
     return int(matrix.shape[1])
 
 
-def _names(table: pl.DataFrame, argument: str) -> list[str]:
+def _names(table: Any, argument: str) -> list[str]:  # noqa: ANN401 - a frame of Polars
     """Take the column ``candidate``, or else the first one."""
     return labels_of(
         table, "candidate" if "candidate" in table.columns else table.columns[0], argument
@@ -277,7 +275,7 @@ def read_matroid(text: str, names: Sequence[str]) -> Matroid:
         raise error.renamed("matroid") from None
 
 
-def _column(table: pl.DataFrame, name: str) -> list[Any]:
+def _column(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - a frame of Polars
     if name not in table.columns or table[name].null_count():
         expected = f"a value in each row of column {name}"
         raise InvalidProblemError("matroid", expected, ", ".join(table.columns))
@@ -291,7 +289,7 @@ def _whole(values: Sequence[Any], name: str) -> list[int]:
     return [int(value) for value in values]
 
 
-def _capacities(table: pl.DataFrame, groups: Sequence[Any]) -> dict[Any, int]:
+def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: ANN401 - a frame of Polars
     """The capacity of each group; default: 1."""
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
@@ -302,7 +300,7 @@ def _capacities(table: pl.DataFrame, groups: Sequence[Any]) -> dict[Any, int]:
     return found
 
 
-def _partition(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
+def _partition(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
     from discreet.submodular.matroids.capacities import PartitionMatroid
 
     groups = _column(table, "group")
@@ -315,7 +313,7 @@ def _partition(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
     return PartitionMatroid(labels, list(capacities.values()))
 
 
-def _laminar(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
+def _laminar(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
     from discreet.submodular.matroids.capacities import LaminarMatroid
 
     groups = _column(table, "group")
@@ -326,7 +324,7 @@ def _laminar(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
     return LaminarMatroid(n, list(members.values()), list(capacities.values()))
 
 
-def _graphic(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
+def _graphic(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
     from discreet.submodular.matroids.representable import GraphicMatroid
 
     if sorted(places) != list(range(n)):
@@ -338,7 +336,7 @@ def _graphic(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
     return GraphicMatroid(len(nodes), edges)
 
 
-def _transversal(table: pl.DataFrame, places: Sequence[int], n: int) -> Matroid:
+def _transversal(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
     from discreet.submodular.matroids.representable import TransversalMatroid
 
     slots = _column(table, "slot")

@@ -174,8 +174,7 @@ def as_quoted(
         For another word.
     """
     if quotes not in {"doubled", "none"}:
-        expected = "doubled (RFC 4180), or none for a file without quoting"
-        raise InvalidProblemError(argument, expected, repr(quotes))
+        raise refused("quotes-word", argument, repr(quotes))
     return path if quotes == "doubled" else UnquotedFile(path)
 
 

@@ -79,6 +79,7 @@ EXPECTED: Final = {
     "polars-missing": "the packages that tables need: {install}",
     "quotes": "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled, "
     "or state that the file has no quoting (quotes none)",
+    "quotes-word": "doubled (RFC 4180), or none for a file without quoting",
     "reader-died": "a table that can be read; write it again with the program that made it",
     "reader-late": "a table that is read in a minute or two with the memory that there is; allow the process more",
     "reader-memory": "memory for the reader of tables; allow the process more",
