@@ -81,7 +81,8 @@ def create(
     """
     limit = _limit(epsilon, delta, rho, neighbors, unit, radius)
     made = Ledger.create(ledger, dataset, limit)
-    warn_of_weakness(None if isinstance(limit, MetricDP) else limit, quiet=False)
+    if isinstance(limit, PureDP | ApproxDP | ZeroConcentratedDP):
+        warn_of_weakness(limit, quiet=False)
     _emit(made, (dataset,), as_json=as_json, command="budget create")
 
 

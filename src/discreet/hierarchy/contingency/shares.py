@@ -348,7 +348,10 @@ def best_shares(
         # Scaled first: next to nothing is paid where a region is hardly measured.
         gain = gain / gain.max() / paid[:, None]
         shares = feasible * (gain / gain.max()) ** power
-        shares /= kinds.down(shares.sum(axis=1))[ends].max()
+        fullest = kinds.down(shares.sum(axis=1))[ends].max()
+        if not fullest > 0:
+            break
+        shares /= fullest
     return best, low
 
 
