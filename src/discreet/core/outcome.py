@@ -209,8 +209,8 @@ class Design(Generic[ProblemT, WitnessT]):
     @property
     def status_in_words(self) -> str:
         """`status`, with what is called optimal."""
-        proved = optimum(self.lower, self.upper, Fraction(1, 10**6))
-        return proved or self.status if self.status == "optimal" else self.status
+        words = optimum(self.lower, self.upper, Fraction(1, 10**6))
+        return words or self.status if self.status == "optimal" else self.status
 
     @property
     def gap(self) -> float | None:

@@ -86,21 +86,21 @@ class CountAnswers:
 
     @property
     def question(self) -> str:
-        """What was counted, as a phrase: units of which sizes, people, or a weighted sum."""
+        """The question as a phrase: units of which sizes, people, or a weighted sum."""
         frame, weights = self.frame, self.weights or dict.fromkeys(self.frame.sizes.tolist(), 1)
-        counted = {size: weight for size, weight in weights.items() if weight}
-        people = all(weight == size for size, weight in counted.items()) and max(counted) > 1
-        rest = set(frame.sizes.tolist()) - set(counted) - ({0} if people else set())
-        listed = _in_words(frame, counted)
+        weight_of = {size: weight for size, weight in weights.items() if weight}
+        people = all(weight == size for size, weight in weight_of.items()) and max(weight_of) > 1
+        rest = set(frame.sizes.tolist()) - set(weight_of) - ({0} if people else set())
+        sizes = _in_words(frame, weight_of)
         if people:
-            asked = f"How many people there are{f' in units of {listed}' if rest else ''}"
-        elif set(counted.values()) == {1}:
-            asked = f"How many units{f' of {listed}' if rest else ''} there are"
+            phrase = f"How many people there are{f' in units of {sizes}' if rest else ''}"
+        elif set(weight_of.values()) == {1}:
+            phrase = f"How many units{f' of {sizes}' if rest else ''} there are"
         else:
-            asked = f"The sum of the weights of units of {listed}"
-        larger = people and frame.max_size in counted
+            phrase = f"The sum of the weights of units of {sizes}"
+        larger = people and frame.max_size in weight_of
         most = count(frame.max_size)
-        return asked + (f" (a unit of more than {most} counts as {most})" if larger else "")
+        return phrase + (f" (a unit of more than {most} counts as {most})" if larger else "")
 
     def __repr__(self) -> str:
         return f"CountAnswers(regions={len(self.nodes)}, interval={decimal(self.interval)})"
@@ -237,13 +237,13 @@ def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
             runs[-1].append(size)
         else:
             runs.append([size])
-    listed = [
+    parts = [
         str(run[0]) if len(run) == 1 else f"{count(run[0])} to {count(run[-1])}" for run in runs
     ]
     if runs and runs[-1][-1] == frame.max_size:
-        listed[-1] = f"{count(runs[-1][0])} or more"
-    several = len(listed) > 1 or not listed[0].isdigit()
-    return f"size{'s' * several} {', '.join(listed)}"
+        parts[-1] = f"{count(runs[-1][0])} or more"
+    several = len(parts) > 1 or not parts[0].isdigit()
+    return f"size{'s' * several} {', '.join(parts)}"
 
 
 def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> NDArray[Any]:

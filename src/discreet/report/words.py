@@ -134,9 +134,9 @@ def _promise_about_five(guarantee: DPGuarantee) -> str:
         return state("five people", name="epsilon", times=5)
     steps = (min(step * guarantee.epsilon, _LARGEST) for step in range(5))
     delta = guarantee.delta * sum(Fraction(exp_ceil(nats, _BITS), 1 << _BITS) for nats in steps)
-    shown = printed.at_most(min(delta, Fraction(1)), 3)
+    text = printed.at_most(min(delta, Fraction(1)), 3)
     nothing = ", which promises nothing" if delta >= 1 else ""
-    return state("five people with delta", delta=shown, nothing=nothing)
+    return state("five people with delta", delta=text, nothing=nothing)
 
 
 def sentence(claim: object) -> str:

@@ -222,13 +222,15 @@ def query(
 
 
 def _in_words(frame: TableFrame, where: Mapping[str, Sequence[str]]) -> str:
-    """State what is counted: people, or their records, with which categories."""
-    counted = "people" if frame.max_rows == 1 else "records"
-    listed = [
-        f"{name} {' or '.join((kept,) if isinstance(kept, str) else kept)}"
-        for name, kept in where.items()
+    """Return the question in words: people, or their records, with which categories."""
+    unit = "people" if frame.max_rows == 1 else "records"
+    conditions = [
+        f"{name} {' or '.join((categories,) if isinstance(categories, str) else categories)}"
+        for name, categories in where.items()
     ]
-    return one_line(f"How many {counted} there are{' with ' * bool(listed)}{' and '.join(listed)}")
+    return one_line(
+        f"How many {unit} there are{' with ' * bool(conditions)}{' and '.join(conditions)}"
+    )
 
 
 def holds_zeros(domain: Domain, zeros: Zeros) -> bool:

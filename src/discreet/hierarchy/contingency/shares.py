@@ -312,6 +312,8 @@ def best_shares(
         if fixed is not None:
             shares *= (fixed / np.maximum(shares.sum(axis=1), 1e-300))[:, None]
         used = kinds.down(shares.sum(axis=1))
+        if not used[ends].max() > 0:
+            break
         feasible = shares / used[ends].max()
         spread = program.spread(program.precision(feasible, base))
         variances = spread[0] @ program.entry.T
@@ -344,11 +346,9 @@ def best_shares(
             paid = np.maximum(kinds.up(price), 1e-300)
         else:
             paid = np.ones(len(ends))
-        gain = np.maximum(gain, 0.0)
         # Scaled first: next to nothing is paid where a region is hardly measured.
-        gain = gain / gain.max() / paid[:, None]
+        gain = np.maximum(gain / gain.max(), 0.0) / paid[:, None]
         shares = feasible * (gain / gain.max()) ** power
-        shares /= kinds.down(shares.sum(axis=1))[ends].max()
     return best, low
 
 

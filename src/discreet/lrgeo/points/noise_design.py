@@ -204,9 +204,9 @@ def _lay_net(
             return ControlNet((x, y), side, cells, reach), shape
         most = _MOST_NODES
     wide, tall = (float(rate * size) for size in np.ptp(places, axis=0).tolist())
-    most = printed.count(_MOST_NODES)
+    limit = printed.count(_MOST_NODES)
     expected = (
-        f"a torus of at most {most} nodes; use a larger spacing, a smaller epsilon, or places only"
+        f"a torus of at most {limit} nodes; use a larger spacing, a smaller epsilon, or places only"
     )
     nodes = shape[0] * shape[1]
     words = printed.count(nodes) if nodes < _MAX_PRINTED_NODES else "far more"
