@@ -112,7 +112,7 @@ def test_the_doctor_has_a_cure_for_each_thing_that_it_misses(
     assert done.status == 1
     for said in (
         r"broken +highspy +not installed\n +cure: pip install highspy",
-        r"missing +compiled code +cannot be kept in .*\n +cure: export NUMBA_CACHE_DIR=",
+        r"missing +compiled code +no folder keeps it .*\n +cure: export NUMBA_CACHE_DIR=",
         r"missing +for serve and locate +not httpx\n +cure: pip install ",
         r"broken: highspy",
     ):

@@ -42,7 +42,7 @@ _MIN_FILES = 256
 
 @final
 @dataclass(frozen=True)
-class Finding:
+class Symptom:
     """One line of the report.
 
     Parameters
@@ -86,19 +86,19 @@ def doctor(options: JsonOption) -> Status:
     return Status.CHECK_FAILED if broken else Status.DONE
 
 
-def findings() -> Iterator[Finding]:
+def findings() -> Iterator[Symptom]:
     """Look at the installation, one part after the other."""
-    yield Finding("discreet", "ok", f"{_version('discreet')} in {Path(__file__).parents[1]}")
-    yield Finding("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
+    yield Symptom("discreet", "ok", f"{_version('discreet')} in {Path(__file__).parents[1]}")
+    yield Symptom("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
     for name in _ENGINES:
         found = _version(name)
         if found:
-            yield Finding(name, "ok", found)
+            yield Symptom(name, "ok", found)
         else:
-            yield Finding(name, "broken", "not installed", f"pip install {name}")
+            yield Symptom(name, "broken", "not installed", f"pip install {name}")
     yield _cache()
     yield _folder()
-    yield Finding(
+    yield Symptom(
         "processors", "ok", f"{_processors()} for this process; --threads uses more than one"
     )
     yield _files()
@@ -107,9 +107,9 @@ def findings() -> Iterator[Finding]:
         lacking = missing_packages(extra)
         name = f"for {use}"
         if lacking:
-            yield Finding(name, "missing", f"not {', '.join(lacking)}", install_command(extra))
+            yield Symptom(name, "missing", f"not {', '.join(lacking)}", install_command(extra))
         else:
-            yield Finding(name, "ok", f"extra {extra}")
+            yield Symptom(name, "ok", f"extra {extra}")
 
 
 def _version(package: str) -> str:
@@ -119,20 +119,20 @@ def _version(package: str) -> str:
         return ""
 
 
-def _cache() -> Finding:
+def _cache() -> Symptom:
     """Look whether compiled code can be kept, and how much of it is there."""
     name = "compiled code"
     if not has_compiler():
         cure = "pip install numba; without it, small inputs alone"
-        return Finding(name, "missing", "there is no compiler", cure)
+        return Symptom(name, "missing", "there is no compiler", cure)
     from discreet.core.kernels import distances
 
     kernels = (getattr(one, "_cache", None) for one in vars(distances).values())
     folders = (getattr(one, "cache_path", None) for one in kernels)
     folder = next((str(one) for one in folders if one is not None), None)
     if folder is None or not _can_write(Path(folder)):
-        found = f"cannot be kept in {folder or 'any folder'}; every command compiles anew"
-        return Finding(
+        found = f"no folder keeps it ({folder or 'none found'}): every command compiles anew"
+        return Symptom(
             name, "missing", found, "export NUMBA_CACHE_DIR=FOLDER, one that you can write"
         )
     # Numba has a folder for each folder of source files.
@@ -140,18 +140,18 @@ def _cache() -> Finding:
     count = sum(1 for _ in root.rglob("*.nbi"))
     if not count:
         cure = "discreet demo, which compiles what all five tasks use"
-        return Finding(name, "missing", f"none yet in {folder}; a first run takes longer", cure)
-    return Finding(name, "ok", f"{count} functions, the first in {folder}")
+        return Symptom(name, "missing", f"none yet in {folder}; a first run takes longer", cure)
+    return Symptom(name, "ok", f"{count} functions, the first in {folder}")
 
 
-def _folder() -> Finding:
+def _folder() -> Symptom:
     try:
         folder = tempfile.gettempdir()
     except OSError:
-        return Finding(
+        return Symptom(
             "temporary files", "missing", "no folder can be written", "export TMPDIR=FOLDER"
         )
-    return Finding("temporary files", "ok", folder)
+    return Symptom("temporary files", "ok", folder)
 
 
 def _processors() -> int:
@@ -160,23 +160,23 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _files() -> Finding:
+def _files() -> Symptom:
     try:
         import resource
 
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     except (ImportError, OSError):
-        return Finding("open files", "ok", "no limit is known")
+        return Symptom("open files", "ok", "no limit is known")
     if most != resource.RLIM_INFINITY and most < _MIN_FILES:
-        return Finding("open files", "missing", f"{most} at once", "ulimit -n 1024")
-    return Finding("open files", "ok", "no limit" if most < 0 else f"{most} at once")
+        return Symptom("open files", "missing", f"{most} at once", "ulimit -n 1024")
+    return Symptom("open files", "ok", "no limit" if most < 0 else f"{most} at once")
 
 
-def _words() -> Finding:
+def _words() -> Symptom:
     coding = (sys.stdout.encoding or "").lower().replace("-", "")
     if coding != "utf8":
-        return Finding("letters", "missing", f"{coding or 'unknown'}", "export PYTHONUTF8=1")
-    return Finding("letters", "ok", "UTF-8")
+        return Symptom("letters", "missing", f"{coding or 'unknown'}", "export PYTHONUTF8=1")
+    return Symptom("letters", "ok", "UTF-8")
 
 
 def _can_write(folder: Path) -> bool:

@@ -306,7 +306,7 @@ def _is_longitude_first(text: str) -> bool:
 
 
 def _corners(region: Region | None) -> str:
-    """Return the extent of a region on the globe in words: whoever typed longitudes first sees another country."""
+    """Return the extent of a region on the globe in words: with longitudes typed first it is in another country."""
     if region is None or region.origin is None:
         return ""
     lows, highs = region.coordinates.min(axis=0), region.coordinates.max(axis=0)

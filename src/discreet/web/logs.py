@@ -30,7 +30,7 @@ class Repetitions(logging.Filter):
     Examples
     --------
     >>> repetitions = Repetitions(lambda: 0.0)
-    >>> record = logging.makeLogRecord({"msg": "no room for %s", "args": (5,)})
+    >>> record = logging.LogRecord("web", logging.WARNING, "a.py", 1, "no room for %s", (5,), None)
     >>> repetitions.filter(record), repetitions.filter(record)
     (True, False)
     """
