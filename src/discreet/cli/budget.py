@@ -119,7 +119,8 @@ def create(options: GrantOptions) -> None:
     """
     limit = _limit(options)
     book = Ledger.create(options.ledger, options.dataset, limit)
-    warn_of_weakness(None if isinstance(limit, MetricDP) else limit, quiet=False)
+    if isinstance(limit, PureDP | ApproxDP | ZeroConcentratedDP):
+        warn_of_weakness(limit, quiet=False)
     _emit(book, (options.dataset,), as_json=options.as_json, command="budget create")
 
 

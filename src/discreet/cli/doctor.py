@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-__all__ = ["Finding", "doctor", "findings"]
+__all__ = ["Symptom", "doctor", "findings"]
 
 _EXTRAS = {
     "cli": "this command line",
