@@ -27,7 +27,7 @@ PERSON = PureDP(1, neighbors="add-remove-person")
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read in small pieces, batches and buckets."""
-    monkeypatch.setattr(pieces, "PIECE", 40)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 40)
     monkeypatch.setattr(record_files, "ROWS", (7, 30))
 
 

@@ -47,7 +47,7 @@ GIVEN: dict[str, Any] = {"unit": "home", "columns": REGIONS, "regions": LISTED, 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read in small pieces."""
-    monkeypatch.setattr(pieces, "PIECE", 40)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 40)
     monkeypatch.setattr(record_files, "ROWS", (7, 30))
 
 

@@ -120,7 +120,7 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     )
     try:
         if kind != "portable":
-            about = reader(str(path), metadataonly=True, **more)[1]
+            about = reader(str(path), metadataonly=True, output_format="polars", **more)[1]
             cells = (about.number_rows or 0) * max(1, about.number_columns or 1)
             request.refuse_size(cells * _CELL, f", with {cells:,} cells")
         table, meta = reader(str(path), output_format="polars", **more)
