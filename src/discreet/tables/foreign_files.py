@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
+from discreet.core.printed import count
 from discreet.tables.dialect import repeated
 from discreet.tables.keys import key_text
 from discreet.tables.refusals import refused
@@ -108,13 +109,14 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     import polars as pl
     import pyreadstat
 
-    reader = {
+    readers: dict[str, Any] = {
         "spss": pyreadstat.read_sav,
         "portable": pyreadstat.read_por,
         "stata": pyreadstat.read_dta,
         "sas": pyreadstat.read_sas7bdat,
         "transport": pyreadstat.read_xport,
-    }[kind]
+    }
+    reader = readers[kind]
     more: dict[str, Any] = (
         {"encoding": request.options.encoding} if request.options.encoding else {}
     )
@@ -122,7 +124,7 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
         if kind != "portable":
             about = reader(str(path), metadataonly=True, output_format="polars", **more)[1]
             cells = (about.number_rows or 0) * max(1, about.number_columns or 1)
-            request.refuse_size(cells * _CELL, f", with {cells:,} cells")
+            request.refuse_size(cells * _CELL, f", with {count(cells)} cells")
         table, meta = reader(str(path), output_format="polars", **more)
         labels = _labels_of_catalog(path, meta) if kind == "sas" else meta.variable_value_labels
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
