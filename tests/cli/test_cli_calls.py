@@ -83,7 +83,8 @@ COUNTS_ELSEWHERE = {
 SELECT_ELSEWHERE = {
     **dict.fromkeys(("epsilon", "rho", "neighbors"), "guarantee"),
     "ledger": "budget",
-    "quotes": "coverage",
+    # How the file of coverage is read: in Python, a frame that was read.
+    **dict.fromkeys(("quotes", "encoding", "delimiter", "decimal", "sheet", "missing"), "coverage"),
     # Slack of the guarantee, or of the charge.
     "delta": "budget_delta",
     "output": "outputs",
@@ -95,7 +96,7 @@ SELECT_ELSEWHERE = {
 
 ANONYMIZE_ELSEWHERE = {
     **dict.fromkeys(("k", "quasi"), "guarantee"),
-    **dict.fromkeys(("l_diversity", "t_closeness", "alpha", "require"), "models"),
+    **dict.fromkeys(("l_diversity", "t_closeness", "alpha", "require", "order"), "models"),
     **dict.fromkeys(("taxonomy", "prefix", "date", "rounded"), "attributes"),
     **dict.fromkeys(("numeric", "categorical", "weight", "bounds"), "attributes"),
     # A table larger than memory, and files.
