@@ -261,7 +261,8 @@ def test_an_error_while_lines_are_read_leaves_no_lock(
             cursor = super().execute(sql, *given)
             if sql.startswith("SELECT sql") and armed and armed.pop():
                 # A function in C, whose frame keeps no cursor.
-                cursor.row_factory = int
+                in_c: Any = int
+                cursor.row_factory = in_c
             return cursor
 
     monkeypatch.setattr(

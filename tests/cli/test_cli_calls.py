@@ -15,6 +15,7 @@ import pytest
 import discreet as dc
 import discreet.artefact
 import discreet.report.curator
+import discreet.streaming
 from cli.commands import say
 from discreet.artefact import save_anonymous
 from discreet.cli.calls import (
@@ -100,7 +101,7 @@ ANONYMIZE_ELSEWHERE = {
     **dict.fromkeys(("taxonomy", "prefix", "date", "rounded"), "attributes"),
     **dict.fromkeys(("numeric", "categorical", "weight", "bounds"), "attributes"),
     # A table larger than memory, and files.
-    **dict.fromkeys(("memory", "scheduler"), "artefact.anonymize_files"),
+    **dict.fromkeys(("memory", "scheduler"), "streaming.anonymize_files"),
     "output": "artefact.save_anonymous",
     "curator_report": "report.curator.chapter",
     # All checks are in the certificate, and messages of Python name columns.
