@@ -15,6 +15,7 @@ import pytest
 import discreet as dc
 import discreet.artefact
 import discreet.report.curator
+import discreet.streaming
 from cli.commands import say
 from discreet.artefact import save_anonymous
 from discreet.cli.calls import (
@@ -83,7 +84,8 @@ COUNTS_ELSEWHERE = {
 SELECT_ELSEWHERE = {
     **dict.fromkeys(("epsilon", "rho", "neighbors"), "guarantee"),
     "ledger": "budget",
-    "quotes": "coverage",
+    # How the file of coverage is read: in Python, a frame that was read.
+    **dict.fromkeys(("quotes", "encoding", "delimiter", "decimal", "sheet", "missing"), "coverage"),
     # Slack of the guarantee, or of the charge.
     "delta": "budget_delta",
     "output": "outputs",
@@ -95,11 +97,11 @@ SELECT_ELSEWHERE = {
 
 ANONYMIZE_ELSEWHERE = {
     **dict.fromkeys(("k", "quasi"), "guarantee"),
-    **dict.fromkeys(("l_diversity", "t_closeness", "alpha", "require"), "models"),
+    **dict.fromkeys(("l_diversity", "t_closeness", "alpha", "require", "order"), "models"),
     **dict.fromkeys(("taxonomy", "prefix", "date", "rounded"), "attributes"),
     **dict.fromkeys(("numeric", "categorical", "weight", "bounds"), "attributes"),
     # A table larger than memory, and files.
-    **dict.fromkeys(("memory", "scheduler"), "artefact.anonymize_files"),
+    **dict.fromkeys(("memory", "scheduler"), "streaming.anonymize_files"),
     "output": "artefact.save_anonymous",
     "curator_report": "report.curator.chapter",
     # All checks are in the certificate, and messages of Python name columns.

@@ -518,12 +518,14 @@ def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str,
     more: dict[str, Any] = {"not_shown": not_shown, "method": None}
     if result is None:
         return _verify_measured(stored), {**claim_facts(kind, stored.guarantee, None), **more}
+    # Verified first: the record may promise what cannot be read.
+    certificate = _verify_release(stored)
     more["method"] = stored.provenance.method
     missed = unchecked(result.frame, stored.provenance.parameters) if by_size else UNCHECKED
     if not by_size:
         more["gaps"] = [{"level": one.level, "gap": one.gap} for one in result.gaps]
     facts = claim_facts(kind, stored.guarantee, stored.provenance, missed)
-    return _verify_release(stored), {**facts, **more}
+    return certificate, {**facts, **more}
 
 
 def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:

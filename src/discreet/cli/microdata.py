@@ -7,7 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.cli.columns import Kinds
+from discreet.cli.columns import Kinds, StatedKinds
 from discreet.cli.options import names_of
 from discreet.cli.output import renamed_arguments
 from discreet.core.dates import FORMATS, resolved_format
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.cli.columns import StatedKinds
     from discreet.core.tree import Tree
 
 __all__ = ["Columns", "attributes_of", "pairs_of", "taxonomy_files", "unstated", "with_orders"]
@@ -114,7 +113,7 @@ def attributes_of(
         For a name that is no column or no quasi-identifier, two kinds for one column, or numbers that are none.
     """
     if not isinstance(kinds, Kinds):
-        kinds = Kinds(**vars(kinds))
+        kinds = Kinds(**kinds.of(StatedKinds))
     stated = _stated(kinds)
     weights = {
         name: _number(text, "--weight") for name, text in pairs_of(kinds.weight, "--weight").items()

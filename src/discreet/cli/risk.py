@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from discreet.cli.calls import Option, from_call
 from discreet.cli.columns import COLUMNS
@@ -12,6 +12,7 @@ from discreet.cli.microdata import pairs_of
 from discreet.cli.options import (
     HOW,
     PROMISED,
+    HelpAllOption,
     QuietResultOptions,
     names_of,
 )
@@ -56,8 +57,19 @@ _SHOWN = {
 }
 
 
-@from_call(measure_risk, _SHOWN, QuietResultOptions, examples=_EXAMPLES)
-def risk(given: dict[str, Any], options: QuietResultOptions) -> Status:
+@final
+class RiskOptions(QuietResultOptions, HelpAllOption):
+    """Options of ``risk`` besides the arguments of the call."""
+
+
+@from_call(
+    measure_risk,
+    _SHOWN,
+    RiskOptions,
+    examples=_EXAMPLES,
+    first=("sensitive", "against", "population", "report"),
+)
+def risk(given: dict[str, Any], options: RiskOptions) -> Status:
     """Measure the re-identification risk of a table: prosecutor, journalist and marketer risk, class sizes, k, l, t.
 
     The prosecutor knows that a person is in the table, the journalist does not, the marketer looks for as many as
