@@ -247,6 +247,7 @@ class Plan:
         (Fraction(0, 1),)
         """
         callback(on_progress)
+        callback(watch, "watch")
         as_bits(bits)
 
         def prepare() -> None:

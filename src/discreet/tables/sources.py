@@ -132,7 +132,8 @@ def is_plain(path: str | Path, options: ReadingOptions | None = None) -> bool:
 
 def is_hive_folder(path: str | Path) -> bool:
     """Test whether a folder holds folders named ``column=value``."""
-    with suppress(OSError):
+    # A path with a null byte is none, which the reader says.
+    with suppress(OSError, ValueError):
         return any(one.is_dir() and "=" in one.name for one in Path(path).iterdir())
     return False
 
