@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core import printed
 from discreet.core.extras import require
 from discreet.tables.dialect import UTF16, foreign, missing_file, names_of_line, stored_file
 from discreet.tables.options import ReadingOptions
@@ -349,7 +350,7 @@ def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileReque
             except UnicodeDecodeError as error:
                 before = error.object[: error.start].decode(name, errors="replace")
                 line, at = lines + before.count("\n"), seen - len(error.object) + error.start + 1
-                got = f" with another byte in line {line} (byte {at:,} of the file)"
+                got = f" with another byte in line {line} (byte {printed.count(at)} of the file)"
                 raise request.refused("encoding-other", got) from None
             lines += text.count("\n")
             copy.write(text.encode(errors="replace"))
