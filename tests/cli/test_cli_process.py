@@ -133,6 +133,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         "attack",
         "compare",
         "demo",
+        "doctor",
         "studio",
     ]
     for name in commands():

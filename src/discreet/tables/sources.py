@@ -25,6 +25,7 @@ from discreet.tables.options import ReadingOptions
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
     from typing import BinaryIO
 
@@ -116,7 +117,7 @@ def suffix_of(path: str | Path) -> str:
     return (where.with_suffix("") if where.suffix.lower() in _PACKED else where).suffix.lower()
 
 
-def is_plain(path: str | Path, options: ReadingOptions | None = None) -> bool:
+def is_plain(path: str | os.PathLike[str], options: ReadingOptions | None = None) -> bool:
     """Test whether a file can be scanned as it is: a Parquet file, or text in UTF-8 without a line ``sep=;``."""
     if str(path) == STANDARD_INPUT or (options is not None and options != ReadingOptions()):
         return False
