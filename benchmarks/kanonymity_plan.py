@@ -29,7 +29,7 @@ from kanonymity_large import write
 from run import machine
 from scipy.optimize import nnls
 
-from discreet.cli.columns import Kinds
+from discreet.cli.columns import StatedKinds
 from discreet.cli.microdata import attributes_of
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.bounds.merged import ValueMerging
@@ -168,7 +168,7 @@ def measure(adult: Path, rows: int, folder: Path, memory: int, k: int = K) -> Me
     first = pl.read_parquet(min(source.iterdir()))
     names = first.columns
     trees = [f"{name}={adult / f'adult_hierarchy_{name}.csv'}" for name in names]
-    attributes = attributes_of(first, names, Kinds(taxonomy=tuple(trees)))
+    attributes = attributes_of(first, names, StatedKinds(taxonomy=tuple(trees)))
     del first
     taken, plain, began = Taking(), vars(large)["engine_of"], time.process_time()
     vars(large)["engine_of"] = lambda *_: taken

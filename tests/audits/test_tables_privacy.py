@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -12,7 +12,8 @@ from discreet.evaluate.audit.request import AuditRequest
 from discreet.evaluate.audit.tables import TABLE_METHODS, audit_tables
 from discreet.hierarchy.contingency.measure import marginal_scales
 
-ADDED, REPLACED = "add-remove-person", "replace-person"
+ADDED: Final = "add-remove-person"
+REPLACED: Final = "replace-person"
 
 
 @pytest.mark.parametrize(

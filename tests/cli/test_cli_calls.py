@@ -212,7 +212,7 @@ def test_a_record_states_the_options_of_its_command() -> None:
     assert seen == [Listed(file="a.csv", again=True, seconds=1.0, words=("x", "y"))]
     assert seen[0].of(Searching) == {"seconds": 1.0, "words": ("x", "y")}
     assert seen[0].is_typed(Searching)
-    assert not Listed(file="a.csv").is_typed(Searching)
+    assert not Listed(file="a.csv", words=()).is_typed(Searching)
     with pytest.raises(dc.InvalidProblemError, match="--words: expected none, got"):
         seen[0].refuse(("unknown", "words"), "none")
     with pytest.raises(dc.InvalidProblemError, match="^--no-shared: expected none, got False"):

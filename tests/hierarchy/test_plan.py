@@ -141,12 +141,13 @@ def test_a_file_with_a_quote_out_of_place_costs_nothing(tmp_path: Path) -> None:
     assert spent(budget) == [0]
 
 
-def test_a_file_without_quoting_is_refused_for_no_quote(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_file_without_quoting_is_refused_for_no_quote(tmp_path: Path, encoding: str) -> None:
     """How its writer quotes is public; what stands in a row is not."""
     path, budget = tmp_path / "people.csv", ledger()
     counted = []
     for row in ("", '9,GA,F"x\n', '9,GA,"Fulton\n', '"9",GA,Fulton\n'):
-        path.write_text(f"{PEOPLE.write_csv()}{row}", encoding="utf-8")
+        path.write_text(f"{PEOPLE.write_csv()}{row}", encoding=encoding)
         made = plan(LISTED, PERSON, **TABLE).release(UnquotedFile(path))
         counted.append(made.certificate.passed)
     assert counted == [True] * 4

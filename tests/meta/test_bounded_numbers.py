@@ -46,6 +46,12 @@ NUMBERS = {
     "evaluate/audit/audit.py": {"guarantee.k"},
     # ASCII digits whose exponent has four of them at most.
     "kanonymity/problem/native.py": {"text.strip()"},
+    # A decimal keeps its exponent apart: digits are written only where it is small.
+    "tables/cells.py": {"text.strip()"},
+    # Sixty characters at most, whose exponent has two digits.
+    "tables/recoding.py": {"opened['number']", "text"},
+    # A number of people below a limit.
+    "kanonymity/risk.py": {"rank[1]"},
     "metricdp/minimax.py": {"weight", "lower"},
     "metricdp/methods/baselines.py": {"cost"},
     "metricdp/bounds/repair.py": {"f'{least:.0e}'", "least", "slack"},
@@ -58,7 +64,7 @@ NUMBERS = {
 }
 """What is made a fraction elsewhere: integers and floats of this process, each looked at. Text never belongs here."""
 
-EVERYWHERE = {"plan.coefficient or 0", "whole.coefficient or 0"}
+EVERYWHERE = {"plan.coefficient or 0", "greedy.coefficient or 0"}
 """A fraction or nothing, in every method of private choice."""
 
 

@@ -240,16 +240,17 @@ def _tables() -> dict[str, Call]:
 def _rows() -> dict[str, Call]:
     table = pl.DataFrame({"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]})
     claim = KAnonymity(2, ["age"])
+    anonymized = Call(
+        kanonymity.anonymize,
+        {
+            "table": table,
+            "guarantee": claim,
+            "attributes": [kanonymity.Numeric("age")],
+            "unassigned": "keep",
+        },
+    )
     return {
-        "kanonymity.anonymize": Call(
-            kanonymity.anonymize,
-            {
-                "table": table,
-                "guarantee": claim,
-                "attributes": [kanonymity.Numeric("age")],
-                "unassigned": "keep",
-            },
-        ),
+        **dict.fromkeys(("anonymize", "kanonymity.anonymize"), anonymized),
         "kanonymity.verify": Call(kanonymity.verify, {"table": table, "guarantee": claim}),
     }
 
@@ -273,6 +274,9 @@ def _choices() -> dict[str, Call]:
         "UniformMatroid": Call(submodular.UniformMatroid, {"n_elements": 2, "rank": 1}),
         "PartitionMatroid": Call(submodular.PartitionMatroid, {"labels": [0, 1], "capacities": 1}),
         "FacilityLocation": Call(submodular.FacilityLocation, {"similarity": [[0.5, 0.1]]}),
+        "select": Call(
+            dc.select, {"matroid": "uniform:1", "guarantee": claim, "similarity": [[0.5, 0.1]]}
+        ),
         "implies": Call(dc.implies, {"a": claim, "b": claim}),
         "compose": Call(dc.compose, {"first": claim}),
     }

@@ -16,6 +16,7 @@ from discreet.cli.options import JsonOption
 from discreet.cli.output import Status, emit
 from discreet.core.extras import install_command, missing_packages
 from discreet.core.jit import has_compiler
+from discreet.core.printed import in_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,14 +71,14 @@ def doctor(options: JsonOption) -> Status:
     Exit status 1 means that something is broken which every command needs. Nothing is sent or changed.
     """
     found = list(findings())
-    width = max(len(one.name) for one in found)
-    lines = []
+    rows = []
     for one in found:
-        lines.append(f"{one.state:8}{one.name:{width}}  {one.found}")
+        rows.append((one.state, one.name, one.found))
         if one.cure:
-            lines.append(f"{'':8}{'':{width}}  cure: {one.cure}")
+            rows.append(("", "", f"cure: {one.cure}"))
     broken = [one.name for one in found if one.state == "broken"]
-    lines += [
+    lines = [
+        in_columns(rows),
         "",
         f"broken: {', '.join(broken)}" if broken else "All that every command needs is there.",
     ]

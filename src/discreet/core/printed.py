@@ -43,6 +43,7 @@ __all__ = [
     "missed_gap",
     "one_line",
     "optimum",
+    "plain_digits",
     "position",
     "positions",
     "seconds",
@@ -321,6 +322,17 @@ def count(value: SupportsIndex) -> str:
     '1,234,567'
     """
     return f"{value.__index__():,}"
+
+
+def plain_digits(value: Decimal) -> str:
+    """Write a decimal in digits, without an exponent and without zeros that mean nothing.
+
+    Examples
+    --------
+    >>> plain_digits(Decimal("1e3")), plain_digits(Decimal("0.50"))
+    ('1000', '0.5')
+    """
+    return f"{value.normalize():f}"
 
 
 def seconds(value: Number) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "ReleaseLedger",
     "ReleaseOutputs",
     "charge_note",
+    "refuse_other_outputs",
     "run_release",
 ]
 
@@ -150,6 +151,21 @@ class _PlainBudget:
 
     def recovery(self, release_id: str) -> str:  # noqa: ARG002 - as the protocol has it
         return ""
+
+
+def refuse_other_outputs(outputs: object) -> None:
+    """Raise if `outputs` are neither :class:`ReleaseOutputs`, nor a function of the plan, nor ``None``.
+
+    Examples
+    --------
+    >>> refuse_other_outputs("out.csv")
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: outputs: expected files of a release, such as \
+discreet.artefact.ReleaseFiles, got str
+    """
+    if outputs is not None and not (callable(outputs) or hasattr(outputs, "opened")):
+        expected = "files of a release, such as discreet.artefact.ReleaseFiles"
+        raise InvalidProblemError("outputs", expected, type(outputs).__name__)
 
 
 def run_release(

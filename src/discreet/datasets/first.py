@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.core.printed import positions
 from discreet.datasets.choices import topic_edges
 from discreet.datasets.city import made_city
 from discreet.datasets.microdata import made_patients
@@ -62,42 +63,43 @@ def first_files(seed: int = 7) -> dict[str, str]:
     for household in range(400):
         state, county = counties[int(draw.integers(len(counties)))]
         size = min(1 + int(draw.poisson(1.4)), 8)
-        people += [(state, county, f"h{household:04}")] * size
+        people += [(state, county, f"h{household:04d}")] * size
     clients, candidates, _ = topic_edges(1000, 120, 1, seed=seed)
     nodes, edges = made_city(60, seed=seed).tables()
     north, east = np.array(nodes["y"]) / _DEGREE, np.array(nodes["x"]) / _DEGREE
     east /= np.cos(np.radians(_TOWN[0]))
+    meters = positions(1000 * np.array(edges["length"]), 1).tolist()
     return {
         "patients.csv": _csv(patients, zip(*patients.values(), strict=True)),
         "people.csv": _csv(("state", "county", "household"), people),
         "regions.csv": _csv(("state", "county"), counties),
         "reach.csv": _csv(
             ("client", "candidate"),
-            sorted({(f"r{a:03}", f"s{b:03}") for a, b in zip(clients, candidates, strict=True)}),
+            sorted({(f"r{a:03d}", f"s{b:03d}") for a, b in zip(clients, candidates, strict=True)}),
         ),
         "districts.csv": _csv(
             ("candidate", "group", "capacity"),
-            ((f"s{one:03}", f"district {one // 20}", 1) for one in range(120)),
+            ((f"s{one:03d}", f"district {one // 20}", 1) for one in range(120)),
         ),
         "places.csv": _csv(
             ("name", "x", "y"),
-            ((one, *draw.uniform(0, 5, 2).round(2).tolist()) for one in _PLACES),
+            ((one, *positions(draw.uniform(0, 5, 2), 2).tolist()) for one in _PLACES),
         ),
         "nodes.csv": _csv(
             ("osmid", "y", "x"),
             zip(
                 nodes["osmid"],
-                (_TOWN[0] + north).round(6).tolist(),
-                (_TOWN[1] + east).round(6).tolist(),
+                positions(_TOWN[0] + north, 6).tolist(),
+                positions(_TOWN[1] + east, 6).tolist(),
                 strict=True,
             ),
         ),
         "edges.csv": _csv(
             ("u", "v", "length", "oneway"),
             (
-                (start, end, round(1000 * length, 1), bool(one_way))
+                (start, end, length, bool(one_way))
                 for start, end, length, one_way in zip(
-                    *(edges[name] for name in ("u", "v", "length", "oneway")), strict=True
+                    edges["u"], edges["v"], meters, edges["oneway"], strict=True
                 )
             ),
         ),

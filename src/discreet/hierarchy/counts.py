@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import whole_number
+from discreet.core.release import refuse_other_outputs
 from discreet.hierarchy.contingency.plan import plan as plan_tables
 from discreet.hierarchy.plan import plan as plan_sizes
 from discreet.tables.options import ReadingOptions
@@ -166,9 +167,7 @@ def counts(
         "loss": loss,
         "exact_total": exact_total,
     }
-    if outputs is not None and not (callable(outputs) or hasattr(outputs, "opened")):
-        expected = "files of a release, such as discreet.artefact.ReleaseFiles"
-        raise InvalidProblemError("outputs", expected, type(outputs).__name__)
+    refuse_other_outputs(outputs)
     whole_number(max_rows, "max_rows", "at least one row")
     beside, why = (of_attributes, "without by") if by is None else (of_units, "with by")
     for name, value in beside.items():

@@ -56,7 +56,7 @@ def write(ledger: Path, release_id: str, packed: bytes) -> None:
         If the system refuses.
     """
     final, unfinished = _paths(ledger, release_id)
-    # Made anew if it is missing, so that a folder that somebody cleared does not cost the result.
+    # Made anew if it is missing, so that a folder that was cleared does not cost the result.
     handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | _NO_LINK, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(hashlib.sha256(packed).digest())

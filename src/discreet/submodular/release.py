@@ -186,8 +186,7 @@ class Plan:
             have the names of candidates in another order.
         """
         self.objective.check(source, self.statement.n_elements)
-        tables = source.values() if isinstance(source, Mapping) else (source,)
-        for table in tables:
+        for table in source.values() if isinstance(source, Mapping) else (source,):
             _refuse_other_order(table, self.candidates)
 
     def release(
@@ -247,6 +246,7 @@ class Plan:
         (Fraction(0, 1),)
         """
         callback(on_progress)
+        callback(watch, "watch")
         as_bits(bits)
 
         def prepare() -> None:

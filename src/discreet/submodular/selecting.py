@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import items_of
+from discreet.core.options import array_of, items_of
+from discreet.core.release import refuse_other_outputs
 from discreet.submodular.objectives.coverage import Coverage
 from discreet.submodular.objectives.facility import FacilityLocation
 from discreet.submodular.release import plan
@@ -114,6 +115,7 @@ def select(
     >>> sorted(made.result.names)
     ['north', 'south']
     """
+    refuse_other_outputs(outputs)
     stated = state_selection(
         matroid, similarity=similarity, scale=scale, coverage=coverage, candidates=candidates
     )
@@ -212,7 +214,12 @@ def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> lis
 def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
     """Return the number of columns of a similarity matrix, from its header or its shape."""
     is_path = isinstance(source, str | os.PathLike)
-    matrix = open_array(os.fspath(source), "similarity") if is_path else np.asarray(source)
+    wanted = "numbers, clients x candidates"
+    matrix = (
+        open_array(os.fspath(source), "similarity")
+        if is_path
+        else array_of(source, "similarity", wanted)
+    )
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
         # Fields of a record are names from the file.
         got = (
@@ -220,8 +227,7 @@ def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
             if matrix.dtype.names
             else f"{matrix.ndim} dimensions of {matrix.dtype.kind!r}"
         )
-        expected = "numbers, clients x candidates"
-        raise InvalidProblemError("similarity", expected, got)
+        raise InvalidProblemError("similarity", wanted, got)
     return int(matrix.shape[1])
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from discreet.core.printed import plain_digits
 from discreet.tables.columns import (
     CODE,
     DATE_SHAPE,
@@ -287,7 +288,7 @@ def _canonical(text: str) -> str:
         return text.strip()
     if abs(number.adjusted()) > _MOST_DIGITS:
         return str(number.normalize())
-    plain = f"{number.normalize():f}"
+    plain = plain_digits(number)
     return "0" if plain in {"-0", "0"} else plain
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.core import printed
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def count_of(number: int, noun: str) -> str:
     >>> count_of(1, "cell"), count_of(1200, "cell")
     ('1 cell', '1,200 cells')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{printed.count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[InvalidProblemError]:  # noqa: ANN401 - a dataframe of any library

@@ -10,15 +10,15 @@ import datetime as dt
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
-from discreet.core.printed import count
 from discreet.tables.dialect import repeated
 from discreet.tables.keys import key_text
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -109,7 +109,7 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     import polars as pl
     import pyreadstat
 
-    readers: dict[str, Any] = {
+    readers: dict[str, Callable[..., Any]] = {
         "spss": pyreadstat.read_sav,
         "portable": pyreadstat.read_por,
         "stata": pyreadstat.read_dta,
@@ -117,15 +117,16 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
         "transport": pyreadstat.read_xport,
     }
     reader = readers[kind]
-    more: dict[str, Any] = (
-        {"encoding": request.options.encoding} if request.options.encoding else {}
-    )
+    # Polars for the metadata too, whose default needs pandas.
+    more: dict[str, Any] = {"output_format": "polars"}
+    if request.options.encoding:
+        more["encoding"] = request.options.encoding
     try:
         if kind != "portable":
-            about = reader(str(path), metadataonly=True, output_format="polars", **more)[1]
+            about = reader(str(path), metadataonly=True, **more)[1]
             cells = (about.number_rows or 0) * max(1, about.number_columns or 1)
-            request.refuse_size(cells * _CELL, f", with {count(cells)} cells")
-        table, meta = reader(str(path), output_format="polars", **more)
+            request.refuse_size(cells * _CELL, f", with {printed.count(cells)} cells")
+        table, meta = reader(str(path), **more)
         labels = _labels_of_catalog(path, meta) if kind == "sas" else meta.variable_value_labels
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
         raise request.refused("file-damaged", _DAMAGED) from None

@@ -173,7 +173,7 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
     if not is_plain(str(path)):
-        whole = (read_whole if row_by_row else read_rows)(str(path), argument)
+        whole = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
         return nw.from_native(whole.lazy().with_row_index(ROW))
     mark = look(str(path), argument, PUBLIC_SUFFIXES, whole=False)
     try:

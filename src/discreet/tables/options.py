@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.core.options import items_of
+from discreet.core.options import instance_of, items_of
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class ReadingOptions:
     missing_by_column: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("encoding", "delimiter", "decimal", "sheet"):
+            instance_of(getattr(self, name), str, name, "text")
         if self.decimal not in {"", ".", ","}:
             raise refused("decimal-mark", "decimal", repr(self.decimal))
         if self.encoding:
@@ -91,7 +93,7 @@ class ReadingOptions:
         Raises
         ------
         InvalidProblemError
-            For an unknown encoding, or a mark that is not text.
+            For an unknown encoding, or a value that is not text.
         """
         everywhere: list[str] = []
         columns: list[tuple[str, str]] = []
@@ -108,10 +110,7 @@ class ReadingOptions:
                     else:
                         everywhere.append(item)
         return cls(
-            encoding or "",
-            delimiter or "",
-            decimal or "",
-            sheet or "",
+            *("" if one is None else one for one in (encoding, delimiter, decimal, sheet)),
             tuple(everywhere),
             tuple(columns),
         )

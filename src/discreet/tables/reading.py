@@ -239,21 +239,21 @@ def read_row_by_row(
     return read_cells(table, options, row_by_row=True)
 
 
-def read_whole(path: str, argument: str) -> pl.DataFrame:
-    """Read a private file that cannot be scanned as it is, row by row.
+def read_whole(path: str | os.PathLike[str], argument: str) -> pl.DataFrame:
+    """Read a private file that cannot be scanned as it is, row by row; an ``UnquotedFile`` without quoting.
 
     Raises
     ------
     InvalidProblemError
         As for :func:`read_row_by_row`, and for standard input: a plan reads its source twice.
     """
-    if path == STANDARD_INPUT:
+    if os.fspath(path) == STANDARD_INPUT:
         raise refused(
             "file-unreadable",
             argument,
             "standard input, which is read once: read it into a frame first",
         )
-    return read_row_by_row(path, argument)
+    return read_row_by_row(os.fspath(path), argument, quoted=not isinstance(path, UnquotedFile))
 
 
 def read_private(source: Any, argument: str, options: ReadingOptions, recoding: Recoding) -> Any:  # noqa: ANN401 - a path or a frame

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import narwhals as nw
 
+from discreet.core import printed
 from discreet.tables.columns import no_column
 from discreet.tables.frames import has_nested_cells
 from discreet.tables.looks import Look, look_at, names_persons
@@ -312,7 +313,8 @@ def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN4
         present = series.drop_nulls()
         different = present.n_unique()
         if len(present) // _ROWS_A_PERSON < different < len(present) and different > 2:
-            rows = f"{len(present) - different:,} of {len(frame):,} rows"
+            again, n = printed.count(len(present) - different), printed.count(len(frame))
+            rows = f"{again} of {n} rows"
             found.append(warning("persons-repeat", column=f"column {place}", rows=rows))
     return found
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.core import printed
 from discreet.core.extras import require
 from discreet.tables.dialect import UTF16, foreign, missing_file, names_of_line, stored_file
 from discreet.tables.options import ReadingOptions
@@ -133,7 +134,8 @@ def is_plain(path: str | os.PathLike[str], options: ReadingOptions | None = None
 
 def is_hive_folder(path: str | Path) -> bool:
     """Test whether a folder holds folders named ``column=value``."""
-    with suppress(OSError):
+    # A path with a null byte is none, which the reader says.
+    with suppress(OSError, ValueError):
         return any(one.is_dir() and "=" in one.name for one in Path(path).iterdir())
     return False
 
@@ -349,7 +351,7 @@ def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileReque
             except UnicodeDecodeError as error:
                 before = error.object[: error.start].decode(name, errors="replace")
                 line, at = lines + before.count("\n"), seen - len(error.object) + error.start + 1
-                got = f" with another byte in line {line} (byte {at:,} of the file)"
+                got = f" with another byte in line {line} (byte {printed.count(at)} of the file)"
                 raise request.refused("encoding-other", got) from None
             lines += text.count("\n")
             copy.write(text.encode(errors="replace"))

@@ -245,7 +245,7 @@ def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eag
             mark = look(path, "source", PUBLIC_SUFFIXES, whole=False)
             source = scan(source, mark, row_by_row=True)
         else:
-            source = read_whole(path, "source")
+            source = read_whole(source, "source")
     return frame_of(source, "source", spec.wanted)
 
 
