@@ -84,6 +84,11 @@ class _Row:
     option: Option
     default: Any
 
+    @property
+    def is_argument(self) -> bool:
+        """Whether the value is typed without a name."""
+        return self.option.positional
+
     def parameter(self) -> inspect.Parameter:
         """Return the parameter that Typer reads."""
         option, default = self.option, self.default
@@ -181,10 +186,22 @@ class OptionGroup:
 
 
 def _rows_of(record: type[OptionGroup]) -> Iterator[_Row]:
-    """Yield the options of a record: its own first, then those of its groups in order."""
+    """Yield the options of a record: its own first, then those of its groups in order; before them the arguments.
+
+    Arguments have an order on the command line: what a group reads comes before what a record adds, as in
+    ``budget recover LEDGER ID``.
+    """
+    rows = list(_rows_by_group(record))
+    yield from (row for rows_of_group in reversed(rows) for row in rows_of_group if row.is_argument)
+    yield from (row for rows_of_group in rows for row in rows_of_group if not row.is_argument)
+
+
+def _rows_by_group(record: type[OptionGroup]) -> Iterator[list[_Row]]:
+    """Yield the options of each group of a record, its own first."""
     known: dict[str, Any] = {one.name: one for one in fields(record)}
     groups = [one for one in record.__mro__ if issubclass(one, OptionGroup)]
     for group in groups:
+        rows = []
         headings = (vars(one).get("panel") for one in groups if issubclass(one, group))
         panel = next(filter(None, headings), None)
         for name, kind in vars(group).get("__annotations__", {}).items():
@@ -194,7 +211,9 @@ def _rows_of(record: type[OptionGroup]) -> Iterator[_Row]:
                 checks = dict(stated.checks)
                 if group.environment is not None:
                     checks["envvar"] = f"{group.environment}{name.upper()}"
-                yield _Row(name, kind, replace(stated, panel=panel, checks=checks), one.default)
+                stated = replace(stated, panel=panel, checks=checks)
+                rows.append(_Row(name, kind, stated, one.default))
+        yield rows
 
 
 def command_again(name: str, options: OptionGroup, *, without: Collection[str] = ()) -> str:
