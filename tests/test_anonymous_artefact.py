@@ -56,7 +56,14 @@ def test_nothing_beside_the_table_is_computed_from_the_original(tmp_path: Path) 
     stated = json.loads(sidecar_of(tmp_path / "out.csv").read_text(encoding="utf-8"))
     assert stated["attributes"][0]["low"] is None
     assert stated["attributes"][1]["values"] is None
-    assert set(stated["provenance"]["parameters"]) <= {"k", "loss", "method", "suppress", "roles"}
+    assert set(stated["provenance"]["parameters"]) <= {
+        "k",
+        "loss",
+        "method",
+        "suppress",
+        "roles",
+        "rows",
+    }
 
 
 def test_an_altered_table_is_told(tmp_path: Path) -> None:

@@ -137,6 +137,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "studio": ("studio --port 0 --no-browser --ledger none.db",),
     "demo": ("demo -o shown --quiet",),
+    "doctor": ("doctor",),
 }
 """Command -> lines that print its numbers; later ones read what earlier ones wrote."""
 

@@ -23,10 +23,44 @@ WRITTEN = {
     "MM-DD-YYYY": "04-25-1980",
     "DD Mon YYYY": "25 April 1980",
     "Mon DD, YYYY": "Apr 25th, 1980",
+    "DDMonYYYY": "25APR1980",
 }
 
+FIRST = {
+    "YYYY-MM": "1980-04",
+    "YYYY/MM": "1980/04",
+    "MM/YYYY": "04/1980",
+    "YYYYMmm": "1980M04",
+    "MonYYYY": "APR1980",
+    "YYYYQn": "1980Q2",
+}
+"""Formats without a day, which stand for the first."""
 
-@pytest.mark.parametrize("form", FORMATS)
+SHORT = {"DD-Mon-": "25-APR-80", "DD.MM.": "25.04.80", "DD/MM/": "25/04/80", "MM/DD/": "04/25/80"}
+CENTURIES = {"19YY": 1980, "20YY": 2080, "RR": 1980}
+"""Years of two digits, by the century that is stated."""
+
+
+def test_every_format_has_an_example() -> None:
+    short = {f"{days}{century}" for days in SHORT for century in CENTURIES}
+    assert {*WRITTEN, *FIRST, *short} == {*FORMATS}
+
+
+@pytest.mark.parametrize("form", FIRST)
+def test_a_month_stands_for_its_first_day(form: str) -> None:
+    assert day_of(FIRST[form], form) == date(1980, 4, 1).toordinal()
+    assert resolved_format("born", [FIRST[form]]) == form
+
+
+@pytest.mark.parametrize("days", SHORT)
+def test_a_century_is_stated_and_never_guessed(days: str) -> None:
+    for century, year in CENTURIES.items():
+        assert day_of(SHORT[days], f"{days}{century}") == date(year, 4, 25).toordinal()
+    with pytest.raises(InvalidProblemError, match="century"):
+        resolved_format("born", [SHORT[days]])
+
+
+@pytest.mark.parametrize("form", WRITTEN)
 def test_a_day_above_twelve_has_one_format(form: str) -> None:
     assert day_of(WRITTEN[form], form) == DAY
     assert formats_of([WRITTEN[form]]) == [form]

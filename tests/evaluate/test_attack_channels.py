@@ -237,8 +237,8 @@ def test_drawn_and_computed_successes_agree(monkeypatch: pytest.MonkeyPatch) -> 
     computed = watch_repeated(channel, prior, reports=(1, 3))
     from discreet.evaluate.attack import reports
 
-    monkeypatch.setattr(reports, "_MOST_KINDS", 0)
-    monkeypatch.setattr(reports, "_SLICE", 1000)
+    monkeypatch.setattr(reports, "_MAX_MULTISETS", 0)
+    monkeypatch.setattr(reports, "_LIKELIHOODS_AT_ONCE", 1000)
     drawn = watch_repeated(channel, prior, reports=(1, 3), trials=3000, bits=SeededBits(3))
     for one, other in zip(computed, drawn, strict=True):
         assert other.success.trials == 3000

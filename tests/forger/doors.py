@@ -145,6 +145,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "serve": ("serve", "no-such-file"),
     "studio": ("studio", "--port", "none"),
     "demo": ("demo", "-o", "fine.csv"),
+    "doctor": ("doctor", "--strange"),
 }
 """Every command at least once; words in capitals are files that are broken."""
 

@@ -365,7 +365,7 @@ def tables(folder: Path) -> tuple[Any, ...]:
         "n": np.array([1, 1, 2, 2]),
         "x": np.array([0.5, 0.5, 1.5, 1.5]),
         "when": [moment] * 2 + [moment + timedelta(hours=1)] * 2,
-        "ill": ["a", "b", "b", "a"],
+        "ill": [1, 2, 2, 1],
     }
     cases: list[tuple[Any, tuple[str, ...], int, list[str], str]] = [
         (first, ("age", "zip"), 3, ["ill=distinct:2", "ill=closeness:1/2"], ".csv"),

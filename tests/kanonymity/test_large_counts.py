@@ -74,7 +74,7 @@ def test_classes_are_those_of_the_texts(
 ) -> None:
     """Numbers in one word, in several, for no column, and texts as they stand where a column has too many."""
     monkeypatch.setattr(large_counts, "MAX_NUMBERED_TEXTS", most)
-    monkeypatch.setattr(large_counts, "WORD", word)
+    monkeypatch.setattr(large_counts, "WORD_BITS", word)
     parts = parts_of(most + word, suffix)
     if most == 5:
         parts[0] = parts[0].with_columns(b=pl.lit("one"))

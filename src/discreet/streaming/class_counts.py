@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.artefact.folders import ROWS, failing_of
 from discreet.kanonymity.models import DistinctDiversity
+from discreet.kanonymity.problem.native import values_of_column
 from discreet.streaming.buckets import BucketWriter, read_bucket
 from discreet.streaming.pieces import Batch, Piece, batches
 from discreet.streaming.plan import Numbered
@@ -38,6 +39,9 @@ MAX_NUMBERED_TEXTS = 2**16
 """Largest number of distinct texts of a column that are numbered; each step holds all of them in memory."""
 
 WORD_BITS = 64
+
+_MEANING = "discreet meaning"
+"""Temporary column: the number of a value by its meaning."""
 
 
 def buckets_for(rows: int, batch: int, batches: int) -> int:
@@ -236,24 +240,23 @@ def _counted(plan: LargePlan) -> list[str]:
 
 
 def _alike(pairs: pl.DataFrame, keys: Sequence[str], name: str) -> tuple[int, int]:
-    """Count the rows of classes with one value, and these classes; missing values, NaN and empty text are one value.
+    """Count the rows of classes with at most one value that is not missing, and these classes, as ``risk`` does.
 
     Parameters
     ----------
     pairs
         Groups by class and by value, with their rows.
     keys, name
-        Columns that tell classes apart, and that of the value.
+        Columns that identify a class, and the column of the value.
     """
     import polars as pl
 
-    value = pl.col(name)
-    if pairs.schema[name] == pl.String:
-        value = value.fill_null("")
-    elif pairs.schema[name].is_float():
-        value = value.fill_nan(None)
-    alike = pairs.filter(value.n_unique().over(*keys) == 1)
-    return int(alike[ROWS].sum()), alike.select(keys).n_unique()
+    values = values_of_column(pairs[name], name)
+    meaning = pl.Series(_MEANING, values.meant()[values.codes])
+    different = pl.col(_MEANING).filter(pl.col(_MEANING) >= 0).n_unique()
+    classes = pairs.with_columns(meaning).group_by(keys).agg(pl.col(ROWS).sum(), different)
+    alike = classes.filter(pl.col(_MEANING) <= 1)
+    return int(alike[ROWS].sum()), alike.height
 
 
 def total(space: Workspace, number: int) -> None:

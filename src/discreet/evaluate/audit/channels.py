@@ -128,7 +128,8 @@ def audit_channel(
             return certified(certificate, guarantee)
         i, j = worst.pair
         least, most = sorted(int(channel.row(secret)[worst.report]) for secret in (i, j))
-        lower = math.inf
+        # A report that neither secret has tells them not apart.
+        lower = math.inf if most else 0.0
         if least:
             nats = Fraction(log_floor(Fraction(most, least), _LOG_BITS), 1 << _LOG_BITS)
             lower = float_floor(nats / space.distance(i, j))

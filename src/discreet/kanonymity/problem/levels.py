@@ -17,7 +17,6 @@ import numpy as np
 from discreet.core.dates import FINEST, FORMATS, day_of, resolved_format, span_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
-from discreet.core.printed import at_least, at_most
 from discreet.core.tree import Tree
 
 if TYPE_CHECKING:
@@ -437,5 +436,5 @@ def _numbers_in(text: str) -> tuple[float, float] | None:
 def check_weight(name: str, weight: float) -> None:
     """Refuse a weight with which sums over rows would have no digits left, or be infinite."""
     if not (weight == 0 or LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT):
-        expected = f"0, or a number from {at_most(LEAST_WEIGHT)} to {at_least(1 / LEAST_WEIGHT)}"
+        expected = f"0, or a number from {LEAST_WEIGHT!r} to {1 / LEAST_WEIGHT!r}"
         raise InvalidProblemError(f"{name}: weight", expected, weight)
