@@ -27,7 +27,7 @@ GROUPS = (
         "Outcomes",
         (
             "Channel", "Design", "Release", "Anonymization", "Unproven", "Certificate", "Check", "Provenance",
-            "counts", "verify",
+            "anonymize", "counts", "select", "verify",
         ),
     ),
     ("Judges", ("attack", "audit", "compare", "risk")),

@@ -144,7 +144,7 @@ def shape(value: Any, key: str = "") -> Any:
 def plain(text: str) -> str:
     """Replace ids, digests and numbers, which depend on noise."""
     # Which candidate is chosen is noise, too.
-    text = re.sub(r"^(chosen +)\w+", r"\1#", text)
+    text = re.sub(r"(?m)^(chosen +)\w+", r"\1#", text)
     return re.sub(r"[0-9a-f]{20,}|-?\d[\d.,]*(e[-+]?\d+)?", "#", text)
 
 

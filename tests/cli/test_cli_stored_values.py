@@ -44,7 +44,9 @@ def test_four_different_values_are_no_class(
     said = say(capsys, "verify", "made.parquet", "-k", 2, "--quasi", "value", "--json")
     assert said.status == 1
     assert (said.data["classes"], said.data["smallest_class"]) == (4, 1)
-    assert say(capsys, "risk", "made.parquet", "--quasi", "value", "--json").data["k"] == 1
+    # Risk is judged by what cells mean: both zeros are one value, and a NaN is missing.
+    k = 2 if column.dtype.is_float() else 1
+    assert say(capsys, "risk", "made.parquet", "--quasi", "value", "--json").data["k"] == k
 
 
 @pytest.mark.parametrize("more", [(), ("--memory", "1GB")])

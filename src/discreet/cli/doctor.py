@@ -71,7 +71,7 @@ def doctor(options: JsonOption) -> Status:
     Exit status 1 means that something is broken which every command needs. Nothing is sent or changed.
     """
     found = list(findings())
-    rows = []
+    rows: list[tuple[str, str, str]] = []
     for one in found:
         rows.append((one.state, one.name, one.found))
         if one.cure:

@@ -452,7 +452,8 @@ class KAnonymity:
         ):
             expected = "a list of different column names, such as ('age', 'sex')"
             raise InvalidProblemError("quasi_identifiers", expected, repr(names))
-        if not isinstance(unit, str) or unit not in {"record", "person"}:
+        # A tuple, since a list given as the unit has no hash.
+        if unit not in ("record", "person"):
             raise InvalidProblemError("unit", "'record' or 'person'", repr(unit))
         _set(self, k=number, quasi_identifiers=tuple(quasi_identifiers), unit=unit)
 

@@ -110,7 +110,10 @@ class ReadingOptions:
                     else:
                         everywhere.append(item)
         return cls(
-            *("" if one is None else one for one in (encoding, delimiter, decimal, sheet)),
+            encoding or "",
+            delimiter or "",
+            decimal or "",
+            sheet or "",
             tuple(everywhere),
             tuple(columns),
         )
