@@ -30,6 +30,7 @@ _EXTRAS = {
     "plot": "figures, and pages with --report",
     "service": "serve and locate",
     "studio": "pages in the browser",
+    "files": "workbooks, and files of SPSS, Stata and SAS",
     "streaming": "tables larger than memory",
     "dask": "tables on many machines",
 }
