@@ -253,7 +253,7 @@ def test_a_budget_that_is_gone_before_anything_was_reported_ends_with_its_status
         "wrong units": ([*GRID, "--unit", "m"], "--epsilon: expected a budget per m"),
         "no such unit": (["--grid", "2x2", "--epsilon", "2/mile"], "unit: expected 'km' or 'm'"),
         "a huge grid": (["--grid", "4000x4000", "--epsilon", "2/km"], "at most 100,000 secrets"),
-        "no such grid": (["--grid", "4", "--epsilon", "2/km"], "--grid: expected"),
+        "no such grid": (["--grid", "4 of 4", "--epsilon", "2/km"], "--grid: expected"),
         "an odd cell": ([*GRID[:2], "--cell", "1/3", "--epsilon", "2/km"], "--cell: expected"),
         "no origin": ([*GRID, "--origin", "here"], "--origin: expected LAT,LON"),
         "spacing": ([*GRID, "--spacing", "0.2"], "--spacing: expected --roads"),
