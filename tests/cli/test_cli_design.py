@@ -352,7 +352,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
         [*GRID, *EPSILON, "--report", "missing/c"],
         "--report: expected a file in a folder",
     ),
-    "unknown option": ([*GRID, *EPSILON, "--budget", "3"], "No such option: --budget"),
+    "unknown option": ([*GRID, *EPSILON, "--colour", "3"], "No such option: --colour"),
     "two sources": (
         ["PLACES", *GRID, *EPSILON],
         "PLACES: expected a file of places, or --grid, got both",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -184,3 +184,28 @@ def test_the_public_facts_of_a_release_are_those_of_its_result_and_its_charge() 
         ("budget left", "1/3, 1"),
         ("ledger", "release 00"),
     ]
+
+
+@dataclass(frozen=True)
+class Described:
+    """Diagnostics that describe an outcome."""
+
+    def described(self, made: object) -> list[tuple[str, object]]:
+        return [("rows", 4)]
+
+
+def test_an_anonymization_is_printed_with_what_describes_it_and_with_failed_checks() -> None:
+    guarantee = KAnonymity(2, ("age",))
+    made = Anonymization({"age": [1, 1]}, guarantee, FINE, WHERE, Described())
+    assert "rows" in str(made)
+    assert str(replace(made, diagnostics=None)).endswith(FINE.sentence)
+    failed = Certificate((Check("classes smaller than k", 1, 0, exact=True),))
+    assert str(replace(made, certificate=failed)).endswith(str(failed))
+
+
+def test_optimal_is_said_of_a_gap_that_closes_or_with_its_limit() -> None:
+    assert design(1.0, 1.0).status_in_words == "gap reached"
+    assert replace(design(1.0, 1.0), status="optimal").status_in_words == "optimal"
+    assert replace(design(0.5, 1.0), status="optimal").status_in_words == "optimal"
+    near = replace(design(1 - 1e-8, 1.0), status="optimal").status_in_words
+    assert near == "optimal within 0.0001 %"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,12 @@ def test_what_is_long_is_cut_and_says_so() -> None:
         (printed.excess(None, 1.0), "none"),
         (printed.excess(1.0, 1.25), "25 %"),
         (printed.position(3.0), "3"),
+        (printed.positions(np.array([12.349, 3.0])).tolist(), [12.3, 3.0]),
+        (printed.plain_digits(Decimal("0.50")), "0.5"),
+        (printed.optimum(2, 2), "optimal"),
+        (printed.optimum(1.9999999999, 2), "optimal within 1e-7 %"),
+        (printed.optimum(1.9, 2), ""),
+        (printed.optimum(None, 2), ""),
         (printed.seconds(12.345), "12.3 s"),
         (printed.at_most(None), "none"),
         (printed.at_most(math.inf), "infinite"),

@@ -418,3 +418,27 @@ def test_what_is_no_column_is_refused(column: Any) -> None:
 def test_a_lazy_frame_is_to_be_collected_first() -> None:
     with pytest.raises(InvalidProblemError, match="collect a lazy frame first"):
         verify(pl.DataFrame({"a": [1, 1]}).lazy(), KAnonymity(2, ("a",)))
+
+
+def test_missing_values_are_one_more_value_or_none_for_closeness() -> None:
+    """The distance is the larger one of both readings."""
+    table = {"age": [1, 1, 2, 2], "ill": ["a", "b", "a", None]}
+    assert risk(table, ["age"], sensitive=["ill"]).closeness["ill"] == Fraction(1, 3)
+
+
+def test_text_takes_the_order_that_is_stated() -> None:
+    values = values_of_column(["low", "high", "", "mid"], "grade")
+    ordered = values.in_order(("low", "mid", "high"), "grade")
+    place = {text: rank[1] for text, rank in zip(ordered.texts, ordered.ranks, strict=True)}
+    assert (place["low"], place["mid"], place["high"]) == (0, 1, 2)
+    for order in ((), ("low", "high")):
+        with pytest.raises(InvalidProblemError) as caught:
+            values.in_order(order, "grade")
+        assert caught.value.code == "order-unstated"
+    numbers = values_of_column([3, 1, None], "n")
+    assert numbers.in_order((), "n") is numbers
+
+
+def test_a_guarantee_of_persons_says_so_in_its_record() -> None:
+    assert KAnonymity(2, ("age",), "person").to_dict()["unit"] == "person"
+    assert "unit" not in KAnonymity(2, ("age",)).to_dict()

@@ -167,6 +167,9 @@ def select(options: SelectOptions) -> Status:
     chosen = read_method(known, options.method, accept_no_guarantee=options.accept_no_guarantee)
     guarantee = _guarantee(options)
     warn_of_weakness(guarantee, quiet=options.quiet)
+    if (options.similarity is None) == (options.coverage is None):
+        got = "neither" if options.similarity is None else "both"
+        raise InvalidProblemError("--similarity", "a file here, or with --coverage", got)
     records = "--coverage" if options.similarity is None else "--similarity"
     watched: list[Objective] = []
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.commands import OWN, command_named
 from discreet.core.errors import InvalidProblemError
+from discreet.core.exact import to_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -389,7 +390,11 @@ def _values(words: Sequence[str], command: str, known: dict[str, bool]) -> list[
 
 def _value(option: str, text: str, command: str, unit: str) -> str:
     rules: list[tuple[bool, Callable[[str], str]]] = [
-        (option in LISTS, lambda value: re.sub(r"\s*,\s*", ",", value.strip())),
+        # Blanks within quotes belong to a name.
+        (
+            option in LISTS and not {"'", '"'} & set(text),
+            lambda value: re.sub(r"\s*,\s*", ",", value.strip()),
+        ),
         (option in _FRACTIONS, _fraction),
         (option == "--epsilon", _budget),
         (option == "--grid", _grid),
@@ -441,7 +446,5 @@ def _length(text: str, unit: str) -> str:
     parts = _WITH_UNIT.fullmatch(text.strip())
     if parts is None or parts[2].lower() == unit:
         return text if parts is None else parts[1]
-    from fractions import Fraction
-
-    meters = Fraction(parts[1]) * (1000 if parts[2].lower() == "km" else 1)
+    meters = to_fraction(parts[1], "a length") * (1000 if parts[2].lower() == "km" else 1)
     return str(float(meters / (1000 if unit == "km" else 1)))
