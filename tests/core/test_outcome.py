@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,7 +197,7 @@ class Described:
 
 def test_an_anonymization_is_printed_with_what_describes_it_and_with_failed_checks() -> None:
     guarantee = KAnonymity(2, ("age",))
-    made = Anonymization({"age": [1, 1]}, guarantee, FINE, WHERE, Described())
+    made: Anonymization[Any, Any] = Anonymization({}, guarantee, FINE, WHERE, Described())
     assert "rows" in str(made)
     assert str(replace(made, diagnostics=None)).endswith(FINE.sentence)
     failed = Certificate((Check("classes smaller than k", 1, 0, exact=True),))
