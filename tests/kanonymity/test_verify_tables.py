@@ -26,6 +26,7 @@ from discreet.kanonymity.models import (
 )
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
 from discreet.kanonymity.problem import published as published_cells
+from discreet.kanonymity.risk import risk
 from discreet.kanonymity.verify import classes_of, closeness, diversity, verify
 from discreet.tables.taxonomies import taxonomy_of
 
@@ -314,3 +315,13 @@ def test_very_many_different_rows_are_numbered_within_64_bits(
     # Ten columns of a million values each.
     wide = {f"c{j}": [*range(2000), *range(2000)] for j in range(10)}
     assert classes_of(wide, list(wide)).sizes.tolist() == [2] * 2000
+
+
+def test_rows_without_a_person_make_no_class_safer() -> None:
+    """They may be rows of a person who is there: the risk has the k that the verifier has."""
+    table = {"age": [1, 1, 1, 2, 2, 2], "who": ["a", "b", None, "c", None, ""]}
+    assert risk(table, ["age"], person="who").k == 1
+    assert not verify(table, KAnonymity(2, ("age",)), person="who").passed
+    named = {"age": table["age"], "who": ["a", "b", None, "c", "d", ""]}
+    assert risk(named, ["age"], person="who").k == 2
+    assert verify(named, KAnonymity(2, ("age",)), person="who").passed

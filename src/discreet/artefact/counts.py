@@ -444,7 +444,7 @@ def _read(
     frame = kind.read(stated["frame"])
     of_regions = {"level": "Int64", "region": "String"}
     table, meta = read_table(path, name, {**of_regions, **kind.types(frame), column: numbers})
-    # A CSV file has nothing where a marginal adds an attribute up.
+    # The cell of an attribute is empty in CSV if the marginal sums over that attribute.
     filled = ("level", "region", kind.entry, column)
     blank = sum(table[one].null_count() for one in filled)
     measurement = meta.get("measurement")

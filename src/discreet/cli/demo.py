@@ -41,7 +41,7 @@ class DemoOptions(JsonOption, QuietOption):
         "Where the page and the channels go.", "FOLDER", "--output", "-o", default="demo"
     )
     files: str | None = option(
-        "Only write the files of the first commands here, synthetic and of nobody, and show the commands.",
+        "Only write the input files of the first commands here, which are synthetic, and print the commands.",
         "FOLDER",
     )
     seed: int | None = option("Which data are made; the mechanisms have no seed.")

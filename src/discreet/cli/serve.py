@@ -101,7 +101,7 @@ class ServerOptions(OptionGroup, panel="The server", environment="DISCREET_"):
         "ORIGIN,...",
     )
     metrics: str = option(
-        "Who sees /metrics: this machine and no proxy on it, any, or nobody.",
+        "Who may read /metrics: this machine but no proxy on it, anyone, or no one.",
         "loopback|any|off",
         default="loopback",
     )

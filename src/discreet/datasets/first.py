@@ -1,4 +1,4 @@
-"""Files for first steps: small, synthetic, of nobody, one set for each task, as text."""
+"""Small synthetic tables as text, one set for each of the first commands of the README."""
 
 from __future__ import annotations
 

@@ -310,9 +310,10 @@ def _of_persons(
     if population is not None:
         raise InvalidProblemError("population", "none where persons are counted", "one")
     named = meant(table, person)
-    nobody = named < 0
-    named = np.where(nobody, int(named.max(initial=-1)) + np.cumsum(nobody), named)
+    # A row without a person adds none to its class, as for the verifier: it may be another row of one that is there.
     sizes = diversity(classes, named)
+    is_missing = named < 0
+    named = np.where(is_missing, int(named.max(initial=-1)) + np.cumsum(is_missing), named)
     total = int(named.max()) + 1
     # A person is in the smallest of its classes, for the worse.
     least = np.full(total, np.iinfo(np.int64).max)

@@ -112,7 +112,7 @@ class Values:
         return rank[:2] if rank[0] == 0 else (3, self.texts[at])
 
     def in_order(self, order: Sequence[str], name: str) -> Values:
-        """Return the values in a stated order, or in that of numbers and dates where none is stated.
+        """Return the values in the stated order; without one, numbers and dates keep their own order.
 
         Parameters
         ----------
