@@ -8,7 +8,7 @@ import narwhals as nw
 import polars as pl
 import pytest
 
-from discreet.tables.keys import key_of, key_text, whole_of
+from discreet.tables.keys import key_of, key_text, whole_of, with_plain_cells
 
 ENDS = [2**63 - 1, -(2**63), 0, None]
 
@@ -40,6 +40,26 @@ def test_days_of_no_calendar_are_empty_keys(*, lazy: bool) -> None:
         "2262-04-11T23:47:16",
         "1677-09-21T00:12:43",
     ]
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "pandas on Arrow"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_moments_have_the_same_keys_in_each_library(
+    library: str, unit: str, zone: str | None
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    # Moments of no calendar, but for nanoseconds.
+    column = pa.array([2**63 - 1, -(2**63) + 1, 0, None]).cast(pa.timestamp(unit, zone))
+    table = pa.table({"day": column})
+    if library != "pyarrow":
+        pd = pytest.importorskip("pandas")
+        table = table.to_pandas(types_mapper=pd.ArrowDtype if "Arrow" in library else None)
+    frame = with_plain_cells(nw.from_native(table, eager_only=True), ["day"])
+    first, last, third, none = frame.select(key_of(frame, "day"))["day"].to_list()
+    assert (third, none) == ("1970-01-01", "")
+    if unit != "ns":
+        assert (first, last) == ("", "")
 
 
 @pytest.mark.parametrize("lazy", [False, True])

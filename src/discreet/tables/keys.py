@@ -102,15 +102,41 @@ def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a f
 
 
 def with_plain_cells(table: Table, names: Iterable[str]) -> Table:
-    """Write columns of mixed Python objects, as pandas has them, as text: each cell by its own type."""
-    mixed = [name for name in names if table.collect_schema()[name] == nw.Object]
-    if not mixed or isinstance(table, nw.LazyFrame):
+    """Write columns of mixed Python objects, as pandas has them, and moments of Arrow, as the text of each cell's key.
+
+    Arrow can neither compare nor write a moment outside of the calendar.
+    """
+    schema = table.collect_schema()
+    if isinstance(table, nw.LazyFrame):
         return table
+    import polars as pl
+
     backend = table.implementation
-    texts = {name: [key_text(cell) for cell in table[name].to_list()] for name in mixed}
+    texts = {
+        name: [key_text(cell) for cell in table[name].to_list()]
+        for name in names
+        if schema[name] == nw.Object
+    }
+    for name in names:
+        if isinstance(schema[name], nw.Datetime) and _is_arrow(table, name):
+            column: Any = table[name].to_arrow()
+            ticks: Any = pl.from_arrow(column.cast("int64"))
+            unit = column.type.unit
+            if unit == "s":
+                # Polars has no seconds; beyond these there is no calendar.
+                ticks, unit = ticks.clip(-(10**12), 10**12) * 1000, "ms"
+            cells = pl.DataFrame({name: ticks.cast(pl.Datetime(unit, column.type.tz))})
+            moments = nw.from_native(cells, eager_only=True)
+            texts[name] = moments.select(key_of(moments, name))[name].to_list()
     return table.with_columns(
         nw.new_series(name, cells, nw.String, backend=backend) for name, cells in texts.items()
     )
+
+
+def _is_arrow(table: nw.DataFrame[Any], name: str) -> bool:
+    if table.implementation.is_pandas_like():
+        return str(table.to_native()[name].dtype).endswith("[pyarrow]")
+    return table.implementation.is_pyarrow()
 
 
 def key_text(cell: object) -> str:
@@ -159,9 +185,9 @@ def key_of(table: Table, column: str) -> nw.Expr:
 
 
 def _cells_of(table: Table, column: str) -> tuple[nw.dtypes.DType, nw.Expr]:
-    """Return the type and the cells of a column, without days that no calendar has: writing one of them ends Polars."""
+    """Return the type and the cells of a column, without days that no calendar has, which no library can write."""
     dtype, cells = table.collect_schema()[column], nw.col(column)
-    if not table.implementation.is_polars() or dtype not in (nw.Date, nw.Datetime):
+    if dtype not in (nw.Date, nw.Datetime):
         return dtype, cells
     least: dt.date = dt.date.min
     most: dt.date = dt.date.max
