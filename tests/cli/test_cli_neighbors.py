@@ -258,8 +258,13 @@ def check(folders: Path, kind: str, entrance: str, name: str, *more: str) -> Non
     assert "Secr" not in "".join(other.private)
 
 
+def slow(*case: str) -> Any:
+    """Return a case that only slow runs try."""
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 @pytest.mark.jit
-@pytest.mark.parametrize("kind", COMMANDS)
+@pytest.mark.parametrize("kind", ["select", slow("sizes"), slow("categories")])
 def test_a_quote_changes_nothing_in_a_file_without_quoting(folders: Path, kind: str) -> None:
     """Without the option such a file is refused, since by RFC 4180 it holds no table."""
     more = ("--json", "--quotes", "none")
@@ -273,10 +278,7 @@ def test_a_quote_changes_nothing_in_a_file_without_quoting(folders: Path, kind: 
 
 QUICK = [
     ("sizes", "csv", "undecodable-unit", "--json"),
-    ("categories", "csv", "short", "--json"),
     ("categories", "parquet", "not-a-number"),
-    ("select", "csv", "undecodable-client", "--json"),
-    ("select", "parquet", "partner"),
     ("select", "frame", "other-type"),
 ]
 
@@ -307,7 +309,7 @@ def test_no_odd_row_changes_anything_but_the_noise(
 
 @pytest.mark.jit
 @pytest.mark.parametrize(
-    ("kind", "entrance"), [("sizes", "parquet"), ("categories", "frame"), ("select", "csv")]
+    ("kind", "entrance"), [("sizes", "parquet"), slow("categories", "frame"), slow("select", "csv")]
 )
 def test_the_number_of_odd_rows_is_on_the_terminal_alone(
     tmp_path: Path, kind: str, entrance: str

@@ -74,6 +74,7 @@ def test_a_report_says_where_a_figure_would_be(monkeypatch: pytest.MonkeyPatch) 
     assert "pip install &quot;matplotlib&gt;=" in text
 
 
+@pytest.mark.jit
 def test_tables_in_memory_need_neither_pyarrow_nor_matplotlib(tmp_path: Path) -> None:
     rows = "".join(f"{20 + at % 5},{'MF'[at % 2]}\n" for at in range(40))
     (tmp_path / "people.csv").write_text(f"age,sex\n{rows}", encoding="utf-8")

@@ -204,6 +204,13 @@ def test_an_anonymization_is_printed_with_what_describes_it_and_with_failed_chec
     assert str(replace(made, certificate=failed)).endswith(str(failed))
 
 
+@pytest.mark.parametrize("suppress", [None, 0.1])
+def test_a_bound_names_the_tables_that_it_is_about(suppress: float | None) -> None:
+    where = Provenance("by hand", {"suppress": suppress})
+    made: Anonymization[Any, Any] = Anonymization({}, KAnonymity(2, ("age",)), FINE, where, {})
+    assert ("suppressed rows" in made.bound_in_words()) == (suppress is not None)
+
+
 def test_optimal_is_said_of_a_gap_that_closes_or_with_its_limit() -> None:
     assert design(1.0, 1.0).status_in_words == "gap reached"
     assert replace(design(1.0, 1.0), status="optimal").status_in_words == "optimal"

@@ -57,6 +57,8 @@ from hierarchy.contingency.dense_workloads import cost_of, information
 from hierarchy.contingency.dense_workloads import drawn as drawn_workload
 from hierarchy.contingency.dense_workloads import loss_of as dense_loss
 
+pytestmark = pytest.mark.jit
+
 ROOT = Path(__file__).parents[2]
 Row = tuple[Fraction, ...]
 Found = str | None

@@ -82,6 +82,7 @@ def python(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.jit
 def test_the_package_without_numba(tmp_path: Path) -> None:
     data = ROOT / "tests" / "data"
     endings = {".channel", ".mechanism", ".choice", ".csv", ".parquet"}

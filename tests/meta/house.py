@@ -12,6 +12,7 @@ import re
 import sys
 import tokenize
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -148,6 +149,7 @@ def names_across(edges: Mapping[str, list[Import]]) -> int:
     return len(pairs)
 
 
+@cache
 def code_lines(source: str) -> int:
     """Count the lines that hold code: no blank one, no comment, no docstring."""
     strings: set[int] = set()
