@@ -98,3 +98,9 @@ def test_a_file_that_nothing_ships_is_noticed(clone: Path) -> None:
     line = "discreet select --similarity sim.npy --matroid uniform:20 --epsilon 1 --neighbors add-remove-one"
     (wrong,) = follow(f"```console\n$ {line}\nchosen ...\n...\n```\n", clone, DISCREET)
     assert wrong.startswith(f"{line}\nstatus 2\n")
+
+
+def test_two_commands_set_everything_up_on_a_bare_machine() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = set(re.findall(r"`make ([a-z-]+)`", README))
+    assert {"demo", "test"} <= named <= targets
