@@ -2,6 +2,8 @@
 
 A check is a number and its limit, not an opinion. Certificates are made only by verifiers, which share no code
 with what they check. An empty certificate does not pass: a check nobody made proves nothing.
+
+Trusted: the guarantee rests on this code, which decides whether a check passed.
 """
 
 from __future__ import annotations

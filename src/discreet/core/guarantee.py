@@ -3,6 +3,8 @@
 Nothing here computes noise or trusts a mechanism. A guarantee refuses at birth what it cannot mean, composes only
 with what it can be composed with, and implies only what follows by a proof. Every conversion rounds towards the
 pessimist, that is, upwards.
+
+Trusted: the guarantee rests on this code, which states it.
 """
 
 from __future__ import annotations

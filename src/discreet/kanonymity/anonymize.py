@@ -1,4 +1,7 @@
-"""Anonymize: read a table, search, write it generalized."""
+"""Anonymize: read a table, search, write it generalized.
+
+Proposes; checked by `discreet.kanonymity.verify.verify` before a table is returned.
+"""
 
 from __future__ import annotations
 

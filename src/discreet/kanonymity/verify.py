@@ -3,6 +3,8 @@ r"""The checker of published tables: how many rows share what an adversary may k
 Nothing here is shared with what makes tables. A published table is judged alone, by its cells as they are stored; and
 beside the original, whether each published row can be one of its rows, generalized. Rows that are suppressed but kept
 as ``*`` are a class like any other.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ paid for a release that it never made, and never made one that it did not pay fo
 Grants and charges of all datasets are the lines of one sequence, numbered without gaps, each with a hash of itself and
 of the line before. Anyone who may write the file can write all of that anew; what he can't do is keep the hash that
 was noted elsewhere, which is what :meth:`Ledger.digest` is for.
+
+Trusted: the guarantee rests on this code wherever several releases are bounded together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The spool of a ledger: rendered outputs of a release, in a file beside it until all of them are written."""
+"""The spool of a ledger: rendered outputs of a release, in a file beside it until all of them are written.
+
+Trusted: the guarantee rests on this code, since a kept result must not be drawn a second time.
+"""
 
 from __future__ import annotations
 

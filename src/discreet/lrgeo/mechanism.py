@@ -2,6 +2,8 @@
 
 What is in it and how a row follows is specified in docs/theory/lrgeo-mechanism.md, from which a client in another
 language can be written; ``tests/data/lrgeo-vectors.json`` holds what it must find.
+
+Trusted: the guarantee rests on this code, which computes the row that a client draws from.
 """
 
 from __future__ import annotations

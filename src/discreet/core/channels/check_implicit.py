@@ -10,6 +10,8 @@ row totals and the rest for the columns:
 
 The table of factors of the exponential is compared with brackets of the numbers that it stands for. Floats only sort
 out what is far from equality.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Two values are the same only where a file that holds them cannot tell them apart
 and writes NaN as nothing. Floats differ where their bits do, so that -0.0 is not 0.0 and NaN is no missing value;
 moments differ where the stored number does; a decimal has the digits that it was given. What cannot be told apart in
 this way, such as a list in a cell, is refused.
+
+Trusted: the guarantee rests on this code, which decides which cells are equal.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ over the names k, for noise that falls off as fast as its condition allows. On a
 :math:`(\epsilon h)^2 / 5` more than it would without a net, whatever the places, the loss and the prior are. What it
 gives away is shape: where a region is so small, or where people are in so few of its places, that the best mechanism
 is no noise at all, rows for each control point lose less: :mod:`~discreet.lrgeo.points.table_design`.
+
+Proposes; checked by `discreet.lrgeo.points.verify_noise.verify_noise`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,86 @@
+"""Modules that privacy rests on say so, CONTRIBUTING lists them, and their code stays small enough to be read."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from meta.house import ROOT, code_lines
+from meta.theory_pages import is_there
+
+SOURCE = ROOT / "src" / "discreet"
+ROW = re.compile(r"^\| (\w+) \| ((?:`[\w/]+` ?)+) \| ([\d,]+) \|$", re.MULTILINE)
+GROUND = ("chance", "statements", "charge")
+MAX_GROUND_LINES = 2_500
+
+
+def listed() -> dict[str, tuple[list[str], int]]:
+    """Read the table of CONTRIBUTING: part -> its modules, and the most code lines that they may have."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return {
+        part: (re.findall(r"`([\w/]+)`", modules), int(limit.replace(",", "")))
+        for part, modules, limit in ROW.findall(text)
+    }
+
+
+def docstrings() -> dict[str, str]:
+    """Read the docstring of each module of the package, by its path without the ending."""
+    return {
+        path.relative_to(SOURCE).with_suffix("").as_posix(): ast.get_docstring(
+            ast.parse(path.read_text(encoding="utf-8"))
+        )
+        or ""
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
+
+
+def test_modules_that_say_trusted_are_those_of_the_list() -> None:
+    said = {
+        name for name, text in docstrings().items() if re.search(r"^Trusted: ", text, re.MULTILINE)
+    }
+    named = [name for modules, _ in listed().values() for name in modules]
+    assert len(named) == len(set(named))
+    assert said == set(named)
+
+
+def test_trusted_code_has_no_more_lines_than_the_list_says() -> None:
+    parts = listed()
+    assert len(parts) == 8
+    for part, (modules, limit) in parts.items():
+        lines = sum(
+            code_lines((SOURCE / f"{name}.py").read_text(encoding="utf-8")) for name in modules
+        )
+        assert 0.9 * limit < lines <= limit, (part, lines)
+    assert sum(parts[part][1] for part in GROUND) <= MAX_GROUND_LINES
+
+
+def test_samplers_verifiers_and_ledger_are_trusted() -> None:
+    named = {name for modules, _ in listed().values() for name in modules}
+    randomness = {path.stem for path in (SOURCE / "core" / "randomness").glob("*.py")} - {
+        "__init__",
+        "replay",
+    }
+    assert {f"core/randomness/{name}" for name in randomness} <= named
+    verifiers = {
+        path.relative_to(SOURCE).with_suffix("").as_posix() for path in SOURCE.rglob("verify.py")
+    } - {"cli/verify"}
+    assert verifiers <= named
+    ledger = {path.stem for path in (SOURCE / "ledger").glob("*.py")} - {"__init__"}
+    assert {f"ledger/{name}" for name in ledger} <= named
+
+
+def test_a_module_that_proposes_names_a_checker_that_is_there() -> None:
+    checkers = [
+        name
+        for text in docstrings().values()
+        for name in re.findall(r"^Proposes; checked by `([\w.]+)`", text, re.MULTILINE)
+    ]
+    assert len(checkers) > 10
+    assert [name for name in checkers if not is_there(name)] == []
+
+
+def test_no_module_is_trusted_and_proposes() -> None:
+    both = [
+        name for name, text in docstrings().items() if "Trusted: " in text and "Proposes" in text
+    ]
+    assert both == []
