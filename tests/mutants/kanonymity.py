@@ -74,7 +74,7 @@ MUTANTS = (
     Mutant(
         "rows count as persons",
         "kanonymity/verify.py",
-        find="persons = diversity(classes, meant(table, person))",
+        find="persons = diversity(classes, meaning_codes(table, person))",
         replace="persons = classes.sizes",
         breaks="k rows of one person are a class",
         tests=("tests/kanonymity/test_verify_tables.py::test_persons_are_counted_not_rows",),

@@ -121,7 +121,7 @@ class Certificate:
     Raises
     ------
     InvalidProblemError
-        For anything but a tuple or a list of checks: of what can be gone through once it would be said that it passed.
+        For anything but a tuple or a list of checks: an iterator, empty at its second use, would seem to pass.
 
     Examples
     --------

@@ -478,7 +478,7 @@ _EPSILON_WITHOUT_PROTECTION = Fraction("6.907")
 """Epsilon above ln 999, where a guess may be right more than 999 times in 1,000."""
 
 _RHO_WITHOUT_PROTECTION = 20
-"""The same for rho: two Gaussian laws sqrt(2 rho) standard deviations apart are told apart 9,992 times in 10,000."""
+"""For rho: a test of two Gaussian laws sqrt(2 rho) standard deviations apart is right 9,992 in 10,000 times."""
 
 
 def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:

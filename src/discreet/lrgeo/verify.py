@@ -73,7 +73,7 @@ def verify(
 
     Guarantee
     ---------
-    Distances are compared with the places in integers, rows are those that are sampled, and every verdict is exact.
+    Distances are compared with the places in integers, rows are the sampled ones, and every verdict is exact.
 
     Complexity
     ----------

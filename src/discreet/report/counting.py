@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["compare_counts", "count_demo"]
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-SHOWN = 1.0
-DRAWS = 2
+SHOWN_EPSILON = 1.0
+DRAWS_PER_BUDGET = 2
 
 _LEAD = (
     "A census office counts households by size in every state and county. It wants to publish whole numbers that add "
@@ -46,7 +46,7 @@ def compare_counts(
     methods: Sequence[str],
     epsilons: Sequence[float],
     *,
-    draws: int = DRAWS,
+    draws: int = DRAWS_PER_BUDGET,
 ) -> list[MethodError]:
     """Release synthetic data by several methods at several budgets, and average their errors over some draws.
 
@@ -109,13 +109,13 @@ def count_demo(
     made = made_census(states=states, counties=counties, groups=groups, max_size=20, outliers=8)
     data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
     started = time.perf_counter()
-    out = release(data, PureDP(SHOWN, neighbors="add-remove-person"))
+    out = release(data, PureDP(SHOWN_EPSILON, neighbors="add-remove-person"))
     save_counts(out, file)
     released = time.perf_counter()
     errors = compare_counts(data, quick_methods(), epsilons)
     compared = time.perf_counter()
-    promise = PureDP(SHOWN, neighbors="add-remove-person")
-    audited = audit_counts(AuditRequest(epsilon=str(SHOWN)))
+    promise = PureDP(SHOWN_EPSILON, neighbors="add-remove-person")
+    audited = audit_counts(AuditRequest(epsilon=str(SHOWN_EPSILON)))
     return make_chapter(
         "hierarchy",
         out,
@@ -124,7 +124,7 @@ def count_demo(
         lead=(_LEAD, _MADE.format(groups=printed.count(groups), regions=made.tree.n)),
         truth=RegionCounts(data.frame, data.node_counts()),
         errors=errors,
-        shown=SHOWN,
+        shown=SHOWN_EPSILON,
         artefact=f"{file.parent.name}/{file.name}",
         seconds={"release, check and file": released - started, "comparison": compared - released},
         attacked=try_counts(data, promise),

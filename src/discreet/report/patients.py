@@ -36,9 +36,9 @@ __all__ = ["loss_curves", "patient_demo"]
 
 QUASI = ("age", "sex", "zip")
 KS = (2, 3, 5, 10, 20)
-SHOWN = 5
-ROWS = 4
-OTHERS = 9
+SHOWN_K = 5
+EXAMPLE_ROWS = 4
+STRANGERS_SEED = 9
 """Makes the people who are not in the table."""
 
 _LABELS = {
@@ -56,7 +56,7 @@ _LEAD = (
     "together still identify many of them."
 )
 _HOW = (
-    "So cells are made coarser, each only as far as it has to be: an age becomes an interval, a postal code its first "
+    "So cells are made coarser, and no coarser than k requires: an age becomes an interval, a postal code its first "
     "digits, until every combination is shared by {k} patients or more. The {n} patients here are synthetic."
 )
 _NOTE = (
@@ -90,7 +90,7 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     attributes = (Numeric("age", low=0, high=99), Categorical("sex"), Taxonomy("zip", tree))
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize(
         table.with_row_index("row"),
-        KAnonymity(SHOWN, QUASI),
+        KAnonymity(SHOWN_K, QUASI),
         attributes=attributes,
         sensitive=["disease"],
         # Which row became which is shown of synthetic data alone.
@@ -101,14 +101,14 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     public: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = _without(made, "row")
     save_anonymous(public, file, attributes)
     problem = read_problem(table, QUASI, attributes, "ncp")
-    strangers = pl.DataFrame(made_patients(patients, seed=OTHERS))
+    strangers = pl.DataFrame(made_patients(patients, seed=STRANGERS_SEED))
     attacked, audits = try_table(public, attributes, table, strangers, "disease")
     return make_chapter(
         "kanonymity",
         public,
         title="A table of patients",
         anchor="patients",
-        lead=(_LEAD, _HOW.format(k=SHOWN, n=printed.count(patients))),
+        lead=(_LEAD, _HOW.format(k=SHOWN_K, n=printed.count(patients))),
         attributes=attributes,
         names=table.columns,
         examples=examples,
@@ -158,7 +158,7 @@ def _examples(before: pl.DataFrame, after: pl.DataFrame) -> list[Example]:
     """Show some rows from places all over the original, by the number that went with them."""
     original, classes = classes_of(before, QUASI), classes_of(after, QUASI)
     at = {row: place for place, row in enumerate(after["row"].to_list())}
-    step = max(1, before.height // ROWS)
+    step = max(1, before.height // EXAMPLE_ROWS)
     chosen = range(step // 2, before.height, step)
     published = after.drop("row")
     return [

@@ -55,7 +55,7 @@ __all__ = ["create_app"]
 
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?")
 
-_LEVEL = 6
+_GZIP_LEVEL = 6
 """Level of gzip: 9 makes a mechanism for 144 places .4 % smaller."""
 
 
@@ -182,7 +182,7 @@ def _published(mechanism: object) -> Published:
 
 
 def _awaited(future: Awaited) -> Future[Published]:
-    """Return the future of what is published; another object fails it."""
+    """Return a future of the published mechanism; an object of another kind makes it fail."""
     made: Future[Published] = Future()
 
     def convert(done: Awaited) -> None:
@@ -236,12 +236,14 @@ class _Written:
         is_packed: bool,  # noqa: FBT001 - a thread takes no names
         message: Callable[[], Message],
     ) -> bytes:
-        whole = self._made.get((part, media, False))
-        if whole is None:
-            whole = self._made[part, media, False] = encode(message().write(), media)
+        body = self._made.get((part, media, False))
+        if body is None:
+            body = self._made[part, media, False] = encode(message().write(), media)
         if is_packed:
-            return self._made.setdefault((part, media, True), gzip.compress(whole, _LEVEL, mtime=0))
-        return whole
+            return self._made.setdefault(
+                (part, media, True), gzip.compress(body, _GZIP_LEVEL, mtime=0)
+            )
+        return body
 
 
 def _add_public(
