@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         "rows count as values",
         "kanonymity/verify.py",
-        find="pairs = np.unique(classes.labels[there] * width + codes[there])",
-        replace="pairs = classes.labels[there] * width + codes[there]",
+        find="pairs = np.unique(classes.labels[present] * width + codes[present])",
+        replace="pairs = classes.labels[present] * width + codes[present]",
         breaks="a class of one value is diverse",
         tests=("tests/kanonymity/test_verify_tables.py::test_diversity_and_closeness_are_checked",),
     ),
