@@ -85,10 +85,7 @@ def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
             raise InvalidProblemError("schema_version", f"{FORMAT} {_FORMAT_VERSION}", got)
         release = _decoded(stated)
         matroid = release.result.matroid
-        digests = {
-            public_input.name: public_input.digest
-            for public_input in release.provenance.assumed_public
-        }
+        digests = {entry.name: entry.digest for entry in release.provenance.assumed_public}
         if isinstance(matroid, Matroid) and digests.get("matroid") != matroid.digest:
             raise InvalidProblemError("matroid", "the one that was assumed public", "another one")
         return release

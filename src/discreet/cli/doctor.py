@@ -133,11 +133,9 @@ def _cache() -> Symptom:
     folders = (getattr(one, "cache_path", None) for one in kernels)
     folder = next((str(one) for one in folders if one is not None), None)
     if folder is None or not _can_write(Path(folder)):
-        description = (
-            f"no folder keeps it ({folder or 'none description'}): every command compiles anew"
-        )
+        state = f"no folder keeps it ({folder or 'none found'}): every command compiles anew"
         return Symptom(
-            name, "missing", description, "export NUMBA_CACHE_DIR=FOLDER, one that you can write"
+            name, "missing", state, "export NUMBA_CACHE_DIR=FOLDER, one that you can write"
         )
     # Numba has a folder for each folder of source files.
     root = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])

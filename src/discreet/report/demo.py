@@ -287,7 +287,7 @@ def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
 
 
 def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Publishing a synthetic census of {households} households, by all quick methods")
+    watch.begin(f"Publishing a synthetic census of {households} households")
     made = count_demo(file, groups=households)
     watch.end("census")
     return made

@@ -17,7 +17,8 @@ from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.verify import classes_of
-from discreet.report.kanonymity import Example, LossCurve
+from discreet.plot import Curve
+from discreet.report.kanonymity import Example
 from discreet.report.page import make_chapter
 from discreet.report.trying import try_table
 
@@ -120,7 +121,7 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     )
 
 
-def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[LossCurve]:
+def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[Curve]:
     """Measure every quick method, this library's search, and the bound: for made rows only.
 
     Parameters
@@ -137,8 +138,8 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
     cells = problem.n * problem.suppressed_cost
     best = [search(problem, k, time_limit=seconds) for k in ks]
     curves = [
-        LossCurve("lower bound", tuple(ks), tuple(one.lower / cells for one in best), "bound"),
-        LossCurve("this library", tuple(ks), tuple(one.loss / cells for one in best), "optimum"),
+        Curve("lower bound", tuple(ks), tuple(one.lower / cells for one in best), "bound"),
+        Curve("this library", tuple(ks), tuple(one.loss / cells for one in best), "optimum"),
     ]
     for name, label in _LABELS.items():
         method = METHODS[name].make()
@@ -146,7 +147,7 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
             mean_loss(problem, method.solve(problem, k, SearchLimits.within(seconds)).labels)
             for k in ks
         ]
-        curves.append(LossCurve(label, tuple(ks), tuple(losses)))
+        curves.append(Curve(label, tuple(ks), tuple(losses)))
     return curves
 
 

@@ -289,7 +289,7 @@ def _column(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - a frame of Po
     return list(table[name].to_list())
 
 
-def _integers(values: Sequence[Any], name: str) -> list[int]:
+def _ints(values: Sequence[Any], name: str) -> list[int]:
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         raise InvalidProblemError("matroid", f"integers in column {name}", "values of another type")
     return [int(value) for value in values]
@@ -300,9 +300,7 @@ def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: A
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
     capacities: dict[Any, int] = {}
-    for group, capacity in zip(
-        groups, _integers(_column(table, "capacity"), "capacity"), strict=True
-    ):
+    for group, capacity in zip(groups, _ints(_column(table, "capacity"), "capacity"), strict=True):
         if capacities.setdefault(group, capacity) != capacity:
             raise InvalidProblemError("matroid", "one capacity for each group", repr(group))
     return capacities

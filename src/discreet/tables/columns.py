@@ -82,10 +82,10 @@ _ROWS_LISTED = 10
 _MAX_PROSE_ROWS = 20_000
 """Rows by which free text is recognized."""
 
-_MAX_NAMES_COMPARED = 10_000
+_MAX_COMPARED = 10_000
 """Names that are compared with what was typed, at most."""
 
-_MIN_NAME_SIMILARITY = 0.6
+_MIN_SIMILARITY = 0.6
 """Likeness from which on one name may be a slip for another."""
 
 _MAX_NAMES_LISTED = 5
@@ -117,14 +117,12 @@ def no_column(
     which = ", whose first line holds their names"
     if len(columns) == 1:
         which = "; only one was found, so separate its cells by commas"
-    got_name: object = name
-    got = repr(name) if isinstance(got_name, str) else type(got_name).__name__
+    typed: object = name
+    got = repr(name) if isinstance(typed, str) else type(typed).__name__
     if show:
         got += f"; the table has {', '.join(map(repr, columns))}"
-    elif isinstance(got_name, str):
-        near = get_close_matches(
-            name, islice(columns, _MAX_NAMES_COMPARED), 1, _MIN_NAME_SIMILARITY
-        )
+    elif isinstance(typed, str):
+        near = get_close_matches(name, islice(columns, _MAX_COMPARED), 1, _MIN_SIMILARITY)
         got += f"; did you mean {near[0]!r}?" if near else ""
         which += " (--show-columns lists them)" if show is not None else ""
     return refused("column-unknown", option, got, which=which)

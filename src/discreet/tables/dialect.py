@@ -438,14 +438,12 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
     The whole file is divided into cells, about a second for a million rows.
     """
     try:
-        ragged_row = first_ragged(path, mark, row_by_row=row_by_row)
+        ragged = first_ragged(path, mark, row_by_row=row_by_row)
     except UnicodeDecodeError:
         raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
-    if ragged_row:
+    if ragged:
         code = "quotes" if row_by_row else "rows-ragged"
-        raise refused(
-            code, argument, f"{path} with {ragged_row}", marks=MARKS.get(mark, repr(mark))
-        )
+        raise refused(code, argument, f"{path} with {ragged}", marks=MARKS.get(mark, repr(mark)))
 
 
 def _line_of_other_bytes(path: str) -> int | None:

@@ -20,10 +20,10 @@ __all__ = ["NEARLY_ALL", "Look", "look_at", "names_persons"]
 NEARLY_ALL = 0.9
 """Share of different values from which on a column points at single rows."""
 
-_MIN_SHARE_OF_CELLS = 0.8
+_MIN_SHARE = 0.8
 """Share of cells that must look like a kind for a column to be of that kind."""
 
-_MAX_VALUES_JUDGED = 1_000
+_MAX_VALUES = 1_000
 """Different values by which a column is judged."""
 
 
@@ -137,7 +137,7 @@ def look_at(
     >>> look_at("born", ["03/04/1980", "05/06/1990"], rows=9, different=2).formats
     ('DD/MM/YYYY', 'MM/DD/YYYY')
     """
-    cells = [str(value).strip() for value in values[:_MAX_VALUES_JUDGED]]
+    cells = [str(value).strip() for value in values[:_MAX_VALUES]]
     if not cells:
         return Look()
     hints = _hints(name)
@@ -152,9 +152,9 @@ def look_at(
     if dates is not None:
         return dates
     if _is_postal(cells, hints) or (
-        _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE_OF_CELLS and different > 1
+        _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE and different > 1
     ):
-        sick = _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE_OF_CELLS and "postal" not in hints
+        sick = _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE and "postal" not in hints
         return Look("sensitive" if sick else "quasi", "prefix", single)
     numbers = _share(cells, _NUMBER.fullmatch) == 1.0
     coded = numbers and any(re.match(r"[+-]?0\d", cell) for cell in cells)
@@ -218,7 +218,7 @@ def _identifier(
     for kind, pattern in _SHAPES.items():
         if (
             not date
-            and _share(cells, pattern.fullmatch) >= _MIN_SHARE_OF_CELLS
+            and _share(cells, pattern.fullmatch) >= _MIN_SHARE
             and not (kind in ("account or card number", "national id") and _is_postal(cells, hints))
         ):
             return Look("drop", kind, f"cells look like {_PLURAL[kind]}")
@@ -226,15 +226,12 @@ def _identifier(
         return Look("drop", "national id", f"cells look like {_PLURAL['national id']}")
     if (
         "place" in hints
-        and _share(cells, _NUMBER.fullmatch) >= _MIN_SHARE_OF_CELLS
+        and _share(cells, _NUMBER.fullmatch) >= _MIN_SHARE
         and any("." in c for c in cells)
     ):
         return Look("drop", "coordinates", f"cells look like {_PLURAL['coordinates']}")
-    phone = _share(cells, _PHONE.fullmatch) >= _MIN_SHARE_OF_CELLS
-    digits = (
-        "phone" in hints
-        and _share(cells, re.compile(r"\+?\d{7,15}").fullmatch) >= _MIN_SHARE_OF_CELLS
-    )
+    phone = _share(cells, _PHONE.fullmatch) >= _MIN_SHARE
+    digits = "phone" in hints and _share(cells, re.compile(r"\+?\d{7,15}").fullmatch) >= _MIN_SHARE
     if digits or (phone and not date and (not _is_postal(cells, hints))):
         return Look("drop", "phone number", f"cells look like {_PLURAL['phone number']}")
     sentences = _share(cells, lambda cell: len(cell.split()) >= _MIN_SENTENCE_WORDS) > 0.5
@@ -242,13 +239,9 @@ def _identifier(
         return Look("drop", "free text", "cells are free text, which may name people")
     if not date and _addressed(cells, hints, different, rows):
         return Look("drop", "address", "cells look like addresses")
-    letters = (
-        _share(cells, re.compile(rf"(?:{_WORDS},? ){{0,4}}{_WORDS}").fullmatch)
-        >= _MIN_SHARE_OF_CELLS
-    )
+    letters = _share(cells, re.compile(rf"(?:{_WORDS},? ){{0,4}}{_WORDS}").fullmatch) >= _MIN_SHARE
     full = (
-        _share(cells, _PERSON.fullmatch) >= _MIN_SHARE_OF_CELLS
-        and _share(cells, _is_titled) >= _MIN_SHARE_OF_CELLS
+        _share(cells, _PERSON.fullmatch) >= _MIN_SHARE and _share(cells, _is_titled) >= _MIN_SHARE
     )
     if (full and different > rows / 2 and different > 3) or (
         letters and "name" in hints and different > 2
@@ -277,34 +270,30 @@ def _is_titled(cell: str) -> bool:
 def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> bool:
     numbered = re.compile(r"\d{1,5}[A-Za-z]?,? \D.{3,}|\D{4,} \d{1,5} ?[A-Za-z]?(?:,.*)?")
     share = _share(cells, numbered.fullmatch)
-    return (
-        share >= _MIN_SHARE_OF_CELLS
-        and different > rows / 2
-        and ("address" in hints or share == 1.0)
-    )
+    return share >= _MIN_SHARE and different > rows / 2 and ("address" in hints or share == 1.0)
 
 
 def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | None:
     """Recognize dates, of one format or of several."""
-    typed = [value for value in values[:_MAX_VALUES_JUDGED] if not isinstance(value, str)]
+    typed = [value for value in values[:_MAX_VALUES] if not isinstance(value, str)]
     if typed and not any(hasattr(value, "toordinal") for value in typed):
         # Numbers of a typed table are no dates, whatever their digits.
         return None
-    formats = formats_of(values[:_MAX_VALUES_JUDGED])
+    formats = formats_of(values[:_MAX_VALUES])
     if formats:
         return Look("quasi", "dates", unique, tuple(formats[:1] if typed else formats))
     some = sum(bool(formats_of([cell])) for cell in cells)
-    return Look("quasi", "dates", unique) if some >= _MIN_SHARE_OF_CELLS * len(cells) else None
+    return Look("quasi", "dates", unique) if some >= _MIN_SHARE * len(cells) else None
 
 
 def _is_postal(cells: list[str], hints: set[str]) -> bool:
     upper = [cell.upper() for cell in cells]
     if "postal" in hints:
         either = lambda cell: _POSTAL.fullmatch(cell) or _POSTAL_DIGITS.fullmatch(cell)  # noqa: E731
-        return _share(upper, either) >= _MIN_SHARE_OF_CELLS
+        return _share(upper, either) >= _MIN_SHARE
     if "phone" in hints or "id" in hints:
         return False
-    return _share(cells, _POSTAL.fullmatch) >= _MIN_SHARE_OF_CELLS and not all(
+    return _share(cells, _POSTAL.fullmatch) >= _MIN_SHARE and not all(
         re.fullmatch(r"\d{3}-\d{4}", cell) for cell in cells
     )
 

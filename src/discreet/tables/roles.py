@@ -52,7 +52,7 @@ _LOOKED_AT = 20_000
 """Rows by which a column of a file is looked at that need not fit into memory."""
 
 _MAX_VALUES_SAMPLED = 2_000
-_MAX_COLUMNS_LISTED = 6
+_MAX_LISTED = 6
 
 
 @final
@@ -205,16 +205,12 @@ def _refuse(
     if not suspects:
         return
     sentences = []
-    for name, why in suspects[:_MAX_COLUMNS_LISTED]:
+    for name, why in suspects[:_MAX_LISTED]:
         place = f"column {list(columns).index(name) + 1}"
         if show:
             place += f" ({name})"
         sentences.append(f"{place}: {why}" if why else place)
-    more = (
-        f"; and {len(suspects) - _MAX_COLUMNS_LISTED} more"
-        if len(suspects) > _MAX_COLUMNS_LISTED
-        else ""
-    )
+    more = f"; and {len(suspects) - _MAX_LISTED} more" if len(suspects) > _MAX_LISTED else ""
     got = "; ".join(sentences) + more
     code = "identifiers"
     if given.unassigned is None:

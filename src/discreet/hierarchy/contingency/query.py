@@ -205,7 +205,7 @@ def query(
         answered = _answered(fit, cells, [chosen], chance)
         return TableAnswers(
             frame,
-            (_combination_text(frame, chosen),),
+            (_sum(frame, chosen),),
             (0,),
             shown_by,
             categories,
@@ -366,7 +366,7 @@ def _combined(
     return combination
 
 
-def _combination_text(frame: TableFrame, regions: dict[int, int]) -> str:
+def _sum(frame: TableFrame, regions: dict[int, int]) -> str:
     names = region_names(frame.tree)
     return " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
 

@@ -33,7 +33,7 @@ from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
 from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS, noise_table
-from discreet.lrgeo.points.renaming import BLOCK_NODES, renamed
+from discreet.lrgeo.points.renaming import BLOCK_SIDE, renamed
 from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _torus(
     """Return the cells of a net, and the size of its torus: the control points, and a margin on each side."""
     wide, tall = (max(1, -(-size // side)) for size in np.ptp(places, axis=0).tolist())
     margin = math.ceil(2 * _MARGIN_NATS / (rate * side))
-    m, n = (-(-(count + 2 + margin) // BLOCK_NODES) * BLOCK_NODES for count in (wide, tall))
+    m, n = (-(-(count + 2 + margin) // BLOCK_SIDE) * BLOCK_SIDE for count in (wide, tall))
     return (wide, tall), (m, n)
 
 
