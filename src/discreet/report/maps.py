@@ -203,8 +203,7 @@ def draw_map(
         raise InvalidProblemError("picks", f"labels with indices below {n}", "none, or one outside")
     half = (places.cell or 0) / 2
     low, high = places.plane.min(axis=0) - half, places.plane.max(axis=0) + half
-    margin = MARGIN_WIDTH if places.cell is None else 0
-    extent = high - low
+    margin, extent = MARGIN_WIDTH if places.cell is None else 0, high - low
     # A tall map is narrowed, so that it fits a screen; one place alone gets a map of one unit.
     scale = (DRAWING_WIDTH - 2 * margin) / (
         max(float(extent[0]), float(extent[1]) / _MAX_HEIGHT_PER_WIDTH) or 1.0
@@ -220,15 +219,15 @@ def draw_map(
 
     at = project(places.plane)
     typical = float(np.median(places.chance.max(axis=1)))
-    size = 50 / np.sqrt(typical) if places.cell is None else places.cell * scale
-    kind = "disc" if places.cell is None else "cell"
-    rows = [_sparse(row) for row in places.chance]
+    kind, size = (
+        ("disc", 50 / np.sqrt(typical)) if places.cell is None else ("cell", places.cell * scale)
+    )
     first = picks[0][1]
     data = {
         "kind": kind,
         "at": at.ravel().tolist(),
         "reports": places.reports.tolist(),
-        "rows": rows,
+        "rows": [_sparse(row) for row in places.chance],
         "size": float(size),
         "typical": typical,
         "facts": _facts(places, near),
@@ -254,15 +253,11 @@ def draw_map(
         width=DRAWING_WIDTH,
         height=height + _LEGEND_HEIGHT,
         shapes=shapes,
-        marks=_marks(data, rows[first]),
+        marks=_marks(data, data["rows"][first]),
         true=(float(at[first, 0]), float(at[first, 1])),
         legend=_legend(kind, float(size), typical),
         bar=_bar(scale, places.unit),
-        facts=[
-            "reported as it is",
-            *(f"reported within {distance(d, places.unit)}" for d in near),
-            "expected loss",
-        ],
+        facts=_fact_names(places.unit, near),
         picks=list(picks),
         data=data,
     )
@@ -313,6 +308,11 @@ def _bar(scale: float, unit: str) -> tuple[float, str]:
     fitting = [bar for bar in _BARS if float(bar) * scale <= DRAWING_WIDTH / 4]
     bar = fitting[-1] if fitting else _BARS[0]
     return float(bar) * scale, distance(bar, unit)
+
+
+def _fact_names(unit: str, near: Sequence[Fraction]) -> list[str]:
+    within = [f"reported within {distance(length, unit)}" for length in near]
+    return ["reported as it is", *within, "expected loss"]
 
 
 def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:

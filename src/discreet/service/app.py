@@ -124,7 +124,6 @@ def create_app(
     >>> sorted(app.openapi()["paths"])
     ['/v1/healthz', '/v1/mechanism', '/v1/region']
     """
-    bounds, origins = limits or Limits(), _origins(allow_origins)
     served = _awaited(mechanism) if isinstance(mechanism, Future) else _published(mechanism)
     if isinstance(served, Mechanism):
         if region is not None and region.digest != served.region.digest:
@@ -140,20 +139,14 @@ def create_app(
         redirect_slashes=False,
     )
     ending, counted = stopping or Event(), metrics or Metrics()
-    app.add_middleware(Guard, limits=bounds, trusted=networks(trusted_proxies), stopping=ending)
-    if origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=["GET", "HEAD", *(["POST"] if on_report is not None else [])],
-            allow_headers=["content-type", "discreet-protocol", "if-none-match"],
-            expose_headers=["etag", "request-id", "retry-after"],
-        )
+    app.add_middleware(
+        Guard, limits=limits or Limits(), trusted=networks(trusted_proxies), stopping=ending
+    )
+    if origins := _origins(allow_origins):
+        _allow_pages(app, origins, ["GET", "HEAD", *(["POST"] if on_report is not None else [])])
     # Outermost, since it was added last: what the guard refuses is counted too.
     app.add_middleware(Observed, metrics=counted)
-    app.add_exception_handler(InvalidProblemError, invalid)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, no_route)
+    _add_errors(app)
     _add_public(app, served, region)
     add_operations(
         app,
@@ -167,6 +160,23 @@ def create_app(
     if on_report is not None:
         _add_reports(app, on_report)
     return app
+
+
+def _add_errors(app: FastAPI) -> None:
+    app.add_exception_handler(InvalidProblemError, invalid)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, no_route)
+
+
+def _allow_pages(app: FastAPI, origins: Sequence[str], methods: Sequence[str]) -> None:
+    """Let pages of other origins read the answers."""
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=methods,
+        allow_headers=["content-type", "discreet-protocol", "if-none-match"],
+        expose_headers=["etag", "request-id", "retry-after"],
+    )
 
 
 def _published(mechanism: object) -> Published:

@@ -204,14 +204,7 @@ def query(
         chosen = _combined(frame, combine, level, regions)
         answered = _answered(fit, cells, [chosen], chance)
         return TableAnswers(
-            frame,
-            (_sum(frame, chosen),),
-            (0,),
-            shown_by,
-            categories,
-            *answered,
-            chance,
-            question,
+            frame, (_sum(frame, chosen),), (0,), shown_by, categories, *answered, chance, question
         )
     nodes = frame.tree.select(level=level, paths=regions)
     answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
