@@ -169,7 +169,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _allow_pages(app: FastAPI, origins: Sequence[str], methods: Sequence[str]) -> None:
-    """Let pages of other origins read the answers."""
+    """Allow pages of other origins to read the answers."""
     app.add_middleware(
         CORSMiddleware,
         allow_origins=origins,
