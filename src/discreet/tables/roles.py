@@ -19,7 +19,7 @@ from discreet.tables.looks import Look, look_at, names_persons
 from discreet.tables.refusals import refused, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
 
@@ -31,7 +31,6 @@ __all__ = [
     "assign_roles",
     "look_of",
     "look_of_column",
-    "looks_of",
     "repeated_persons",
     "roles_of_scan",
 ]
@@ -321,9 +320,3 @@ def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN4
 
 _ROWS_A_PERSON = 100
 """Rows of a person, on average, from which on a column rather tells groups apart."""
-
-
-def looks_of(table: Any) -> Mapping[str, Look]:  # noqa: ANN401 - as above
-    """Guess role and kind of each column of a dataframe."""
-    names = nw.from_native(table, eager_only=True).columns
-    return {name: look_of(table, name) for name in names}
