@@ -263,10 +263,9 @@ def anonymize(
     ---------
     k-anonymity of the returned table in the quasi-identifiers, counted on its cells by
     :func:`~discreet.kanonymity.verify.verify`; the models and persons likewise, and k-map on the rows of the
-    population that these cells cover. It is no differential privacy: without
-    models a class may share a sensitive value. An attacker who knows that the search merges no further than a model
-    demands can conclude that a finer table fails the model, and infer values from that (the minimality attack); no
-    model here protects against it.
+    population that these cells cover. It is no differential privacy: without models a class may share a sensitive
+    value. An attacker who knows that the search merges no further than a model demands can conclude that a finer table
+    fails the model, and infer values from that (the minimality attack); no model here protects against it.
 
     Examples
     --------

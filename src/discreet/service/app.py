@@ -250,9 +250,8 @@ class _Written:
         if body is None:
             body = self._made[part, media, False] = encode(message().write(), media)
         if is_packed:
-            return self._made.setdefault(
-                (part, media, True), gzip.compress(body, _GZIP_LEVEL, mtime=0)
-            )
+            packed = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+            return self._made.setdefault((part, media, True), packed)
         return body
 
 
