@@ -14,8 +14,8 @@ import pytest
 
 from discreet.artefact.private_files import (
     default_folder,
-    held,
     locked,
+    locked_file,
     read_private,
     write_private,
 )
@@ -144,7 +144,7 @@ def test_a_link_is_never_replaced_and_one_lock_is_for_all_names(tmp_path: Path) 
     (tmp_path / "folder").symlink_to("true")
     names = [true, tmp_path / "link", tmp_path / "folder" / "state.json"]
     for turn, name in enumerate(names * 2):
-        with held(name, most=100) as file:
+        with locked_file(name, most=100) as file:
             assert file.data == (None if turn == 0 else b"x" * turn)
             file.replace(b"x" * (turn + 1))
     assert (tmp_path / "link").is_symlink()
@@ -155,9 +155,9 @@ def test_a_link_is_never_replaced_and_one_lock_is_for_all_names(tmp_path: Path) 
 ADDER = """
 import sys
 from pathlib import Path
-from discreet.artefact.private_files import held
+from discreet.artefact.private_files import locked_file
 for _ in range(int(sys.argv[2])):
-    with held(Path(sys.argv[1]), most=100) as file:
+    with locked_file(Path(sys.argv[1]), most=100) as file:
         file.replace(str(int(file.data or 0) + 1).encode())
 """
 
@@ -188,7 +188,7 @@ def test_a_file_with_a_second_name_is_refused_under_both(tmp_path: Path) -> None
     for name in "ab":
         with (
             pytest.raises(InvalidProblemError, match="to have one name, .* got 2 hard links"),
-            held(tmp_path / name, most=10),
+            locked_file(tmp_path / name, most=10),
         ):
             pass
 
@@ -220,7 +220,7 @@ def test_a_file_that_is_exchanged_under_the_lock_is_not_replaced(
     folder = tmp_path / "folder"
     path = folder / "a"
     write_private(path, b"spent 2")
-    with held(path, most=100) as file:
+    with locked_file(path, most=100) as file:
         change(path)
         before = path.read_bytes() if path.is_file() else None
         with pytest.raises(InvalidProblemError, match=complaint):
@@ -231,7 +231,7 @@ def test_a_file_that_is_exchanged_under_the_lock_is_not_replaced(
 @POSIX
 def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    with held(path, most=100) as file:
+    with locked_file(path, most=100) as file:
         assert file.data is None
         path.write_bytes(b"spent 2")
         with pytest.raises(InvalidProblemError, match="to stay the file"):
@@ -245,7 +245,7 @@ def test_a_link_that_is_turned_under_the_lock_is_not_followed(tmp_path: Path) ->
         write_private(tmp_path / name, name.encode())
     link = tmp_path / "link"
     link.symlink_to("a")
-    with held(link, most=10) as file:
+    with locked_file(link, most=10) as file:
         link.unlink()
         link.symlink_to("b")
         with pytest.raises(InvalidProblemError, match="to stay the file"):
@@ -258,7 +258,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "round").symlink_to("round")
     for path in (tmp_path / "pipe", tmp_path, Path(os.devnull), tmp_path / "round", Path("/")):
-        with pytest.raises(InvalidProblemError, match="file: expected"), held(path, most=10):
+        with pytest.raises(InvalidProblemError, match="file: expected"), locked_file(path, most=10):
             pass
 
 
@@ -266,7 +266,7 @@ def test_names_that_no_file_can_have_are_refused_in_a_sentence(tmp_path: Path) -
     for name in ("x" * 5000, "y/" * 3000 + "a", "nul\0"):
         with (
             pytest.raises(InvalidProblemError, match="file: expected") as refused,
-            held(tmp_path / name, most=10) as file,
+            locked_file(tmp_path / name, most=10) as file,
         ):
             file.replace(b"x")
         assert len(str(refused.value)) < 400

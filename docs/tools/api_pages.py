@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["MECHANISMS", "Public", "public_names", "setup", "write_reference"]
+__all__ = ["MECHANISMS", "Public", "codes_table", "public_names", "setup", "write_reference"]
 
 MECHANISMS = ("metricdp", "lrgeo", "hierarchy", "kanonymity", "submodular")
 PACKAGE = "discreet"
@@ -135,6 +136,20 @@ def _cell(summary: str) -> str:
     return re.sub(r"\[([A-Z]\w+\d{2}[a-z]?)\]_", r"{cite:t}`\1`", plain).replace("|", "\\|")
 
 
+def codes_table(sentences: Mapping[str, str], heading: str) -> str:
+    """Return a table of codes and their sentences, whose fields are in italics."""
+    rows = "".join(
+        f"| `{code}` | {_italic(sentence)} |\n" for code, sentence in sorted(sentences.items())
+    )
+    return f"| code | {heading} |\n| --- | --- |\n{rows}"
+
+
+def _italic(sentence: str) -> str:
+    parts = string.Formatter().parse(sentence)
+    text = "".join(text + (f"*{field}*" if field else "") for text, field, _, _ in parts)
+    return text.replace("|", "\\|")
+
+
 def write_reference(source: Path, reference: Path) -> None:
     """Write the pages; git does not see them.
 
@@ -171,6 +186,13 @@ def write_reference(source: Path, reference: Path) -> None:
         inside = [one for name, one in names.items() if name.startswith(f"{PACKAGE}.{mechanism}.")]
         text += f"## {mechanism}\n\n" + _table([names[f"{PACKAGE}.{mechanism}"], *inside])
     (generated / "index.md").write_text(f"# Python API\n\n{_LEAD}\n\n{text}", encoding="utf-8")
+    refusals = importlib.import_module(f"{PACKAGE}.tables.refusals")
+    for name, sentences, heading in (
+        ("refusals", refusals.EXPECTED, "what was expected"),
+        ("warnings", refusals.WARNINGS, "sentence"),
+    ):
+        # No page of its own: refusals.md includes it.
+        (generated / f"{name}.txt").write_text(codes_table(sentences, heading), encoding="utf-8")
     _write_modules(source, generated / "modules", names)
 
 

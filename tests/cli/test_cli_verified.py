@@ -299,9 +299,9 @@ def test_every_check_has_a_meaning_and_every_meaning_a_check() -> None:
 
 
 def test_answers_to_a_matrix_say_that_distances_were_taken_as_they_are() -> None:
-    from discreet.artefact.judging import _taken
+    from discreet.artefact.judging import _distance_notes
     from discreet.core.spaces.metric import MetricSpace
 
     given = MetricSpace.from_matrix(1.0 - np.eye(3), unit="edit")
-    assert "given as they are" in _taken(given)[0]
-    assert _taken(MetricSpace.grid(2, 2, cell=1, unit="km")) == []
+    assert "given as they are" in _distance_notes(given)[0]
+    assert _distance_notes(MetricSpace.grid(2, 2, cell=1, unit="km")) == []

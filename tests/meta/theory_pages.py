@@ -1,4 +1,4 @@
-"""What a page of an algorithm must hold: fixed headings, names of code and tests that exist, examples that run."""
+"""What a page of an algorithm must hold: fixed headings, names of code and tests that exist."""
 
 from __future__ import annotations
 
@@ -17,18 +17,12 @@ HEADINGS = (
     ("Guarantee",),
     ("Proof", "Why it holds"),
     ("Cost",),
-    ("An example",),
     ("Where this departs from the paper",),
     ("Code and tests",),
 )
 """The sections of a page in their order, each with the titles that it may have."""
 
-OPTIONAL = frozenset({"An example"})
-"""Sections that a page has where its example shows more than that of the code's docstring."""
-
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
-EXAMPLE = re.compile(r"^```python\n>>> .*?^```$", re.MULTILINE | re.DOTALL)
-SHOWN = re.compile(r"^(?!>>> |\.\.\. |```)\S", re.MULTILINE)
 QUOTED = re.compile(r"`([^`\n]+)`")
 METHODS = re.compile(r"^Methods?: ((?:`[^`]+`(?:, | and )?)+)\.", re.MULTILINE)
 OBJECT = re.compile(r"discreet(?:_reproduction)?(?:\.\w+)+")
@@ -95,21 +89,13 @@ def faults(text: str, root: Path = ROOT) -> list[str]:
     held = sections(text)
     found = [] if text.startswith("# ") else ["no title"]
     titles = list(held)
-    required = [
-        allowed for allowed in HEADINGS if OPTIONAL.isdisjoint(allowed) or allowed[0] in held
-    ]
-    for place, allowed in enumerate(required):
+    for place, allowed in enumerate(HEADINGS):
         title = titles[place] if place < len(titles) else ""
         if title not in allowed:
             found.append(f"section {place + 1} is {title!r}, not {' or '.join(allowed)!r}")
         elif len(held[title].split()) < LEAST_WORDS:
             found.append(f"{title!r} says nothing")
-    found += [f"{title!r} is one too many" for title in titles[len(required) :]]
-    example = EXAMPLE.search(held.get("An example", ""))
-    if "An example" in held and example is None:
-        found.append("'An example' has no example that runs")
-    elif example is not None and not SHOWN.search(example.group()):
-        found.append("the example shows nothing")
+    found += [f"{title!r} is one too many" for title in titles[len(HEADINGS) :]]
     last = held.get("Code and tests", "")
     names = QUOTED.findall(last)
     if not any(OBJECT.fullmatch(name) for name in names):

@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant(
         "a private page keeps the permissions that were there",
         "artefact/placing.py",
-        find="mode = PRIVATE if private else _mode_of(path)",
+        find="mode = OWNER_RIGHTS if private else _mode_of(path)",
         replace="mode = _mode_of(path)",
         breaks="numbers computed from the original are readable for everybody",
         tests=(
@@ -88,7 +88,7 @@ MUTANTS = (
     Mutant(
         "a dictionary is not expanded",
         "tables/sizes.py",
-        find="return chunk.cells * _CELL + chunk.uncompressed",
+        find="return chunk.cells * _BYTES_PER_TEXT_CELL + chunk.uncompressed",
         replace="return chunk.uncompressed",
         breaks="three megabytes take gigabytes once they are read",
         tests=("tests/tables/test_sizes.py::test_the_studio_refuses_a_dictionary_that_expands",),

@@ -74,7 +74,7 @@ MUTANTS = (
     Mutant(
         "rows count as persons",
         "kanonymity/verify.py",
-        find="persons = diversity(classes, meant(table, person))",
+        find="persons = diversity(classes, meaning_codes(table, person))",
         replace="persons = classes.sizes",
         breaks="k rows of one person are a class",
         tests=("tests/kanonymity/test_verify_tables.py::test_persons_are_counted_not_rows",),
@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         "rows count as values",
         "kanonymity/verify.py",
-        find="pairs = np.unique(classes.labels[there] * width + codes[there])",
-        replace="pairs = classes.labels[there] * width + codes[there]",
+        find="pairs = np.unique(classes.labels[present] * width + codes[present])",
+        replace="pairs = classes.labels[present] * width + codes[present]",
         breaks="a class of one value is diverse",
         tests=("tests/kanonymity/test_verify_tables.py::test_diversity_and_closeness_are_checked",),
     ),

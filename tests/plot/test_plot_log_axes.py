@@ -18,8 +18,6 @@ from discreet.plot import plot_frontier
 from discreet.plot.frontier import Curve
 from discreet.plot.measures import plot_points
 from discreet.plot.style import log_scale
-from discreet.report.hierarchy import MethodError
-from discreet.report.hierarchy_figures import draw_errors
 from discreet_reproduction.drawing import lines, lines_of
 from discreet_reproduction.metricdp.convergence import _boxes, _cloud
 
@@ -132,19 +130,6 @@ def test_measures_are_drawn_whatever_their_values(
 ) -> None:
     measure = Measure("error", Estimate.computed(value))
     drawn(plot_points([Point("a", Fraction(each), measure) for each in parameters], ax=axes()))
-
-
-@pytest.mark.parametrize("errors", [(0.0, 0.0), (0.0, 7.0), (math.inf, 7.0)])
-def test_errors_of_a_report_are_drawn_whatever_their_values(errors: tuple[float, float]) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    found = [
-        MethodError("raw", epsilon, l1=(error,), bias=(0.0,))
-        for epsilon, error in zip((0.1, 1.0), errors, strict=True)
-    ]
-    draw_errors(figure, found)
-    drawn(figure.axes[0])
 
 
 @dataclass

@@ -6,10 +6,8 @@ import re
 from dataclasses import replace
 
 import polars as pl
-import pytest
 
 from discreet.core.certificate import Certificate, Check
-from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.tree import Tree
 from discreet.datasets import made_patients, made_people
@@ -17,7 +15,7 @@ from discreet.datasets.microdata import zip_paths
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
 from discreet.report import make_chapter, render_report
-from discreet.report.kanonymity import Example, LossCurve
+from discreet.report.kanonymity import Example
 from discreet.report.patients import loss_curves
 from kanonymity.tables import anonymize_kept as anonymize
 
@@ -76,8 +74,6 @@ def test_a_seeded_or_failed_table_is_marked() -> None:
     body = make_chapter("kanonymity", bad).body
     assert "Not certified" in body
     assert "Not private" in body
-    with pytest.raises(InvalidProblemError, match="losses"):
-        LossCurve("x", (2, 3), (0.5,))
 
 
 def test_made_tables_repeat_and_differ_by_seed() -> None:

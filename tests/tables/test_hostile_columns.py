@@ -20,7 +20,7 @@ from discreet.kanonymity import anonymize
 from discreet.kanonymity.methods.mondrian import Mondrian
 from discreet.tables.looks import Look
 from discreet.tables.parsing import read
-from discreet.tables.roles import Given, assign_roles, look_of, looks_of
+from discreet.tables.roles import Given, assign_roles, look_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -295,7 +295,7 @@ def test_typed_columns_are_looked_at_too() -> None:
             "none": pl.Series([None] * 20, dtype=pl.String),
         }
     )
-    looks = looks_of(table)
+    looks = {name: look_of(table, name) for name in table.columns}
     assert looks["when"].kind == "dates"
     assert looks["weight"].kind == "numeric"
     assert looks["weight"].suspicion

@@ -30,7 +30,7 @@ __all__ = ["CHOICE", "choice_content", "is_choice", "load_choice", "save_choice"
 
 CHOICE = "choice"
 
-_VERSION = 1
+_FORMAT_VERSION = 1
 
 _FACTS = ("n_elements", "n_kinds", "rank", "decomposable", "neighbors")
 
@@ -80,19 +80,19 @@ def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
         stated: Any = json.loads(data)
         if not isinstance(stated, dict) or stated.get("kind") != CHOICE:
             raise InvalidProblemError("kind", repr(CHOICE), "another kind of file")
-        if stated["format"] != FORMAT or stated["schema_version"] != _VERSION:
+        if stated["format"] != FORMAT or stated["schema_version"] != _FORMAT_VERSION:
             got = f"{stated['format']} {stated['schema_version']}"
-            raise InvalidProblemError("schema_version", f"{FORMAT} {_VERSION}", got)
+            raise InvalidProblemError("schema_version", f"{FORMAT} {_FORMAT_VERSION}", got)
         release = _decoded(stated)
         matroid = release.result.matroid
-        digests = {given.name: given.digest for given in release.provenance.assumed_public}
+        digests = {entry.name: entry.digest for entry in release.provenance.assumed_public}
         if isinstance(matroid, Matroid) and digests.get("matroid") != matroid.digest:
             raise InvalidProblemError("matroid", "the one that was assumed public", "another one")
         return release
 
 
 def is_choice(data: bytes) -> bool:
-    """Tell whether the bytes of a file are text that says that it is a choice."""
+    """Return whether the bytes of a file are JSON of the kind ``choice``."""
     if not data.lstrip().startswith(b"{"):
         return False
     stated: Any = json.loads(data)
@@ -107,7 +107,7 @@ def choice_content(release: Release[Selection]) -> FileContent:
     facts = selection.statement
     stated = {
         "format": FORMAT,
-        "schema_version": _VERSION,
+        "schema_version": _FORMAT_VERSION,
         "kind": CHOICE,
         "guarantee": release.guarantee.to_dict(),
         "chosen": [list(pair) for pair in selection.chosen],
@@ -131,17 +131,17 @@ def choice_content(release: Release[Selection]) -> FileContent:
 def _decoded(stated: dict[str, Any]) -> Release[Selection]:
     facts, coefficient, named = stated["statement"], stated["coefficient"], stated["candidates"]
     selection = Selection(
-        tuple((_whole(element), _whole(kind)) for element, kind in stated["chosen"]),
+        tuple((_integer(element), _integer(kind)) for element, kind in stated["chosen"]),
         ChoiceFacts(
-            _whole(facts["n_elements"]),
-            _whole(facts["n_kinds"]),
-            _whole(facts["rank"]),
+            _integer(facts["n_elements"]),
+            _integer(facts["n_kinds"]),
+            _integer(facts["rank"]),
             _flag(facts["decomposable"]),
             _number(facts["sensitivity"], "sensitivity"),
             facts["neighbors"],
         ),
         None if coefficient is None else _number(coefficient, "coefficient"),
-        _whole(stated["per_draw"]),
+        _integer(stated["per_draw"]),
         _text(stated["mechanism"], "mechanism"),
         tuple(_line(line) for line in stated["accounting"]),
         matroid_from_dict(stated["matroid"]),
@@ -166,12 +166,12 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
 
 def _line(stated: dict[str, Any]) -> AccountLine:
     line = AccountLine.from_dict(stated)
-    _whole(line.draws)
+    _integer(line.draws)
     _text(line.rule, "rule")
     return line
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidProblemError("choice", "integers", type(value).__name__)
     return value

@@ -230,7 +230,7 @@ def _judged(table: pl.LazyFrame, quasi: list[str], name: str, model: PrivacyMode
     rows, failing = pairs[ROWS].to_numpy().astype(np.int64), 0
     values = values_of_column(pairs[name], name)
     if isinstance(model, DistinctDiversity):
-        codes = values.meant()[values.codes]
+        codes = values.meaning_codes()[values.codes]
         failing = failing_of(model, labels, codes, rows, ())
         return Check(f"classes that fail {model!r} in {name}", failing, 0, exact=True)
     if isinstance(model, Closeness) and model.ordered:

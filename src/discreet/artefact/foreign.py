@@ -19,7 +19,7 @@ from discreet.tables.dialect import foreign as other_program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["USES", "told", "what_else"]
+__all__ = ["USES", "use_of", "what_else"]
 
 _VERIFY = "`discreet verify FILE` says what holds of it"
 
@@ -42,12 +42,12 @@ USES: Mapping[str, str] = {
 """Kind of file -> what it is, and which command or function takes it."""
 
 
-def told(kind: str, path: str | os.PathLike[str]) -> str:
+def use_of(kind: str, path: str | os.PathLike[str]) -> str:
     """Describe a file of another kind, and the command or function that takes it.
 
     Examples
     --------
-    >>> told("choice", "my team.choice")
+    >>> use_of("choice", "my team.choice")
     "my team.choice, a private choice, which is made: `discreet verify 'my team.choice'` says what holds of it"
     """
     name = os.fspath(path)

@@ -303,12 +303,12 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
         unchecked.append(
             "the loss that is stated, and that no channel loses less: --optimality does"
         )
-    unchecked += _taken(design.problem.space)
+    unchecked += _distance_notes(design.problem.space)
     facts = claim_facts("channel", design.guarantee, design.provenance, unchecked)
     return Certificate(checks), {**facts, "achieved_epsilon": achieved, "optimality": optimality}
 
 
-def _taken(space: MetricSpace) -> list[str]:
+def _distance_notes(space: MetricSpace) -> list[str]:
     """Return a note on unchecked distances, for spaces without points that they follow from."""
     if space.metric not in {"graph", "matrix"}:
         return []
@@ -346,7 +346,7 @@ def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[st
     if optimality:
         stated = int("lower" in stored.provenance.parameters)
         checks.append(Check("lower bound not proved", stated, 0, exact=True))
-    unchecked = _taken(stored.channel.space)
+    unchecked = _distance_notes(stored.channel.space)
     facts = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
     return Certificate(tuple(checks)), {**facts, "optimality": optimality}
 

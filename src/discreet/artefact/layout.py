@@ -76,7 +76,7 @@ _MALFORMED = (*MALFORMED, zipfile.BadZipFile, EOFError, RuntimeError)
 
 @contextmanager
 def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Give the bytes of a file; whatever is wrong with them is said of the file."""
+    """Yield the bytes of a file; an error while they are read becomes a refusal that names the file."""
     try:
         data = stored_file(path).read_bytes()
     except ValueError:
@@ -158,7 +158,7 @@ def whole_numbers(stated: Any, field: str) -> NDArray[np.int64]:  # noqa: ANN401
     Traceback (most recent call last):
     discreet.core.errors.InvalidProblemError: group_totals: expected a list of integers, got others
     """
-    whole = isinstance(stated, list) and all(type(x) is int for x in stated)
-    if not whole or any(not -(1 << 63) <= x < 1 << 63 for x in stated):
+    is_shape = isinstance(stated, list) and all(type(x) is int for x in stated)
+    if not is_shape or any(not -(1 << 63) <= x < 1 << 63 for x in stated):
         raise InvalidProblemError(field, "a list of integers", "others")
     return np.array(stated, dtype=np.int64)

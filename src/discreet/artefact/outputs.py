@@ -122,13 +122,13 @@ class ReleaseFiles:
         if not self._files and not self._text_has_result:
             expected = "a file for the result, for without one the budget is spent for nothing"
             raise InvalidProblemError("outputs", expected, "none")
-        taken: set[Path] = set()
+        claimed: set[Path] = set()
         with ExitStack() as stack:
             for path, one in self._files.items():
                 targets = {path.resolve(), sidecar_of(path).resolve()}
-                if self._same or taken & targets:
+                if self._same or claimed & targets:
                     raise InvalidProblemError(one.argument, "a file of its own", str(one.path))
-                taken |= targets
+                claimed |= targets
                 try:
                     for target in (path, sidecar_of(path)):
                         _refuse_target(one.argument, target)
@@ -178,7 +178,7 @@ class ReleaseFiles:
         )
 
     def place(self, packed: bytes) -> Mapping[str, str]:
-        """Put all files in their places, and print the text; return the SHA-256 of each file by path."""
+        """Write all files to their paths, and print the text; return the SHA-256 of each file by path."""
         text, contents = _unpack(packed)
         for path, content in contents.items():
             try:
@@ -267,14 +267,14 @@ def _digests(contents: Mapping[Path, FileContent]) -> dict[str, str]:
 def _refuse_target(argument: str, path: Path) -> None:
     """Refuse a target that exists and is no plain file of this user."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         raise InvalidProblemError(argument, "a file, not a link to one", str(path))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InvalidProblemError(argument, "a file, not a folder or a device", str(path))
-    if is_foreign(found) or not os.access(path, os.W_OK):
+    if is_foreign(status) or not os.access(path, os.W_OK):
         raise InvalidProblemError(argument, "a file of yours that can be written", str(path))
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "unwritable",
 ]
 
-PRIVATE = 0o600
+OWNER_RIGHTS = 0o600
 """Permissions of a file that its owner alone may read."""
 
 
@@ -72,9 +72,9 @@ def put_file(path: Path, data: bytes, *, private: bool = False) -> None:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Make an empty file on the same disk as another one, readable for its owner alone until it is in place.
+    """Yield an empty file on the same disk as another one, readable for its owner alone until it is in place.
 
-    What is left of it when the process is killed is removed by the next run that writes to the folder.
+    If the process is killed, the next run that writes to the folder removes the file.
 
     Raises
     ------
@@ -109,9 +109,9 @@ def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
     OSError
         When the system refuses; then nothing was renamed.
     """
-    mode = PRIVATE if private else _mode_of(path)
+    mode = OWNER_RIGHTS if private else _mode_of(path)
     new.replace(path)
-    if mode != PRIVATE:
+    if mode != OWNER_RIGHTS:
         # Some disks know no permissions; there nobody could have been kept out.
         with suppress(PermissionError):
             path.chmod(mode)
@@ -119,7 +119,7 @@ def put_in_place(new: Path, path: Path, *, private: bool = False) -> None:
 
 
 def _mode_of(path: Path) -> int:
-    """Give the permissions of a file, or those that this process gives to new ones."""
+    """Return the permissions of a file, or the default ones of this process for a file that does not exist."""
     if path.is_file():
         return stat.S_IMODE(path.stat().st_mode)
     return creation_rights()
@@ -127,9 +127,9 @@ def _mode_of(path: Path) -> int:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put Ctrl-C, and signals that are heard as it is, off until a few renames are done.
+    """Defer Ctrl-C, SIGTERM and SIGHUP until a few renames are done.
 
-    Nothing is put off outside of the main thread, where no signal is heard.
+    Outside of the main thread, which gets no signals, nothing is deferred.
     """
     waiting: list[tuple[int, Any]] = []
     former: dict[int, Callable[[int, Any], Any]] = {}
@@ -150,5 +150,5 @@ def uninterrupted() -> Iterator[None]:
 
 
 def unwritable(path: Path, error: OSError) -> InvalidProblemError:
-    """Say that the system refuses to write a file."""
+    """Return the error for a file that the system refuses to write."""
     return InvalidProblemError("path", "a file that can be written", f"{path}: {error.strerror}")

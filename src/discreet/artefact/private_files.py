@@ -15,9 +15,9 @@ from discreet.core.system import is_foreign, lock, may_be_written_by_others, syn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Held", "default_folder", "held", "locked", "read_private", "write_private"]
+__all__ = ["Held", "default_folder", "locked", "locked_file", "read_private", "write_private"]
 
-_TRIES = 100
+_MAX_LOCK_TRIES = 100
 """Locks that are made where each is removed before it is held."""
 
 _OWNER = stat.S_IRUSR | stat.S_IWUSR
@@ -94,7 +94,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def read_private(path: Path, *, most: int) -> bytes | None:
-    """Read a file that only its owner may have written, or nothing when there is none.
+    """Read a file that only its owner may write, or return ``None`` if there is no file.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ def read_private(path: Path, *, most: int) -> bytes | None:
     InvalidProblemError
         When it belongs to another user, others may write it, it is too large, no regular file, or can't be read.
     """
-    found = _read(path, most, flags=0)
-    return None if found is None else found[0]
+    contents = _read(path, most, flags=0)
+    return None if contents is None else contents[0]
 
 
 @final
 class Held:
-    """A file whose lock is held, and what was in it; see :func:`held`."""
+    """A locked file and its contents; see :func:`locked_file`."""
 
     def __init__(self, path: Path, most: int, has_lock: Callable[[], bool]) -> None:
         self._path = path
@@ -122,9 +122,9 @@ class Held:
         self._has_lock = has_lock
         self.data: bytes | None = None
         self._file: tuple[int, int] | None = None
-        found = _read(self._true, most, flags=_NO_LINK, alone=True)
-        if found is not None:
-            self.data, self._file = found
+        contents = _read(self._true, most, flags=_NO_LINK, alone=True)
+        if contents is not None:
+            self.data, self._file = contents
 
     def replace(self, data: bytes) -> None:
         """Write the file anew, if it still is the one that was read.
@@ -135,34 +135,34 @@ class Held:
             When it was exchanged or got a second name, a link leads elsewhere, the lock was removed, or it can't be
             written.
         """
-        same = self._there() == self._file and _resolved(self._path) == self._true
+        same = self._identity() == self._file and _resolved(self._path) == self._true
         if not same or not self._has_lock():
-            expected = f"{_name(self._path)} to stay the file that was opened; nothing is told"
+            expected = f"{_name(self._path)} to stay the file that was opened; nothing is reported"
             raise InvalidProblemError("file", expected, "another one, or another lock, by now")
         write_private(self._true, data)
-        self.data, self._file = data, self._there()
+        self.data, self._file = data, self._identity()
 
-    def _there(self) -> tuple[int, int] | None:
-        """Say which file has the name now."""
+    def _identity(self) -> tuple[int, int] | None:
+        """Return device and inode of the file that has the name now, or ``None``."""
         try:
-            found = self._true.lstat()
+            status = self._true.lstat()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise _unwritable(self._path, error) from None
-        _refuse_names(self._true, found)
-        return found.st_dev, found.st_ino
+        _refuse_names(self._true, status)
+        return status.st_dev, status.st_ino
 
 
 @contextlib.contextmanager
-def held(path: Path, *, most: int) -> Iterator[Held]:
-    """Hold the lock of a file and read it, so that it may be replaced; links stand for what they lead to.
+def locked_file(path: Path, *, most: int) -> Iterator[Held]:
+    """Lock a file and read it, so that it can be replaced; a link stands for its target.
 
     Parameters
     ----------
     path
         The file, which need not be there. It is resolved with all folders above it: were a link replaced, it and what
-        it led to would be two files from then on, each with a part of what was spent.
+        its target would be two files from then on, each with a part of the spent budget.
     most
         Bytes that it may have.
 
@@ -174,7 +174,7 @@ def held(path: Path, *, most: int) -> Iterator[Held]:
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, held(Path(folder, "a"), most=10) as file:
+    >>> with tempfile.TemporaryDirectory() as folder, locked_file(Path(folder, "a"), most=10) as file:
     ...     file.data
     ...     file.replace(b"one")
     ...     file.data
@@ -186,7 +186,7 @@ def held(path: Path, *, most: int) -> Iterator[Held]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[Callable[[], bool]]:
-    """Hold the lock of a file: other processes wait. It falls when the process ends, however it ends.
+    """Lock a file: other processes wait. The system releases the lock when the process ends, however it ends.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
     Yields
     ------
     callable
-        Tells whether the lock still is the one that others ask for: not where its file was removed.
+        Returns whether this lock still excludes others: false once its file was removed.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
     """
     beside = path.with_name(f".{path.name}.lock") if path.name else path
     with contextlib.ExitStack() as stack:
-        for _ in range(_TRIES):
+        for _ in range(_MAX_LOCK_TRIES):
             try:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 flags = os.O_RDWR | os.O_CREAT | _NO_LINK | _NO_CHILD

@@ -244,7 +244,7 @@ def _guarantee(stated: dict[str, Any], space: MetricSpace) -> MetricDP:
 def small_space(
     stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n: int
 ) -> MetricSpace:
-    """Make a space anew from its distances, and check that they are what they are said to be."""
+    """Rebuild a space from its distances, and check them against the stated digest and grid."""
     condensed, points = arrays["distances"], arrays.get("points")
     if condensed.shape != (n * (n - 1) // 2,) or condensed.min(initial=0) < 0:
         expected = f"{n * (n - 1) // 2} non-negative integers"

@@ -96,7 +96,7 @@ def reconcile(folder: Path, outputs: Mapping[str, Mapping[str, str]]) -> Reconci
         path, stated = Path(name), {"unknown", f"release {one}"}
         places = (path if path in digests else None, by_release.get((one, path.name)))
         # A file in the place of an output is that output only if it does not state another charge, and of one alone.
-        there = next(
+        match = next(
             (
                 place
                 for place in places
@@ -106,10 +106,10 @@ def reconcile(folder: Path, outputs: Mapping[str, Mapping[str, str]]) -> Reconci
             ),
             None,
         )
-        if there is None:
+        if match is None:
             missing[name] = one
         else:
-            altered[str(there)] = one
+            altered[str(match)] = one
     uncharged = {
         str(path): charges[path]
         for path in files

@@ -185,7 +185,7 @@ def place_table(
     columns: Mapping[str, str],
     rows: int,
 ) -> None:
-    """Put a table that is written already in its place, with its record.
+    """Move a written table to its path, together with its record.
 
     Parameters
     ----------

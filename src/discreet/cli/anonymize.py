@@ -170,8 +170,8 @@ def _read_table(options: AnonymizeOptions) -> tuple[pl.DataFrame, tuple[str, ...
     if options.time_limit is None:
         most = printed.count(MAX_ROWS_WITHOUT_LIMIT)
         expected = (
-            f"{most} rows or fewer at once; a larger table goes with --memory 4GB, or as far as it comes with "
-            "--time-limit"
+            f"{most} rows or fewer at once; a larger table needs --memory 4GB, or a "
+            "--time-limit, at which the search ends"
         )
         refuse_many(table.height, MAX_ROWS_WITHOUT_LIMIT, "TABLE", expected)
     return table, tuple(notices)

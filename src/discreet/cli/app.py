@@ -140,15 +140,15 @@ def _check_names(arguments: Sequence[str]) -> None:
 
 
 def _of_the_machine(error: Exception, arguments: Sequence[str]) -> BaseException:
-    """Say what the machine refused: a name, a loop of links, or memory."""
+    """Return the error for a name that is too long, a loop of links, or memory; any other error as it is."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return _as_a_name(error, arguments)
     # pathlib before Python 3.13; the others are how libraries are loaded that find no room.
     if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):
         got = next((each for each in arguments if _is_loop(each)), "a loop")
         return InvalidProblemError("a path", "symbolic links that end at a file", got)
-    said = f"{error} {error.__cause__} {error.__context__}"
-    if any(each in said for each in ("failed to map segment", "annot allocate memory")):
+    words = f"{error} {error.__cause__} {error.__context__}"
+    if any(each in words for each in ("failed to map segment", "annot allocate memory")):
         return MemoryError()
     return error
 

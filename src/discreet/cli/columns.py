@@ -31,7 +31,7 @@ class RoleOptions(OptionGroup, panel=PROMISED):
         "Quasi-identifiers: columns that an attacker may know of a person.", default=REQUIRED
     )
     sensitive: tuple[str, ...] = names(
-        "Sensitive attributes: columns that are published as they are; l and t of each are told."
+        "Sensitive attributes: columns that are published as they are; l and t of each are printed."
     )
     keep: tuple[str, ...] = names(
         "Columns that are published as they are, though nothing protects them."

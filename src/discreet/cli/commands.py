@@ -79,7 +79,7 @@ OWN: dict[str, dict[str, str]] = {
     },
     "Pages": {
         "demo": "Run all five mechanisms on synthetic data, and write FOLDER/index.html, which explains them.",
-        "doctor": "Say what this installation can do, and what cures what it lacks.",
+        "doctor": "Check this installation, and print a cure for each part that is missing or broken.",
         "studio": "Anonymize a table, or publish counts, on pages in the browser, served by this machine to itself.",
     },
 }

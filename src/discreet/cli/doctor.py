@@ -54,7 +54,7 @@ class Symptom:
     state
         ``"ok"``; ``"missing"``, which some commands need; or ``"broken"``, which all need.
     found
-        Description of what was found.
+        Description of the state.
     cure
         A command, or a setting, after which it is ``"ok"``; empty where it is.
     """
@@ -67,35 +67,35 @@ class Symptom:
 
 @from_options(JsonOption, examples="Example:\n\n```\ndiscreet doctor\n```")
 def doctor(options: JsonOption) -> Status:
-    """Say what this installation can do, and what cures what it lacks.
+    """Check this installation, and print a cure for each part that is missing or broken.
 
     Exit status 1 means that something is broken which every command needs. Nothing is sent or changed.
     """
-    found = list(findings())
+    symptoms = list(findings())
     rows: list[tuple[str, str, str]] = []
-    for one in found:
+    for one in symptoms:
         rows.append((one.state, one.name, one.found))
         if one.cure:
             rows.append(("", "", f"cure: {one.cure}"))
-    broken = [one.name for one in found if one.state == "broken"]
+    broken = [one.name for one in symptoms if one.state == "broken"]
     lines = [
         in_columns(rows),
         "",
         f"broken: {', '.join(broken)}" if broken else "All that every command needs is there.",
     ]
-    data = {"findings": [asdict(one) for one in found], "broken": broken}
+    data = {"findings": [asdict(one) for one in symptoms], "broken": broken}
     emit(data, "\n".join(lines), as_json=options.as_json, command="doctor")
     return Status.CHECK_FAILED if broken else Status.DONE
 
 
 def findings() -> Iterator[Symptom]:
-    """Look at the installation, one part after the other."""
+    """Yield the state of each part of the installation."""
     yield Symptom("discreet", "ok", f"{_version('discreet')} in {Path(__file__).parents[1]}")
     yield Symptom("Python", "ok", f"{platform.python_version()} on {platform.platform()}")
     for name in _ENGINES:
-        found = _version(name)
-        if found:
-            yield Symptom(name, "ok", found)
+        version = _version(name)
+        if version:
+            yield Symptom(name, "ok", version)
         else:
             yield Symptom(name, "broken", "not installed", f"pip install {name}")
     yield _cache()
@@ -122,7 +122,7 @@ def _version(package: str) -> str:
 
 
 def _cache() -> Symptom:
-    """Look whether compiled code can be kept, and how much of it is there."""
+    """Check whether compiled code can be cached, and count the cached functions."""
     name = "compiled code"
     if not has_compiler():
         cure = "pip install numba; without it, small inputs alone"
@@ -133,9 +133,9 @@ def _cache() -> Symptom:
     folders = (getattr(one, "cache_path", None) for one in kernels)
     folder = next((str(one) for one in folders if one is not None), None)
     if folder is None or not _can_write(Path(folder)):
-        found = f"no folder keeps it ({folder or 'none found'}): every command compiles anew"
+        state = f"no folder keeps it ({folder or 'none found'}): every command compiles anew"
         return Symptom(
-            name, "missing", found, "export NUMBA_CACHE_DIR=FOLDER, one that you can write"
+            name, "missing", state, "export NUMBA_CACHE_DIR=FOLDER, one that you can write"
         )
     # Numba has a folder for each folder of source files.
     root = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.artefact import interruption_of, is_table, sidecar_of
-from discreet.artefact.foreign import told
+from discreet.artefact.foreign import use_of
 from discreet.artefact.rooms import remove_left_behind
 from discreet.artefact.sidecar import kind_of
 from discreet.cli.output import put_out, renamed_arguments, warn
@@ -55,7 +55,7 @@ def channel_kind(path: str) -> str:
     if Path(path).suffix.lower() in (".csv", ".parquet"):
         kind = kind_of(path) if is_table(path) else ""
         expected = "a file that `design` wrote; `discreet verify` says what holds of a table"
-        raise InvalidProblemError("CHANNEL", expected, told(kind, path) if kind else repr(path))
+        raise InvalidProblemError("CHANNEL", expected, use_of(kind, path) if kind else repr(path))
     return open_file(zip_kind, path)
 
 
@@ -67,7 +67,7 @@ def open_any(path: str) -> Artefact | AnchoredArtefact:
     if kind == "channel":
         return open_file(read, path)
     if kind != "anchored":
-        raise InvalidProblemError("CHANNEL", "a channel, as `design` writes it", told(kind, path))
+        raise InvalidProblemError("CHANNEL", "a channel, as `design` writes it", use_of(kind, path))
     return open_file(load_anchored, path)
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.foreign import told
+from discreet.artefact.foreign import use_of
 from discreet.cli.calls import OptionGroup, option
 from discreet.cli.inputs import parse_budget, parse_grid
 from discreet.cli.output import renamed_arguments
@@ -130,7 +130,7 @@ def _stored(path: str) -> Published:
         mechanism = load_mechanism(path) if kind == MECHANISM else None
     if mechanism is None:
         expected = "a mechanism for places, or for every point of a region"
-        raise InvalidProblemError("--mechanism", expected, told(kind, path))
+        raise InvalidProblemError("--mechanism", expected, use_of(kind, path))
     verify(
         mechanism.channel, mechanism.guarantee, totals_share=mechanism.totals_share
     ).raise_for_failure()

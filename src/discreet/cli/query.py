@@ -251,11 +251,11 @@ def _kind(path: str) -> str:
 
 def _open(path: str) -> Measured:
     from discreet.artefact import load_measurements
-    from discreet.artefact.foreign import told
+    from discreet.artefact.foreign import use_of
 
     kind, expected = _kind(path), "a file that `counts --measurements` wrote"
     if kind not in {"", "measurements"}:
-        raise InvalidProblemError("MEASUREMENTS", expected, told(kind, path))
+        raise InvalidProblemError("MEASUREMENTS", expected, use_of(kind, path))
     if not is_table(path):
         raise InvalidProblemError(
             "MEASUREMENTS", f"{expected}, with its .discreet.json", repr(path)

@@ -250,7 +250,7 @@ def _hyphens(found: re.Match[str]) -> str:
 
 
 def _known(command: Any) -> dict[str, bool]:  # noqa: ANN401 - a class that depends on Typer's version
-    """Name the options of a command, and whether each takes a value."""
+    """Return the options of a command: name -> whether it takes a value."""
     known = {"--help": False, "--install-completion": False}
     for one in command.params:
         for option in (*one.opts, *one.secondary_opts):
@@ -417,8 +417,8 @@ def _fraction(text: str) -> str:
     if not text.strip().endswith("%") or not re.fullmatch(r"\d+(\.\d+)?", number):
         return text
     # Exactly: the point goes two places to the left.
-    whole, _, part = number.partition(".")
-    digits = whole.rjust(3, "0")
+    integer, _, part = number.partition(".")
+    digits = integer.rjust(3, "0")
     return f"{digits[:-2].lstrip('0') or '0'}.{digits[-2:]}{part}"
 
 

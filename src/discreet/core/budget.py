@@ -3,6 +3,8 @@
 The rules are those that hold without knowing what the analyst will do next: budgets are fixed beforehand, charges are
 added up, nothing is paid back. What has no theorem here is refused: mixed neighbors, mixed metric spaces, k-anonymity,
 and parallel composition between datasets, which would need to know that they share no person.
+
+Trusted: the guarantee rests on this code wherever several releases are bounded together.
 """
 
 from __future__ import annotations

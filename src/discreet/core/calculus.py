@@ -1,6 +1,8 @@
 """What follows from guarantees: sums (``compose``), the partial order (``implies``), the zCDP conversion.
 
 k-anonymity takes no part in composition: two k-anonymous tables of the same people can identify them all.
+
+Trusted: the guarantee rests on this code wherever guarantees are added or compared.
 """
 
 from __future__ import annotations

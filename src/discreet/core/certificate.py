@@ -2,6 +2,8 @@
 
 A check is a number and its limit, not an opinion. Certificates are made only by verifiers, which share no code
 with what they check. An empty certificate does not pass: a check nobody made proves nothing.
+
+Trusted: the guarantee rests on this code, which decides whether a check passed.
 """
 
 from __future__ import annotations
@@ -119,7 +121,7 @@ class Certificate:
     Raises
     ------
     InvalidProblemError
-        For anything but a tuple or a list of checks: of what can be gone through once it would be said that it passed.
+        For anything but a tuple or a list of checks: an iterator, empty at its second use, would seem to pass.
 
     Examples
     --------

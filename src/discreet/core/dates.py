@@ -127,8 +127,8 @@ def day_of(value: object, form: str) -> int | None:
     else:
         month = int(parts["m"]) if "m" in parts else 3 * int(parts["q"]) - 2
     if "s" in parts:
-        early, late = next(one for end, one in _CENTURIES.items() if form.endswith(end))
-        year = int(parts["s"]) + (early if int(parts["s"]) < 50 else late)
+        early, latest = next(one for end, one in _CENTURIES.items() if form.endswith(end))
+        year = int(parts["s"]) + (early if int(parts["s"]) < 50 else latest)
     else:
         year = int(parts["y"])
     try:

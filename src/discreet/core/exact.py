@@ -3,6 +3,8 @@
 A privacy claim is decided by integers. This module turns a parameter into the fraction that was meant
 and brackets the transcendental numbers that appear in guarantees, ``e^x`` and ``ln x``, between integers
 in units of ``2^-bits``. The brackets are rigorous; how tight they are is stated for each.
+
+Trusted: the guarantee rests on this code. Verifiers and samplers compare with these bounds.
 """
 
 from __future__ import annotations

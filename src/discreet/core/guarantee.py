@@ -3,6 +3,8 @@
 Nothing here computes noise or trusts a mechanism. A guarantee refuses at birth what it cannot mean, composes only
 with what it can be composed with, and implies only what follows by a proof. Every conversion rounds towards the
 pessimist, that is, upwards.
+
+Trusted: the guarantee rests on this code, which states it.
 """
 
 from __future__ import annotations
@@ -476,7 +478,7 @@ _EPSILON_WITHOUT_PROTECTION = Fraction("6.907")
 """Epsilon above ln 999, where a guess may be right more than 999 times in 1,000."""
 
 _RHO_WITHOUT_PROTECTION = 20
-"""The same for rho: two Gaussian laws sqrt(2 rho) standard deviations apart are told apart 9,992 times in 10,000."""
+"""For rho: a test of two Gaussian laws sqrt(2 rho) standard deviations apart is right 9,992 in 10,000 times."""
 
 
 def cautions(guarantee: Guarantee, length: Fraction = Fraction(1)) -> list[str]:

@@ -52,7 +52,7 @@ WitnessT = TypeVar("WitnessT")
 DiagnosticsT = TypeVar("DiagnosticsT")
 
 FOR_THE_CURATOR = "computed from the original: for the curator, not for publication"
-"""Mark of what an anonymization prints about itself."""
+"""Line that ends the printed diagnostics of an anonymization."""
 
 _MAX_TEXT_CHARACTERS = 400
 """Characters of a result that has no view of its own."""
@@ -183,8 +183,8 @@ class Design(Generic[ProblemT, WitnessT]):
     witness
         Multipliers that prove `lower`, or ``None``.
     status
-        ``"optimal"`` or ``"gap reached"`` when the target was met; ``"loss negligible"`` when the loss is so small a
-        part of what one constant report costs that no relative gap means anything; ``"limit reached"`` otherwise.
+        ``"optimal"`` or ``"gap reached"`` when the target was met; ``"loss negligible"`` when the loss is so small
+        beside that of one constant report that a relative gap means nothing; ``"limit reached"`` otherwise.
 
     Examples
     --------

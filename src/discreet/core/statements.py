@@ -2,6 +2,8 @@
 
 Commands, pages, the studio and ``str`` of a guarantee or an outcome fill in these templates and write no such sentence
 of their own: a test reads their constants. Another one searches for a counterexample to each sentence on tiny domains.
+
+Trusted: the guarantee rests on this code, which prints it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _COUNTIES = {"North": ("Ash", "Birch"), "South": ("Cedar", "Dale", "Elm")}
 _TOWN = (41.89, 12.48)
 """Latitude and longitude of the middle of the city."""
 
-_DEGREE = 111.195
+_KM_PER_DEGREE = 111.195
 """Kilometers of a degree of latitude, on a sphere of the mean radius of the earth."""
 
 _PLACES = (
@@ -38,7 +38,7 @@ _PLACES = (
 
 
 def first_files(seed: int = 7) -> dict[str, str]:
-    r"""Make the files of the first commands.
+    r"""Generate the files of the first commands.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def first_files(seed: int = 7) -> dict[str, str]:
         people += [(state, county, f"h{household:04d}")] * size
     clients, candidates, _ = topic_edges(1000, 120, 1, seed=seed)
     nodes, edges = made_city(60, seed=seed).tables()
-    north, east = np.array(nodes["y"]) / _DEGREE, np.array(nodes["x"]) / _DEGREE
+    north, east = np.array(nodes["y"]) / _KM_PER_DEGREE, np.array(nodes["x"]) / _KM_PER_DEGREE
     east /= np.cos(np.radians(_TOWN[0]))
     meters = positions(1000 * np.array(edges["length"]), 1).tolist()
     return {

@@ -253,11 +253,11 @@ def risk(
         if _is_path(table) and engine.is_large(table):
             expected = "none with a folder, memory or a scheduler: the people are compared with all classes in memory"
             raise InvalidProblemError("population", expected, "one")
-        given = frame_of_rows(population, "population", reading)
+        public_table = frame_of_rows(population, "population", reading)
         people = _population(
             table,
             population,
-            recode(given, recoding, "population"),
+            recode(public_table, recoding, "population"),
             names,
             stated,
             show=show_columns,
@@ -364,8 +364,8 @@ class _Source:
                 person=self.person,
                 weights=self.weights,
             )
-        for argument, given in (("person", self.person), ("weights", self.weights)):
-            if given is not None:
+        for argument, column in (("person", self.person), ("weights", self.weights)):
+            if column is not None:
                 raise InvalidProblemError(argument, "none with a table in pieces", "one")
         # Workers see the folder in which the rows are.
         folder = Path(self.path).absolute().parent if self.engine.scheduler else None

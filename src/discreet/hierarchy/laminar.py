@@ -10,6 +10,8 @@ Tables of optimal cost are convex, so that they are lists of increments in ascen
 the merged list of its children plus its own increments (Section 7 of [FVZ21]_). Only a few increments around a good
 guess are looked at; what comes out is kept only if no exchange of one group between two lowest regions improves it,
 which proves it optimal.
+
+Proposes; checked by `discreet.hierarchy.laminar_problem.optimal`. Post-processing: no guarantee rests on it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 No row of a lazy frame has a position, and its regions are not joined to the public list where the rows are: units are
 added up there by the labels that they have, and what comes back is one row for each path and size. Rows whose labels
 are not in the public lists are one group, so that the number of groups is bounded by public facts.
+
+Trusted: the guarantee rests on this code, which counts private rows.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ level, and the parts minimize
 which is proportional to the expected absolute error, added up over the regions of each level. Counts that are known not
 to be negative have smaller errors than least squares ones; what matters here is how errors divide among the levels. For
 discrete Laplace noise the formula of the variance is that of the continuous law, near enough for scales above 1.
+
+Proposes; checked by `discreet.hierarchy.verify.verify_guarantee`.
 """
 
 from __future__ import annotations

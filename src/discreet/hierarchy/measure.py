@@ -6,6 +6,9 @@ tree whose branches end at different depths it adds up along each path from the 
 deepest level may take the parts of the levels below it. A chain is one vector through all regions of a level, so
 that a person changes entries of leaves in which she does not live: leaves of chains never take the parts of levels
 below them.
+
+Trusted: the guarantee rests on this code, which counts and adds the noise. The scales are checked by
+`verify_guarantee`.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ _BYTES_PER_COUNT = 32
 
 _DECLARED = (
     "declared by the publisher, not read from a public list: that the regions in the private table, and no others, "
-    "are public knowledge; the guarantee says nothing of what their list gives away"
+    "are public knowledge; the guarantee does not cover what follows from their list"
 )
 
 

@@ -19,6 +19,8 @@ which is :math:`\Delta_1 / b` where all have one scale.
 
 A replaced person is one removed and one added: :math:`\Delta_1` doubles, and :math:`\Delta_2^2` becomes :math:`2q`,
 :math:`6`, :math:`2q^2`, :math:`2qm`. Proofs are on the theory page *Sensitivities of hierarchical counts*.
+
+Proposes; checked by `discreet.hierarchy.verify.verify_guarantee`, which has sensitivities of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Anonymize: read a table, search, write it generalized."""
+"""Anonymize: read a table, search, write it generalized.
+
+Proposes; checked by `discreet.kanonymity.verify.verify` before a table is returned.
+"""
 
 from __future__ import annotations
 
@@ -260,10 +263,9 @@ def anonymize(
     ---------
     k-anonymity of the returned table in the quasi-identifiers, counted on its cells by
     :func:`~discreet.kanonymity.verify.verify`; the models and persons likewise, and k-map on the rows of the
-    population that these cells cover. It is no differential privacy: without
-    models a class may share a sensitive value. Who knows that the search merges only as far as a model demands may
-    conclude that a finer table would have failed it, and from that what rows hold (the minimality attack); no model
-    here protects against it.
+    population that these cells cover. It is no differential privacy: without models a class may share a sensitive
+    value. An attacker who knows that the search merges no further than a model demands can conclude that a finer table
+    fails the model, and infer values from that (the minimality attack); no model here protects against it.
 
     Examples
     --------
@@ -390,14 +392,14 @@ def _with_persons(
     guarantee: KAnonymity,
     person: str | None,
 ) -> tuple[KAnonymity, Any, tuple[int, ...]]:
-    """Return the guarantee by what was counted, the table without the column of persons, and their numbers by row."""
-    from discreet.kanonymity.verify import meant
+    """Return the guarantee over persons or rows, the table without the column of persons, and their numbers by row."""
+    from discreet.kanonymity.verify import meaning_codes
     from discreet.tables.frames import without
 
     if person is None:
         return guarantee, published, ()
     claimed = KAnonymity(guarantee.k, guarantee.quasi_identifiers, "person")
-    return claimed, without(published, person), tuple(meant(published, person).tolist())
+    return claimed, without(published, person), tuple(meaning_codes(published, person).tolist())
 
 
 def _read(
@@ -412,12 +414,12 @@ def _read(
     from discreet.tables.recoding import recode
     from discreet.tables.roles import assign_roles, look_of, repeated_persons
 
-    whole = recode(opened(table, "table", reading), recoding)
-    roles = assign_roles(names_of(whole), declared, lambda name: look_of(whole, name))
-    published = left_out(whole, roles.drop)
+    recoded = recode(opened(table, "table", reading), recoding)
+    roles = assign_roles(names_of(recoded), declared, lambda name: look_of(recoded, name))
+    published = left_out(recoded, roles.drop)
     refuse_nested_cells(published, names_of(published), "table")
     published, notices = recognize_missing(published, roles.quasi)
-    return published, roles, [*notices, *repeated_persons(whole, declared.person)]
+    return published, roles, [*notices, *repeated_persons(recoded, declared.person)]
 
 
 def _demanded(
@@ -522,7 +524,7 @@ def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Dem
     from discreet.kanonymity.models import Closeness, DistinctDiversity
 
     if isinstance(model, DistinctDiversity):
-        codes = values.meant()[values.codes]
+        codes = values.meaning_codes()[values.codes]
         yield _without_missing(name, model, codes)
         return
     if isinstance(model, Closeness) and model.ordered:

@@ -216,8 +216,8 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
     for demand in demands:
         width = demand.width
         if isinstance(demand.model, DistinctDiversity):
-            there = demand.codes != demand.missing
-            pairs = labels[there] * width + demand.codes[there]
+            present = demand.codes != demand.missing
+            pairs = labels[present] * width + demand.codes[present]
             failing |= np.maximum(1, _different(pairs, n_classes, width)) < demand.model.l
             continue
         if not len(first):

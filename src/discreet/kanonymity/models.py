@@ -2,6 +2,8 @@ r"""What k does not give: bounds on what a class says of a sensitive value, deci
 
 A table of counts has a row for each class and a column for each sensitive value. Each model says which classes fail;
 nothing is decided by a float, except where its error is bounded and cannot matter.
+
+Trusted: the guarantee rests on this code, which decides demands on sensitive values.
 """
 
 from __future__ import annotations

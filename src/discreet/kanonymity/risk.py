@@ -22,7 +22,7 @@ from discreet.kanonymity.verify import (
     classes_of,
     distance_of,
     diversity,
-    meant,
+    meaning_codes,
 )
 from discreet.tables.frames import group_sizes, is_lazy
 
@@ -241,8 +241,8 @@ def risk(
     in_parts = isinstance(table, RowGroups)
     if in_parts or is_lazy(table):
         beside = {"population": population, "person": person, "weights": weights}
-        for argument, given in beside.items():
-            if given is not None:
+        for argument, value in beside.items():
+            if value is not None:
                 raise InvalidProblemError(argument, "none beside a lazy table or files", "one")
         names = list(quasi_identifiers)
         if in_parts:
@@ -267,7 +267,7 @@ def risk(
         pairs = zip(sizes.tolist(), people, strict=True)
         mean = sum((many / each for many, each in pairs), Fraction(0)) / n
         highest, average = 1 / min(people), max(len(people) / sum(people, Fraction(0)), mean)
-    diverse = {name: diversity(classes, meant(table, name)) for name in sensitive}
+    diverse = {name: diversity(classes, meaning_codes(table, name)) for name in sensitive}
     return Risk(
         **_by_sizes(*np.unique(sizes, return_counts=True)),
         journalist_highest=highest,
@@ -309,7 +309,7 @@ def _of_persons(
     """Measure the risk by persons: a person is at the greatest risk of its rows."""
     if population is not None:
         raise InvalidProblemError("population", "none where persons are counted", "one")
-    named = meant(table, person)
+    named = meaning_codes(table, person)
     # A row without a person adds none to its class, as for the verifier: it may be another row of one that is there.
     sizes = diversity(classes, named)
     is_missing = named < 0
@@ -322,7 +322,7 @@ def _of_persons(
         zip(*(each.tolist() for each in np.unique(least, return_counts=True)), strict=True)
     )
     mean = sum((Fraction(count, size) for size, count in by_size.items()), Fraction(0)) / total
-    diverse = {name: diversity(classes, meant(table, name)) for name in sensitive}
+    diverse = {name: diversity(classes, meaning_codes(table, name)) for name in sensitive}
     highest = Fraction(1, int(sizes.min()))
     return Risk(
         rows=len(named),
@@ -336,9 +336,9 @@ def _of_persons(
         journalist_highest=highest,
         journalist_average=mean,
         marketer=mean,
-        diversity={name: int(found.min()) for name, found in diverse.items()},
+        diversity={name: int(counts.min()) for name, counts in diverse.items()},
         closeness={name: distance_of(classes, table, name) for name in sensitive},
-        homogeneous={name: _alike(found, classes.sizes) for name, found in diverse.items()},
+        homogeneous={name: _alike(counts, classes.sizes) for name, counts in diverse.items()},
         persons=total,
     )
 
@@ -390,7 +390,7 @@ def _counted_lazily(table: Any, names: list[str], sensitive: Sequence[str]) -> C
         class_sizes = np.bincount(codes, rows).astype(np.int64)
         diverse[name], close[name], alike[name] = judge_pairs(
             labels,
-            meanings := meant(pairs, name),
+            meanings := meaning_codes(pairs, name),
             codes,
             rows,
             class_sizes,
@@ -426,13 +426,13 @@ def judge_pairs(  # noqa: PLR0917 - arrays of one length in a fixed order, and t
     >>> judge_pairs(np.array([0, 0, 1]), one, one, np.array([1, 1, 2]), np.array([3, 1]), np.array([3, 1]))
     (1, Fraction(1, 4), (2, 1))
     """
-    there = meanings >= 0
+    present = meanings >= 0
     sizes = np.bincount(labels, rows).astype(np.int64)
-    different = np.unique(np.stack([labels, meanings])[:, there], axis=1)[0]
+    different = np.unique(np.stack([labels, meanings])[:, present], axis=1)[0]
     diverse = np.maximum(1, np.bincount(different, minlength=len(sizes)))
     distance = _greatest_distance(labels, codes, rows, whole)
-    if there.any() and not there.all():
-        without = _greatest_distance(labels[there], meanings[there], rows[there], whole_meant)
+    if present.any() and not present.all():
+        without = _greatest_distance(labels[present], meanings[present], rows[present], whole_meant)
         distance = max(distance, without)
     return int(diverse.min()), distance, _alike(diverse, sizes)
 

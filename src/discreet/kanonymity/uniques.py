@@ -119,18 +119,18 @@ def risk_sources(table: Any, quasi_identifiers: Sequence[str]) -> RiskSources:  
     minimal: dict[int, int] = {}
     before: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.zeros(n, dtype=np.bool_)}
     for size in range(1, largest + 1):
-        here = {}
+        fresh_masks = {}
         worth = math.prod(m - i for i in range(size, largest))
         for chosen in combinations(range(m), size):
             alone = _alone([codes[j] for j in chosen])
-            here[chosen] = alone
+            fresh_masks[chosen] = alone
             known = np.any([before[part] for part in combinations(chosen, size - 1)], axis=0)
-            found = int((alone & ~known).sum())
-            minimal[size] = minimal.get(size, 0) + found
-            shared += worth * found
+            n_unique = int((alone & ~known).sum())
+            minimal[size] = minimal.get(size, 0) + n_unique
+            shared += worth * n_unique
             for j in chosen:
-                score[j] += worth * found
-        before = here
+                score[j] += worth * n_unique
+        before = fresh_masks
     without = {
         name: int(_alone([*codes[:j], *codes[j + 1 :]]).sum()) if m > 1 else 0
         for j, name in enumerate(names)

@@ -3,6 +3,8 @@ r"""The checker of published tables: how many rows share what an adversary may k
 Nothing here is shared with what makes tables. A published table is judged alone, by its cells as they are stored; and
 beside the original, whether each published row can be one of its rows, generalized. Rows that are suppressed but kept
 as ``*`` are a class like any other.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ __all__ = [
     "closeness",
     "distance_of",
     "diversity",
-    "meant",
+    "meaning_codes",
     "verify",
 ]
 
@@ -168,11 +170,11 @@ def verify(
         )
     ]
     if person is not None:
-        persons = diversity(classes, meant(table, person))
+        persons = diversity(classes, meaning_codes(table, person))
         few = int((persons < k).sum())
         checks.append(Check("classes of fewer than k persons", few, 0, exact=True))
     for name, least in (diverse or {}).items():
-        count = diversity(classes, meant(table, name))
+        count = diversity(classes, meaning_codes(table, name))
         few = int((count < least).sum())
         checks.append(
             Check(f"classes with fewer than {least} values of {name}", few, 0, exact=True)
@@ -228,10 +230,10 @@ def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - a
     return Classes(labels, np.bincount(labels))
 
 
-def meant(table: Any, name: str) -> NDArray[np.int64]:  # noqa: ANN401 - as above
+def meaning_codes(table: Any, name: str) -> NDArray[np.int64]:  # noqa: ANN401 - as above
     """Return the number of each row's value by its meaning; -1 for a missing one: nothing, NaN or blank text."""
     values = values_in(table, name)
-    return values.meant()[values.codes]
+    return values.meaning_codes()[values.codes]
 
 
 def diversity(
@@ -253,22 +255,22 @@ def diversity(
     ([2, 1], [1, 1])
     """
     codes = values if isinstance(values, np.ndarray) else numbered(values)
-    there = codes >= 0
+    present = codes >= 0
     width = int(codes.max(initial=0)) + 1
-    pairs = np.unique(classes.labels[there] * width + codes[there])
+    pairs = np.unique(classes.labels[present] * width + codes[present])
     return np.maximum(1, np.bincount(pairs // width, minlength=len(classes.sizes)))
 
 
 def distance_of(classes: Classes, table: Any, name: str) -> Fraction:  # noqa: ANN401 - as above
     """Return the greatest distance between a class and the table, with missing values as one more value and without."""
     values = values_in(table, name)
-    codes = values.meant()[values.codes]
-    there = codes >= 0
+    codes = values.meaning_codes()[values.codes]
+    present = codes >= 0
     distance = max(closeness(classes, values.codes))
-    if there.all() or not there.any():
+    if present.all() or not present.any():
         return distance
-    labels = np.unique(classes.labels[there], return_inverse=True)[1]
-    return max(distance, *closeness(Classes(labels, np.bincount(labels)), codes[there]))
+    labels = np.unique(classes.labels[present], return_inverse=True)[1]
+    return max(distance, *closeness(Classes(labels, np.bincount(labels)), codes[present]))
 
 
 def closeness(classes: Classes, values: Sequence[Hashable] | NDArray[np.int64]) -> list[Fraction]:
@@ -410,12 +412,12 @@ def _counts(classes: Classes, values: Values) -> list[NDArray[np.int64]]:
     tables = []
     for reading in values.readings():
         codes = reading[values.codes]
-        there = codes >= 0
-        if not there.any():
+        present = codes >= 0
+        if not present.any():
             continue
         width = int(codes.max()) + 1
         size = len(classes.sizes) * width
-        flat = np.bincount(classes.labels[there] * width + codes[there], minlength=size)
+        flat = np.bincount(classes.labels[present] * width + codes[present], minlength=size)
         table = flat.reshape(len(classes.sizes), width)
         tables.append(table[table.any(axis=1)])
     return tables

@@ -7,6 +7,8 @@ paid for a release that it never made, and never made one that it did not pay fo
 Grants and charges of all datasets are the lines of one sequence, numbered without gaps, each with a hash of itself and
 of the line before. Anyone who may write the file can write all of that anew; what he can't do is keep the hash that
 was noted elsewhere, which is what :meth:`Ledger.digest` is for.
+
+Trusted: the guarantee rests on this code wherever several releases are bounded together.
 """
 
 from __future__ import annotations
@@ -303,10 +305,10 @@ class Ledger:
         InvalidProblemError
             If no release has this id, or a line was damaged.
         """
-        found = _releases(self._read())
-        if release_id not in found:
+        releases = _releases(self._read())
+        if release_id not in releases:
             raise InvalidProblemError("release", "an id that `budget list` shows", repr(release_id))
-        return found[release_id]
+        return releases[release_id]
 
     def digest(self) -> str:
         """Compute a digest of all lines so far, to be stored where a writer of the ledger can't write.
@@ -395,8 +397,8 @@ class Ledger:
     ) -> tuple[Fraction, ...]:
         """Append a charge, and reserve room for the result of its release; return what the dataset has left."""
         with self._open(writing=True) as (db, book):
-            found = self._accounts(book)
-            account, _ = _of(found, dataset)
+            accounts = self._accounts(book)
+            account, _ = _of(accounts, dataset)
             try:
                 account = account.charge(guarantee)
             except BudgetError as refusal:
@@ -404,7 +406,7 @@ class Ledger:
             stated = {} if release is None else {"release": release}
             if release is not None:
                 # Under the lock, so that an unfinished file of an unknown release was left by a killed process.
-                spool.remove_stale(self._path, _open_states(found))
+                spool.remove_stale(self._path, _open_states(accounts))
                 spool.prepare(self._path, release["release_id"], room)
             _append(db, book, lines.CHARGE, dataset, guarantee.to_dict() | stated)
         return account.left
@@ -412,9 +414,9 @@ class Ledger:
     def _move(self, release_id: str, kind: str, **stated: object) -> bool:
         """Append a change of the state of a release, if its state allows it; return whether it did."""
         with self._open(writing=True) as (db, book):
-            found = self._accounts(book)
-            spool.remove_stale(self._path, _open_states(found))
-            dataset, charge = _releases(found).get(release_id, ("", None))
+            accounts = self._accounts(book)
+            spool.remove_stale(self._path, _open_states(accounts))
+            dataset, charge = _releases(accounts).get(release_id, ("", None))
             if charge is None or kind not in lines.NEXT_STATES.get(charge.state, ()):
                 return False
             _append(db, book, kind, dataset, {"id": release_id, **stated})

@@ -1,4 +1,7 @@
-"""The file of a ledger: opened for one transaction, recognized, and checked to be one file under one name."""
+"""The file of a ledger: opened for one transaction, recognized, and checked to be one file under one name.
+
+Trusted: the guarantee rests on this code wherever several releases are bounded together.
+"""
 
 from __future__ import annotations
 

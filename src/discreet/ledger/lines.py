@@ -2,6 +2,8 @@
 
 A grant or a charge is the guarantee as JSON; the charge of a release also has ``release``: its id, command, version and
 public parameters. Lines of the other kinds name a release by its ``id`` and change its state.
+
+Trusted: the guarantee rests on this code wherever several releases are bounded together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The spool of a ledger: rendered outputs of a release, in a file beside it until all of them are written."""
+"""The spool of a ledger: rendered outputs of a release, in a file beside it until all of them are written.
+
+Trusted: the guarantee rests on this code, since a kept result must not be drawn a second time.
+"""
 
 from __future__ import annotations
 
@@ -117,10 +120,10 @@ def remove_stale(ledger: Path, releases: Mapping[str, bool]) -> None:
     name = re.compile(rf"{re.escape(true.name)}\.({_ID.pattern})\.(spool|unfinished)")
     with suppress(OSError):
         for path in true.parent.iterdir():
-            if (found := name.fullmatch(path.name)) is None or releases.get(found[1]):
+            if (match := name.fullmatch(path.name)) is None or releases.get(match[1]):
                 continue
             # The spool of an unknown release may be its only result: the ledger may be an old copy.
-            if found[1] in releases or found[2] == "unfinished":
+            if match[1] in releases or match[2] == "unfinished":
                 path.unlink(missing_ok=True)
 
 

@@ -1,4 +1,7 @@
-"""The client: it knows the place, draws a report, and sends nothing else."""
+"""The client: it knows the place, draws a report, and sends nothing else.
+
+Trusted: the guarantee rests on this code, which holds the place and draws.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ that the promise holds between any two places, for every user. The result is a f
 The radius follows a public rule, which looks at nobody's data: first radius 0 (the solution of :math:`Ty = 1`, where
 it is not negative), then balls of one and of two steps around each place, until time is up; the best candidate that
 passes the verifier is kept. Very many places have columns without balls, with one global set of scales.
+
+Proposes; checked by `discreet.lrgeo.verify.verify`.
 """
 
 from __future__ import annotations

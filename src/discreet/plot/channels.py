@@ -77,8 +77,7 @@ def plot_channel_row(
     >>> ax.get_xlabel()
     'km'
     """
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.patheffects import withStroke
+    from matplotlib.collections import LineCollection
 
     places = np.asarray(points, dtype=np.float64)
     if places.shape != (channel.n_secrets, 2):
@@ -96,37 +95,66 @@ def plot_channel_row(
             list(places[np.asarray(edges)]), colors=FAINT, linewidths=0.8, zorder=1
         )
         ax.add_collection(roads)
-    chance = np.bincount(named, chances(channel, secret), minlength=len(places))
+    chance = np.bincount(named, chances(channel, secret), len(places)).astype(np.float64)
     if cell is None:
-        shown = np.unique(named)
-        ax.scatter(places[:, 0], places[:, 1], s=2, color=GREY, zorder=2, linewidths=0)
-        ax.scatter(
-            places[shown, 0],
-            places[shown, 1],
-            s=1200 * chance[shown],
-            color=BLUE,
-            alpha=0.6,
-            zorder=3,
-            linewidths=0,
-            label="reported",
-        )
+        _draw_discs(ax, places, chance, np.unique(named))
     else:
-        corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)]) * cell
-        cells = PolyCollection(
-            list(places[:, None] + corners),
-            array=chance,
-            cmap="Blues",
-            edgecolors=FAINT,
-            linewidths=0.4,
-            zorder=1,
-            label="reported",
-        )
-        cells.set_clim(0, float(chance.max()))
-        ax.add_collection(cells)
-        ax.autoscale_view()
+        _draw_cells(ax, places, chance, cell)
+    _mark_true_place(ax, places[secret])
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel(unit)
+    ax.set_ylabel(unit)
+    plain(ax)
+    # On a map lines that are no roads mislead.
+    ax.grid(visible=False)
+    return ax
+
+
+def _draw_discs(
+    ax: Axes, places: NDArray[np.float64], chance: NDArray[np.float64], shown: NDArray[np.int64]
+) -> None:
+    """Draw all places as dots, and the reported ones as discs whose area is their probability."""
+    ax.scatter(places[:, 0], places[:, 1], s=2, color=GREY, zorder=2, linewidths=0)
     ax.scatter(
-        places[secret, 0],
-        places[secret, 1],
+        places[shown, 0],
+        places[shown, 1],
+        s=1200 * chance[shown],
+        color=BLUE,
+        alpha=0.6,
+        zorder=3,
+        linewidths=0,
+        label="reported",
+    )
+
+
+def _draw_cells(
+    ax: Axes, places: NDArray[np.float64], chance: NDArray[np.float64], side: float
+) -> None:
+    """Draw a square around each place, shaded by its probability."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)]) * side
+    cells = PolyCollection(
+        list(places[:, None] + corners),
+        array=chance,
+        cmap="Blues",
+        edgecolors=FAINT,
+        linewidths=0.4,
+        zorder=1,
+        label="reported",
+    )
+    cells.set_clim(0, float(chance.max()))
+    ax.add_collection(cells)
+    ax.autoscale_view()
+
+
+def _mark_true_place(ax: Axes, place: NDArray[np.float64]) -> None:
+    """Draw a ring around the true place, and its label."""
+    from matplotlib.patheffects import withStroke
+
+    ax.scatter(
+        place[0],
+        place[1],
         s=90,
         facecolors="none",
         edgecolors=VERMILION,
@@ -137,7 +165,7 @@ def plot_channel_row(
     )
     ax.annotate(
         "true place",
-        places[secret],
+        (float(place[0]), float(place[1])),
         (8, 8),
         textcoords="offset points",
         color=VERMILION,
@@ -146,10 +174,3 @@ def plot_channel_row(
         # What lies below may be as dark as the letters.
         path_effects=[withStroke(linewidth=3, foreground="white")],
     )
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel(unit)
-    ax.set_ylabel(unit)
-    plain(ax)
-    # On a map lines that are no roads mislead.
-    ax.grid(visible=False)
-    return ax

@@ -25,7 +25,7 @@ _TRIED = (
     "stand a naive one who does not look, and what is found of people who are not concerned. That a promise was not "
     "broken proves nothing."
 )
-_NOTHING = 1e-3
+_NEGLIGIBLE_SHARE = 1e-3
 _KEY = (
     "Dot and bar: the attacker, with its interval. Upright stroke: the naive attacker. Cross: the control group. "
     "Dashed: what the claim allows."
@@ -33,7 +33,7 @@ _KEY = (
 
 
 def attack_row(found: Finding) -> Judged:
-    """Put a finding in the words of the page.
+    """Convert a finding into a row of the page.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def attack_row(found: Finding) -> Judged:
 
 
 def chapter(found: Attacked, *, title: str = "", anchor: str = "attacked") -> Chapter:
-    """Make a chapter of everything that was found against one target.
+    """Render a chapter of all findings against one target.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def section(
 
 
 def _summary(rows: Sequence[Judged]) -> str:
-    """Say in one line how it went."""
+    """Summarize the rows in one line."""
     broken = sum(row.broken for row in rows)
     if broken:
         return f"{broken} of {len(rows)} attempts broke what is claimed"
@@ -163,7 +163,7 @@ def _text(estimate: Estimate) -> str:
     if estimate.trials is None:
         return near
     # A share of a millionth at the lower end says no more than 0 does, and takes ten letters.
-    low = 0.0 if 0 < estimate.low < _NOTHING * max(1.0, estimate.value) else estimate.low
+    low = 0.0 if 0 < estimate.low < _NEGLIGIBLE_SHARE * max(1.0, estimate.value) else estimate.low
     return f"{near} ({' to '.join(printed.interval(low, estimate.high, 3))})"
 
 

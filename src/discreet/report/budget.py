@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["chapter"]
 
 _LEAD = (
-    "Each release from private data costs some of what a dataset may give away. What all of them together have cost, "
-    "and what is left, stands here; a release that would cost more is refused before the data are read."
+    "Each release from private data spends a part of the budget of its dataset. This page lists what all of them "
+    "have spent and what is left; a release that would exceed the budget is refused before the data are read."
 )
 _NOTES = (
     "Costs of one dataset are added up. What was released without this ledger is not reckoned with.",
@@ -34,7 +34,7 @@ def chapter(
     title: str = "What may still be given away",
     anchor: str = "budget",
 ) -> Chapter:
-    """Make the chapter.
+    """Render the chapter of a ledger's budgets.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def chapter(
 
 
 def _amounts(guarantee: Guarantee) -> list[str]:
-    """Name the numbers of a guarantee, none of them smaller than it is."""
+    """Return the parameters of a guarantee as text, each rounded up."""
     return [
         f"{name} {printed.decimal_up(getattr(guarantee, name))}"
         for name in ("epsilon", "delta", "rho")

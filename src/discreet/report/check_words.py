@@ -109,7 +109,7 @@ MEANINGS: dict[str, str] = {
 
 
 def meaning(name: str) -> str:
-    """Say what a check means; nothing for one of another verifier.
+    """Return what a check counts or measures, or an empty text for an unknown name.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def meaning(name: str) -> str:
 
 
 def proof_of(certificate: Certificate) -> dict[str, Any]:
-    """Lay out a certificate for a page: one sentence, and the checks with what each means.
+    """Convert a certificate for a page: one sentence, and each check with its meaning.
 
     Examples
     --------

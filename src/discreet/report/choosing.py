@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["EPSILONS", "choice_chapter", "values"]
 
 EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0)
-CHOSEN = 10
-REACH = 1.5
+PLACES_CHOSEN = 10
+REACH_KM = 1.5
 DELTA = "1e-6"
 
 _QUICK = ("subsampled", "algorithm-3", "permute-and-flip", "mitrovic", "gupta", "random-base")
@@ -80,16 +80,16 @@ def choice_chapter(people: int = 1_000, *, repeats: int = 6, slow_repeats: int =
         For the demo's page.
     """
     rides = made_pickups(people)
-    f = FacilityLocation.from_points(rides.people, rides.places, farthest=REACH)
-    matroid = UniformMatroid(f.n_elements, CHOSEN)
+    f = FacilityLocation.from_points(rides.people, rides.places, farthest=REACH_KM)
+    matroid = UniformMatroid(f.n_elements, PLACES_CHOSEN)
     greedy = LazyGreedy().choose(f, matroid)
     best = f.value(greedy)
     promise = PureDP(1, "add-remove-one")
     made = release(f, matroid, promise)
     # A person who gets in far from all others is the easiest to notice.
     alone = int(np.argmax(np.hypot(*(rides.people - rides.people.mean(axis=0)).T)))
-    others = np.delete(rides.people, alone, axis=0)
-    without = FacilityLocation.from_points(others, rides.places, farthest=REACH)
+    remaining = np.delete(rides.people, alone, axis=0)
+    without = FacilityLocation.from_points(remaining, rides.places, farthest=REACH_KM)
     curves = [
         Curve(_LABELS[name], EPSILONS, shares, "optimum" if name == "subsampled" else "baseline")
         for name in (*_QUICK, *_SLOW)

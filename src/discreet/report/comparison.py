@@ -39,7 +39,7 @@ def chapter(
     title: str = "Loss against epsilon",
     anchor: str = "comparison",
 ) -> Chapter:
-    """Make the chapter of a comparison: one figure of loss against epsilon, and the table behind it.
+    """Render the chapter of a comparison: a figure of loss against epsilon, and its table.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def frontier_chapter(
     anchor: str = "frontier",
     note: str = "",
 ) -> Chapter:
-    """Make the chapter of a frontier: a measure of utility over a parameter, and the numbers behind it.
+    """Render the chapter of a frontier: a measure of utility against a parameter, and its table.
 
     Parameters
     ----------
@@ -178,11 +178,11 @@ def _row(entry: Entry, lower: float | None) -> list[str]:
 
 def _point_row(point: Point) -> list[str]:
     measure = point.measure
-    found, ends = measure.estimate, (measure.best, measure.worst)
+    estimate, ends = measure.estimate, (measure.best, measure.worst)
     return [
         point.method,
         printed.estimate(point.parameter),
-        printed.estimate(found.value),
-        *printed.interval(found.low, found.high),
+        printed.estimate(estimate.value),
+        *printed.interval(estimate.low, estimate.high),
         *("" if end is None else printed.estimate(end) for end in ends),
     ]

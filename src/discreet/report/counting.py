@@ -1,11 +1,9 @@
-"""Counts for the demo: a synthetic census, its release, and every quick method at some budgets, several draws each."""
+"""Counts for the demo: a synthetic census and its release."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from discreet.artefact import save_counts
 from discreet.core import printed
@@ -13,23 +11,18 @@ from discreet.core.guarantee import PureDP
 from discreet.datasets.census import made_census
 from discreet.evaluate.audit.hierarchy import audit_counts
 from discreet.evaluate.audit.request import AuditRequest
-from discreet.hierarchy import GroupSizes, RegionCounts, diagnose, release
-from discreet.hierarchy.methods import quick_methods
-from discreet.report.hierarchy import MethodError
+from discreet.hierarchy import GroupSizes, RegionCounts, release
 from discreet.report.page import make_chapter
 from discreet.report.trying import try_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from discreet.report.page import Chapter
 
-__all__ = ["compare_counts", "count_demo"]
+__all__ = ["count_demo"]
 
-EPSILONS = (0.1, 0.3, 1.0, 3.0)
-SHOWN = 1.0
-DRAWS = 2
+SHOWN_EPSILON = 1.0
 
 _LEAD = (
     "A census office counts households by size in every state and county. It wants to publish whole numbers that add "
@@ -41,56 +34,14 @@ _MADE = (
 )
 
 
-def compare_counts(
-    data: GroupSizes,
-    methods: Sequence[str],
-    epsilons: Sequence[float],
-    *,
-    draws: int = DRAWS,
-) -> list[MethodError]:
-    """Release synthetic data by several methods at several budgets, and average their errors over some draws.
-
-    Parameters
-    ----------
-    data
-        Synthetic data: errors of real data are private.
-    methods
-        Names of methods.
-    epsilons
-        Budgets.
-    draws
-        How many releases each.
-
-    Returns
-    -------
-    list of MethodError
-        One for each method and budget.
-    """
-    errors = []
-    for method in methods:
-        for epsilon in epsilons:
-            guarantee = PureDP(epsilon, neighbors="add-remove-person")
-            seen = [diagnose(data, release(data, guarantee, method=method)) for _ in range(draws)]
-            l1 = np.mean([one.l1 for one in seen], axis=0)
-            bias = tuple(
-                None
-                if any(one.bias_on_zeros[level] is None for one in seen)
-                else float(np.mean([one.bias_on_zeros[level] or 0.0 for one in seen]))
-                for level in range(len(l1))
-            )
-            errors.append(MethodError(method, epsilon, tuple(l1.tolist()), bias))
-    return errors
-
-
 def count_demo(
     file: Path,
     *,
     states: int = 8,
     counties: int = 60,
     groups: int = 60_000,
-    epsilons: Sequence[float] = EPSILONS,
 ) -> Chapter:
-    """Publish a synthetic census, compare the methods on it, and make the chapter.
+    """Publish a synthetic census, attack the release, and render the chapter.
 
     Parameters
     ----------
@@ -98,8 +49,6 @@ def count_demo(
         Where the table goes.
     states, counties, groups
         Size of the census.
-    epsilons
-        Budgets of the comparison; one of them is 1, for the table.
 
     Returns
     -------
@@ -109,13 +58,10 @@ def count_demo(
     made = made_census(states=states, counties=counties, groups=groups, max_size=20, outliers=8)
     data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
     started = time.perf_counter()
-    out = release(data, PureDP(SHOWN, neighbors="add-remove-person"))
+    promise = PureDP(SHOWN_EPSILON, neighbors="add-remove-person")
+    out = release(data, promise)
     save_counts(out, file)
-    released = time.perf_counter()
-    errors = compare_counts(data, quick_methods(), epsilons)
-    compared = time.perf_counter()
-    promise = PureDP(SHOWN, neighbors="add-remove-person")
-    audited = audit_counts(AuditRequest(epsilon=str(SHOWN)))
+    audited = audit_counts(AuditRequest(epsilon=str(SHOWN_EPSILON)))
     return make_chapter(
         "hierarchy",
         out,
@@ -123,10 +69,8 @@ def count_demo(
         anchor="census",
         lead=(_LEAD, _MADE.format(groups=printed.count(groups), regions=made.tree.n)),
         truth=RegionCounts(data.frame, data.node_counts()),
-        errors=errors,
-        shown=SHOWN,
         artefact=f"{file.parent.name}/{file.name}",
-        seconds={"release, check and file": released - started, "comparison": compared - released},
+        seconds={"release, check and file": time.perf_counter() - started},
         attacked=try_counts(data, promise),
         audits=(audited,),
     )

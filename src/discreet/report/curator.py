@@ -58,7 +58,7 @@ def chapter(
     title: str = "What was published, and what it cost",
     anchor: str = "curator",
 ) -> Chapter:
-    """Make the chapter.
+    """Render the chapter for the curator.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def chapter(
     """
     from discreet.kanonymity.risk import risk
 
-    names, found = made.guarantee.quasi_identifiers, made.diagnostics
+    names, measured = made.guarantee.quasi_identifiers, made.diagnostics
     k = made.guarantee.k
     before = risk(original, names, sensitive=roles.sensitive)
     after = risk(made.table, names, sensitive=roles.sensitive)
@@ -97,7 +97,7 @@ def chapter(
         )
         for name in roles.sensitive
     ]
-    optimal = printed.optimum(found.lower, found.information_loss)
+    optimal = printed.optimum(measured.lower, measured.information_loss)
     body = render_template(
         "curator.html",
         title=title,
@@ -110,28 +110,28 @@ def chapter(
         proved=f"{f'Proved {optimal}' if optimal else 'Lower bound'}: {made.bound_in_words()}.",
         optimal=optimal,
         alike=after.homogeneity_in_words(),
-        notices=found.notices,
+        notices=measured.notices,
         rows=original.height,
         published=made.table.height,
-        suppressed=found.suppressed,
+        suppressed=measured.suppressed,
         classes=(before.classes, after.classes),
         smallest=(before.k, after.k),
-        mean=found.mean_loss,
+        mean=measured.mean_loss,
         bars=shares,
         inside=inside,
         columns=_columns(original, made, roles, attributes),
         words=_WORDS,
         checks=[check.to_dict() for check in made.certificate.checks],
         facts=[
-            ("Information loss", printed.at_most(found.information_loss)),
-            ("Lower bound", printed.at_least(found.lower)),
-            ("Optimality gap", printed.gap(found.lower, found.information_loss)),
-            ("Method", found.method),
-            ("Search", printed.seconds(found.seconds)),
+            ("Information loss", printed.at_most(measured.information_loss)),
+            ("Lower bound", printed.at_least(measured.lower)),
+            ("Optimality gap", printed.gap(measured.lower, measured.information_loss)),
+            ("Method", measured.method),
+            ("Search", printed.seconds(measured.seconds)),
         ],
         steps=[
             f"{printed.seconds(step.seconds)}, {step.method}: loss {printed.at_most(step.loss)}"
-            for step in found.steps
+            for step in measured.steps
         ],
     )
     return Chapter(title, anchor, body, "Private: for the curator alone.")
@@ -154,18 +154,18 @@ def _columns(
     lost: Mapping[str, float] = made.diagnostics.by_column
     listed = []
     for name in original.columns:
-        here = name in made.table.columns
-        values = original[name].n_unique(), made.table[name].n_unique() if here else 0
+        is_published = name in made.table.columns
+        values = original[name].n_unique(), made.table[name].n_unique() if is_published else 0
         attribute = kinds.get(name)
         listed.append(
             _Column(
                 name,
                 role.get(name, "drop"),
-                _became(role.get(name, "drop"), made.table[name] if here else None),
+                _became(role.get(name, "drop"), made.table[name] if is_published else None),
                 counted(attribute) if attribute is not None else "",
                 values,
                 lost.get(name),
-                singled_out(original, name) if here and name not in roles.quasi else 0,
+                singled_out(original, name) if is_published and name not in roles.quasi else 0,
             )
         )
     return listed
@@ -181,7 +181,7 @@ def _became(role: str, cells: Any) -> str:  # noqa: ANN401 - a series or nothing
 
 
 def counted(attribute: Attribute) -> str:
-    """Say how the loss of a cell is counted.
+    """Return the unit in which the loss of a cell is counted.
 
     Examples
     --------

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Demo", "build_demo", "traffic"]
 
-SEED = 4
-JUNCTIONS = 100
-DOWNTOWN = 36
+CITY_SEED = 4
+CITY_JUNCTIONS = 100
+MAX_DOWNTOWN_JUNCTIONS = 36
 EPSILONS = (0.5, 1, 2, 4, 8)
-SHOWN = 2
-GAP = 0.01
+SHOWN_EPSILON = 2
+REQUESTED_GAP = 0.01
 
 _TITLE = "Say what may be learned, and prove that no more can be"
 _PROMISE = "Five tasks, synthetic data. Privacy was checked in exact arithmetic, by code that did not make the results."
@@ -121,8 +121,8 @@ class _Watch:
 def build_demo(
     out: str | PathLike[str],
     *,
-    seed: int = SEED,
-    junctions: int = JUNCTIONS,
+    seed: int = CITY_SEED,
+    junctions: int = CITY_JUNCTIONS,
     rows: int = 20,
     columns: int = 25,
     people: int = 1_000,
@@ -132,7 +132,7 @@ def build_demo(
     attack_mode: Callable[[str], Attacked] | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Demo:
-    """Make the demo: ``index.html``, two channels, a mechanism, ``census.parquet`` and ``patients.csv``.
+    """Write the demo: ``index.html``, two channels, a mechanism, ``census.parquet`` and ``patients.csv``.
 
     Parameters
     ----------
@@ -200,10 +200,10 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
     )
     problem = city_problem(city)
     strengths = [
-        design(problem, MetricDP(epsilon, "km", radius="1.2"), gap=GAP, throw=False)
+        design(problem, MetricDP(epsilon, "km", radius="1.2"), gap=REQUESTED_GAP, throw=False)
         for epsilon in EPSILONS
     ]
-    made = strengths[EPSILONS.index(SHOWN)]
+    made = strengths[EPSILONS.index(SHOWN_EPSILON)]
     save(made, file)
     watch.end("city")
     watch.begin(f"Comparing strengths on {_downtown(city)} junctions downtown")
@@ -236,7 +236,7 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
     watch.begin(f"Designing for a grid of {rows} by {columns} cells")
     space = MetricSpace.grid(rows, columns, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean")
-    made = design(problem, MetricDP(SHOWN, "km", radius=2), gap=GAP, throw=False)
+    made = design(problem, MetricDP(SHOWN_EPSILON, "km", radius=2), gap=REQUESTED_GAP, throw=False)
     save(made, file)
     watch.end("grid")
     watch.begin("Attacking the design for the grid")
@@ -287,7 +287,7 @@ def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
 
 
 def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Publishing a synthetic census of {households} households, by all quick methods")
+    watch.begin(f"Publishing a synthetic census of {households} households")
     made = count_demo(file, groups=households)
     watch.end("census")
     return made
@@ -311,7 +311,7 @@ def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Prob
 
 
 def _downtown(city: City) -> int:
-    return min(DOWNTOWN, city.n // 2)
+    return min(MAX_DOWNTOWN_JUNCTIONS, city.n // 2)
 
 
 def _curves(city: City) -> list[Curve]:
@@ -319,10 +319,10 @@ def _curves(city: City) -> list[Curve]:
     center = np.sort(np.argsort(np.hypot(*city.points.T), kind="stable")[: _downtown(city)])
     problem = city_problem(city, center)
     reached, proven = [], []
-    others: dict[str, list[float]] = {}
+    baselines: dict[str, list[float]] = {}
     for epsilon in EPSILONS:
         target = MetricDP(epsilon, "km")
-        made = design(problem, target, method=Direct(), gap=GAP, throw=False)
+        made = design(problem, target, method=Direct(), gap=REQUESTED_GAP, throw=False)
         reached.append(made.upper)
         proven.append(made.lower or 0.0)
         losses: dict[str, float] = {}
@@ -330,16 +330,16 @@ def _curves(city: City) -> list[Curve]:
             name = label.partition(",")[0]
             losses[name] = min(loss, losses.get(name, loss))
         for name, loss in losses.items():
-            others.setdefault(name, []).append(loss)
+            baselines.setdefault(name, []).append(loss)
     return [
         Curve("lower bound", EPSILONS, tuple(proven), "bound"),
         Curve("this library", EPSILONS, tuple(reached), "optimum"),
-        *(Curve(name, EPSILONS, tuple(losses)) for name, losses in others.items()),
+        *(Curve(name, EPSILONS, tuple(losses)) for name, losses in baselines.items()),
     ]
 
 
 def _landmarks(city: City) -> list[tuple[str, int]]:
-    """Name three junctions worth looking at: the busiest, one at a bridge, one at the edge of town."""
+    """Return label and index of three junctions: the busiest, one at a bridge, one at the edge of town."""
     ends = city.edges[city.bridges].ravel()
     away = np.hypot(*city.points.T)
     return [

@@ -64,7 +64,7 @@ def drawn(
 
 
 def new_figure(width: float = 4.9, height: float = 3.3) -> Figure:
-    """Make an empty figure, inches by inches; no window and no global state belongs to it."""
+    """Return an empty figure of a size in inches, without a window or global state."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -99,7 +99,7 @@ def frontier_svg(curves: Sequence[Curve], about: str, salt: str, **axes: str) ->
 
 
 def inline_svg(figure: Figure, *, label: str, salt: str) -> str:
-    """Turn a figure into an ``<svg>`` element.
+    """Convert a figure into an ``<svg>`` element.
 
     Parameters
     ----------

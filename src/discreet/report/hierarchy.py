@@ -1,7 +1,7 @@
 """The chapter of published counts: what is promised, what the tables look like, how noisy they are, and the proof.
 
-Of a release it shows what the guarantee covers and nothing else. The true counts are drawn beside it, and methods are
-compared, only where they are given: for synthetic data.
+Of a release it shows what the guarantee covers and nothing else. The true counts are drawn beside it only if they are
+given, for synthetic data.
 """
 
 from __future__ import annotations
@@ -18,13 +18,7 @@ from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
 from discreet.report.figures import drawn
-from discreet.report.hierarchy_figures import (
-    MethodError,
-    draw_biases,
-    draw_errors,
-    draw_multiples,
-    draw_scatter,
-)
+from discreet.report.hierarchy_figures import draw_multiples, draw_scatter
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person
 
@@ -36,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.hierarchy.result import RegionCounts
 
-__all__ = ["MethodError", "chapter"]
+__all__ = ["chapter"]
 
 _COVERAGE = Fraction(19, 20)
 
@@ -48,8 +42,6 @@ def chapter(
     anchor: str = "counts",
     lead: Sequence[str] = (),
     truth: RegionCounts | None = None,
-    errors: Sequence[MethodError] = (),
-    shown: float = 1.0,
     artefact: str | None = None,
     seconds: Mapping[str, float] | None = None,
     attacked: Attacked | None = None,
@@ -70,10 +62,6 @@ def chapter(
     truth
         The true counts of *made* data, drawn beside the published ones. Never those of real people: the page is
         for everybody.
-    errors
-        Errors of methods on synthetic data, drawn and listed where there are some.
-    shown
-        The budget of the table of methods and of the drawing of biases.
     artefact
         Name of the file that holds the table, for the command that checks it.
     seconds
@@ -113,7 +101,6 @@ def chapter(
         figures=figures,
         levels=levels,
         missed=printed.share_or_less(1 - _COVERAGE),
-        comparison=_comparison(errors, shown, anchor),
         made=truth is not None,
         public_units=result.frame.units == "public",
         max_size=result.frame.max_size,
@@ -185,40 +172,6 @@ def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
     return drawn(
         lambda figure: draw_scatter(figure, parts), 7.4, 2.7, label=label, salt=f"{anchor}-cells"
     )
-
-
-def _comparison(errors: Sequence[MethodError], shown: float, anchor: str) -> dict[str, Any] | None:
-    """Draw errors against budgets and biases at one of them, and lay out the table."""
-    if not errors:
-        return None
-    at = [error for error in errors if error.epsilon == shown]
-    rows = [
-        (
-            error.method,
-            [printed.estimate(value, 3) for value in error.l1],
-            [printed.estimate(value, 3) for value in error.bias],
-        )
-        for error in sorted(at, key=lambda error: error.l1[-1])
-    ]
-    return {
-        "errors": drawn(
-            lambda figure: draw_errors(figure, errors),
-            7.4,
-            3.1,
-            label="Error against budget",
-            salt=f"{anchor}-errors",
-        ),
-        "biases": drawn(
-            lambda figure: draw_biases(figure, at),
-            7.4,
-            0.25 * len(at) + 0.9,
-            label="Signed bias on zero cells",
-            salt=f"{anchor}-biases",
-        ),
-        "rows": rows,
-        "levels": list(range(1, len(errors[0].l1) + 1)),
-        "epsilon": printed.estimate(shown),
-    }
 
 
 def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> list[tuple[str, str]]:

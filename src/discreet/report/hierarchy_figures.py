@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.plot.style import BLUE, FAINT, GREEN, GREY, INK, PURPLE, VERMILION, log_scale
+from discreet.plot.style import BLUE, FAINT, GREY, INK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,42 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["MethodError", "draw_biases", "draw_errors", "draw_multiples", "draw_scatter"]
-
-_MARKED: dict[str, tuple[str, str, Any]] = {
-    "m-c-dp": (BLUE, "o", "-"),
-    "top-down-cumulative": (GREEN, "^", (0, (3, 1.5, 1, 1.5))),
-    "m-h-dp": (VERMILION, "s", (0, (5, 2))),
-    "bottom-up-cumulative": (PURPLE, "D", (0, (1, 1.2))),
-    "raw": (INK, "v", (0, (7, 3))),
-}
-"""Methods that stand for their kind, with color, marker and dashes; the others are grey."""
+__all__ = ["draw_multiples", "draw_scatter"]
 
 _FEWEST_SIZES, _MOST_SIZES = 7, 30
-_PER_ROW = 3
+"""Sizes on the axis of a bar chart, at least and at most."""
 
-
-@final
-@dataclass(frozen=True)
-class MethodError:
-    """How far one method was from the truth on synthetic data, at one budget.
-
-    Parameters
-    ----------
-    method
-        Its name.
-    epsilon
-        The budget.
-    l1
-        Sum of absolute errors of each level, the root first; a mean over some draws of noise.
-    bias
-        Mean signed error over the cells of each level that are truly zero, where there are some.
-    """
-
-    method: str
-    epsilon: float
-    l1: tuple[float, ...]
-    bias: tuple[float | None, ...]
+_PANELS_PER_ROW = 3
 
 
 def draw_multiples(
@@ -79,9 +48,9 @@ def draw_multiples(
     # As many sizes as hold all but a thousandth of the groups.
     reach = int(np.searchsorted(np.cumsum(of_root), 0.999 * of_root.sum())) + 1
     width = min(len(sizes), max(_FEWEST_SIZES, min(reach, _MOST_SIZES)))
-    rows = -(-len(names) // _PER_ROW)
+    rows = -(-len(names) // _PANELS_PER_ROW)
     for at, name in enumerate(names):
-        ax = figure.add_subplot(rows, _PER_ROW, at + 1)
+        ax = figure.add_subplot(rows, _PANELS_PER_ROW, at + 1)
         ax.bar(sizes[:width], published[at, :width], color=BLUE, width=0.72)
         if truth is not None:
             ax.plot(sizes[:width], truth[at, :width], "o", mfc="none", mec=INK, ms=3.4, mew=0.9)
@@ -89,7 +58,7 @@ def draw_multiples(
         ax.set_yticks([])
         _plain(ax)
         ax.spines["left"].set_visible(False)
-        if at >= len(names) - _PER_ROW:
+        if at >= len(names) - _PANELS_PER_ROW:
             ax.set_xlabel("size", fontsize=8, color=GREY)
 
 
@@ -120,88 +89,8 @@ def draw_scatter(figure: Figure, parts: Sequence[tuple[str, NDArray[Any], NDArra
         ax.tick_params(labelrotation=0, labelsize=6.5)
 
 
-def draw_errors(figure: Figure, errors: Sequence[MethodError]) -> None:
-    """Draw the error of each method against epsilon, a panel a level; both on logarithmic scales.
-
-    Parameters
-    ----------
-    figure
-        An empty figure.
-    errors
-        At least one.
-    """
-    methods = sorted(dict.fromkeys(error.method for error in errors), key=_MARKED.__contains__)
-    levels = len(errors[0].l1)
-    for level in range(levels):
-        ax = figure.add_subplot(1, levels, level + 1)
-        # A method without any error has no place on a logarithmic scale; half a group stands for it.
-        seen = {(e.method, e.epsilon): max(e.l1[level], 0.5) for e in errors}
-        for method in methods:
-            own = sorted(
-                (epsilon, error) for (name, epsilon), error in seen.items() if name == method
-            )
-            color, marker, dashes = _MARKED.get(method, (FAINT, "", "-"))
-            ax.plot(
-                [epsilon for epsilon, _ in own],
-                [error for _, error in own],
-                color=color,
-                marker=marker,
-                ls=dashes,
-                ms=3.6,
-                lw=1.6 if method in _MARKED else 0.9,
-                label=method if method in _MARKED else None,
-            )
-        log_scale(ax, "x", [epsilon for _, epsilon in seen])
-        log_scale(ax, "y", seen.values())
-        ax.set_title(f"level {level + 1}", fontsize=8, loc="left", color=INK)
-        ax.set_xlabel("epsilon", fontsize=8, color=GREY)
-        if not level:
-            ax.set_ylabel("sum of absolute errors", fontsize=8, color=GREY)
-        _plain(ax)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5, frameon=False)
-
-
-def draw_biases(figure: Figure, errors: Sequence[MethodError]) -> None:
-    """Draw the signed bias on cells that are truly zero: a line a method, a mark a level.
-
-    Parameters
-    ----------
-    figure
-        An empty figure.
-    errors
-        Those of one budget.
-    """
-    ax = figure.add_subplot()
-    ordered = sorted(errors, key=lambda error: -abs(error.bias[0] or 0.0))
-    marks = "os^Dv"
-    ax.axvline(0, color=FAINT, lw=1)
-    for level in range(len(ordered[0].bias)):
-        points = [
-            (bias, row)
-            for row, error in enumerate(ordered)
-            if (bias := error.bias[level]) is not None
-        ]
-        ax.plot(
-            [value for value, _ in points],
-            [row for _, row in points],
-            marks[level % len(marks)],
-            color=(BLUE, VERMILION, GREEN, PURPLE, GREY)[level % 5],
-            mfc="none",
-            ms=4.6,
-            label=f"level {level + 1}",
-        )
-    ax.set_yticks(range(len(ordered)), [error.method for error in ordered])
-    ax.set_xscale("symlog", linthresh=0.1)
-    ax.set_xlabel(
-        "published minus true, mean over cells that are truly zero", fontsize=8, color=GREY
-    )
-    _plain(ax)
-    ax.legend(fontsize=7.5, frameon=False, loc="lower left")
-
-
 def _plain(ax: Axes) -> None:
-    """Take away what says nothing."""
+    """Remove the spines at the top and the right, and draw the others and the ticks in grey."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):

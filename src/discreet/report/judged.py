@@ -57,7 +57,7 @@ class Judged:
 
 
 def audit_row(found: Audit) -> Judged:
-    """Put an audit in the words of the page.
+    """Convert an audit into a row of the page.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def chapter(
     anchor: str = "attacked",
     notes: Sequence[str] = (),
 ) -> Chapter:
-    """Make a chapter of the panel alone; parameters as for :func:`panel`.
+    """Render a chapter of the panel alone; parameters as for :func:`panel`.
 
     Returns
     -------

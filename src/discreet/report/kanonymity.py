@@ -7,10 +7,9 @@ and curves of losses are for synthetic data: they are options that the caller gi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
-from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.problem import (
     Attribute,
     Categorical,
@@ -19,7 +18,6 @@ from discreet.kanonymity.problem import (
     Prefixes,
     Rounded,
 )
-from discreet.plot import Curve
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
 from discreet.report.figures import frontier_svg
@@ -31,8 +29,9 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Anonymization
     from discreet.evaluate.attack.finding import Attacked
     from discreet.evaluate.audit.audit import Audit
+    from discreet.plot import Curve
 
-__all__ = ["Example", "LossCurve", "chapter"]
+__all__ = ["Example", "chapter"]
 
 
 @final
@@ -53,33 +52,6 @@ class Example:
     alike: tuple[int, int]
 
 
-@final
-@dataclass(frozen=True)
-class LossCurve:
-    """The loss of a method at several k. **Private** unless the data are made.
-
-    Parameters
-    ----------
-    label
-        The method.
-    ks, losses
-        Least class sizes, and what was lost.
-    role
-        ``"optimum"`` for this library, ``"bound"`` for what nothing can be below, ``"baseline"``.
-    """
-
-    label: str
-    ks: tuple[int, ...]
-    losses: tuple[float, ...]
-    role: Literal["optimum", "bound", "baseline"] = "baseline"
-
-    def __post_init__(self) -> None:
-        if len(self.ks) != len(self.losses) or not self.ks:
-            raise InvalidProblemError(
-                "losses", f"one for each of {len(self.ks)} k", len(self.losses)
-            )
-
-
 def chapter(
     made: Anonymization[Any, Any],
     *,
@@ -89,7 +61,7 @@ def chapter(
     attributes: Sequence[Attribute] = (),
     names: Sequence[str] = (),
     examples: Sequence[Example] = (),
-    curves: Sequence[LossCurve] = (),
+    curves: Sequence[Curve] = (),
     curves_note: str = "",
     artefact: str = "",
     attacked: Attacked | None = None,
@@ -114,7 +86,7 @@ def chapter(
     examples
         Rows of synthetic data, before and after.
     curves
-        Losses on synthetic data.
+        Mean loss of a cell against k, on synthetic data.
     curves_note
         What they are about, plain text.
     artefact
@@ -140,7 +112,9 @@ def chapter(
         guarantee=f"{guarantee}.",
         names=names,
         examples=[(one.before, one.after, one.alike) for one in examples],
-        figure=_figure(curves, anchor),
+        figure=frontier_svg(
+            curves, "mean loss against k", anchor, parameter="k", quantity="mean loss of a cell"
+        ),
         curves_note=curves_note,
         certificate=proof_of(made.certificate),
         artefact=artefact,
@@ -171,9 +145,3 @@ def _kind(attribute: Attribute) -> str:
     else:
         kind = f"a leaf of a taxonomy of {len(attribute.tree.leaves)} values, published as a node"
     return kind if attribute.weight == 1 else f"{kind}; weight {printed.estimate(attribute.weight)}"
-
-
-def _figure(curves: Sequence[LossCurve], anchor: str) -> str:
-    lines = [Curve(curve.label, curve.ks, curve.losses, curve.role) for curve in curves]
-    axes = {"parameter": "k", "quantity": "mean loss of a cell"}
-    return frontier_svg(lines, "mean loss against k", anchor, **axes)

@@ -81,7 +81,7 @@ def chapter(
     spacing = Fraction(own.reach).limit_denominator(1000)
     length = example_distance(guarantee, spacing)
     nats = strength(guarantee, length)
-    told = "one file" if size is None else printed.at_most(Fraction(size, 1000), 3, "kB")
+    size_text = "one file" if size is None else printed.at_most(Fraction(size, 1000), 3, "kB")
     body = render_template(
         "location.html",
         title=title,
@@ -94,7 +94,7 @@ def chapter(
             "distance": distance(length, own.unit),
             "guesses": "100" if nats is None else guesses(nats * (own.stretch or 1)),
         },
-        size=told,
+        size=size_text,
         figure=_map(mechanism, region or own, place, anchor),
         numbers=_numbers(mechanism),
         bounded=mechanism.lower is not None,
@@ -102,8 +102,8 @@ def chapter(
         in_browser=IN_BROWSER,
         sha256=sha256,
         attacked=[
-            section(found, title=heading, anchor=f"{anchor}-attacked-{at}")
-            for at, (heading, found) in enumerate(attacked)
+            section(attack, title=heading, anchor=f"{anchor}-attacked-{at}")
+            for at, (heading, attack) in enumerate(attacked)
         ],
     )
     return Chapter(title, anchor, body, lead[0] if lead else _LEAD)
@@ -132,15 +132,15 @@ def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
 
 def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
     channel, unit = mechanism.channel, mechanism.region.unit
-    told = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
+    rows = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
     if mechanism.upper is not None:
-        told.append(("expected loss", printed.at_most(mechanism.upper, 3, unit)))
+        rows.append(("expected loss", printed.at_most(mechanism.upper, 3, unit)))
     if mechanism.lower is not None:
-        told.append(("lower bound", printed.at_least(mechanism.lower, 3, unit)))
+        rows.append(("lower bound", printed.at_least(mechanism.lower, 3, unit)))
     checks = mechanism.certificate.checks
     passed = sum(check.passed for check in checks)
     return [
-        *told,
+        *rows,
         ("checks of the verifier passed", f"{passed} of {len(checks)}"),
         ("SHA-256", mechanism.digest[:16]),
     ]

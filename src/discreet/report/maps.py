@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Backdrop", "MapView", "Places", "Strength", "draw_map"]
+__all__ = ["DRAWING_WIDTH", "MARGIN_WIDTH", "Backdrop", "MapView", "Places", "Strength", "draw_map"]
 
-_WIDTH = 1000
-_MARGIN = 45
-_LEGEND = 92
-_TALLEST = 1.3
-_LEAST = 1e-3
+DRAWING_WIDTH = 1000
+MARGIN_WIDTH = 45
+"""Width of a drawing, and of the margin around its points, in units of its SVG."""
+
+_LEGEND_HEIGHT = 92
+_MAX_HEIGHT_PER_WIDTH = 1.3
+_MIN_DRAWN_PROBABILITY = 1e-3
 """Probability below which a mark would be too small to see."""
 
 _BARS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-6, 7) for m in (1, 2, 5))
@@ -169,7 +171,7 @@ def draw_map(
     strengths: Sequence[Strength] = (),
     strength: int = 0,
 ) -> MapView:
-    """Lay out a map.
+    """Compute the shapes and marks of a map.
 
     Parameters
     ----------
@@ -201,30 +203,31 @@ def draw_map(
         raise InvalidProblemError("picks", f"labels with indices below {n}", "none, or one outside")
     half = (places.cell or 0) / 2
     low, high = places.plane.min(axis=0) - half, places.plane.max(axis=0) + half
-    margin = _MARGIN if places.cell is None else 0
-    extent = high - low
+    margin, extent = MARGIN_WIDTH if places.cell is None else 0, high - low
     # A tall map is narrowed, so that it fits a screen; one place alone gets a map of one unit.
-    scale = (_WIDTH - 2 * margin) / (max(float(extent[0]), float(extent[1]) / _TALLEST) or 1.0)
+    scale = (DRAWING_WIDTH - 2 * margin) / (
+        max(float(extent[0]), float(extent[1]) / _MAX_HEIGHT_PER_WIDTH) or 1.0
+    )
     height = math.ceil(float(extent[1]) * scale + 2 * margin)
-    left = (_WIDTH - float(extent[0]) * scale) / 2
+    left = (DRAWING_WIDTH - float(extent[0]) * scale) / 2
 
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Turn the plane into the drawing: y runs down there."""
+        """Map the plane to the drawing, whose y axis points down."""
         x = (points[:, 0] - low[0]) * scale + left
         y = (high[1] - points[:, 1]) * scale + margin
         return printed.positions(np.stack([x, y], axis=1))
 
     at = project(places.plane)
     typical = float(np.median(places.chance.max(axis=1)))
-    size = 50 / np.sqrt(typical) if places.cell is None else places.cell * scale
-    kind = "disc" if places.cell is None else "cell"
-    rows = [_sparse(row) for row in places.chance]
+    kind, size = (
+        ("disc", 50 / np.sqrt(typical)) if places.cell is None else ("cell", places.cell * scale)
+    )
     first = picks[0][1]
     data = {
         "kind": kind,
         "at": at.ravel().tolist(),
         "reports": places.reports.tolist(),
-        "rows": rows,
+        "rows": [_sparse(row) for row in places.chance],
         "size": float(size),
         "typical": typical,
         "facts": _facts(places, near),
@@ -239,26 +242,22 @@ def draw_map(
             for one in strengths
         ],
     }
-    shapes = {"places": "".join(f"M{_spot(x, y)}h0" for x, y in at)}
+    shapes = {"places": "".join(f"M{_point_text(x, y)}h0" for x, y in at)}
     if backdrop is not None:
         shapes |= _roads(backdrop, at)
         if backdrop.river is not None:
-            shapes["river"] = "M" + "L".join(_spot(x, y) for x, y in project(backdrop.river))
+            shapes["river"] = "M" + "L".join(_point_text(x, y) for x, y in project(backdrop.river))
     if places.cell is not None:
         shapes["grid"] = _grid(at, size)
     return MapView(
-        width=_WIDTH,
-        height=height + _LEGEND,
+        width=DRAWING_WIDTH,
+        height=height + _LEGEND_HEIGHT,
         shapes=shapes,
-        marks=_marks(data, rows[first]),
+        marks=_marks(data, data["rows"][first]),
         true=(float(at[first, 0]), float(at[first, 1])),
         legend=_legend(kind, float(size), typical),
         bar=_bar(scale, places.unit),
-        facts=[
-            "reported as it is",
-            *(f"reported within {distance(d, places.unit)}" for d in near),
-            "expected loss",
-        ],
+        facts=_fact_names(places.unit, near),
         picks=list(picks),
         data=data,
     )
@@ -266,7 +265,7 @@ def draw_map(
 
 def _sparse(row: NDArray[np.float64]) -> list[int]:
     """Keep what can be seen: report, ten-thousandths, report, ten-thousandths, ..."""
-    (seen,) = np.nonzero(row >= _LEAST)
+    (seen,) = np.nonzero(row >= _MIN_DRAWN_PROBABILITY)
     pairs = np.stack([seen, 1e4 * row[seen] + 0.5], axis=1).astype(np.int64)
     flat: list[int] = pairs.ravel().tolist()
     return flat
@@ -284,7 +283,7 @@ def _marks(data: dict[str, Any], row: list[int]) -> list[tuple[float, float, flo
 
 
 def _mark(kind: str, size: float, typical: float, share: float) -> tuple[float, float]:
-    """Give size and opacity: the area of a disc, or the tint of a cell, grows with the probability."""
+    """Return size and opacity: the area of a disc, or the tint of a cell, grows with the probability."""
     root = float(np.sqrt(share))
     if kind == "disc":
         return size * root, 0.62
@@ -306,13 +305,18 @@ def _legend(kind: str, size: float, typical: float) -> list[tuple[float, float, 
 
 def _bar(scale: float, unit: str) -> tuple[float, str]:
     """Choose the longest round length that is at most a quarter of the map."""
-    fitting = [bar for bar in _BARS if float(bar) * scale <= _WIDTH / 4]
+    fitting = [bar for bar in _BARS if float(bar) * scale <= DRAWING_WIDTH / 4]
     bar = fitting[-1] if fitting else _BARS[0]
     return float(bar) * scale, distance(bar, unit)
 
 
+def _fact_names(unit: str, near: Sequence[Fraction]) -> list[str]:
+    within = [f"reported within {distance(length, unit)}" for length in near]
+    return ["reported as it is", *within, "expected loss"]
+
+
 def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
-    """Say for each secret how likely the report is right, or near, and what it costs."""
+    """Return for each secret the chance of a right report, of near ones, and the expected loss."""
     target = places.plane[places.reports]
     away = np.sqrt(((places.plane[:, None, :] - target[None]) ** 2).sum(axis=2))
     columns = [
@@ -330,7 +334,7 @@ def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
 
 
 def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
-    """Sort roads into streets, roads and avenues by what they carry."""
+    """Sort roads into streets, roads and avenues by their traffic."""
     count = len(backdrop.roads)
     rank = np.zeros(count)
     if backdrop.traffic is not None:
@@ -339,7 +343,8 @@ def _roads(backdrop: Backdrop, at: NDArray[np.float64]) -> dict[str, str]:
     group = np.digitize(rank, (0.6, 0.86))
     return {
         name: "".join(
-            f"M{_spot(*one)}L{_spot(*other)}" for one, other in at[backdrop.roads[group == g]]
+            f"M{_point_text(*one)}L{_point_text(*other)}"
+            for one, other in at[backdrop.roads[group == g]]
         )
         for g, name in enumerate(names)
     }
@@ -350,10 +355,10 @@ def _grid(at: NDArray[np.float64], size: float) -> str:
     xs, ys = np.unique(at[:, 0]), np.unique(at[:, 1])
     left, right = xs[0] - size / 2, xs[-1] + size / 2
     top, bottom = ys[0] - size / 2, ys[-1] + size / 2
-    lines = [f"M{_spot(x, top)}L{_spot(x, bottom)}" for x in [left, *(xs + size / 2)]]
-    lines += [f"M{_spot(left, y)}L{_spot(right, y)}" for y in [top, *(ys + size / 2)]]
+    lines = [f"M{_point_text(x, top)}L{_point_text(x, bottom)}" for x in [left, *(xs + size / 2)]]
+    lines += [f"M{_point_text(left, y)}L{_point_text(right, y)}" for y in [top, *(ys + size / 2)]]
     return "".join(lines)
 
 
-def _spot(x: float, y: float) -> str:
+def _point_text(x: float, y: float) -> str:
     return f"{printed.position(x)} {printed.position(y)}"

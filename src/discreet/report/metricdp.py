@@ -18,7 +18,7 @@ from discreet.report.check_words import proof_of
 from discreet.report.figures import frontier_svg
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter, render_template
-from discreet.report.trying import QUICK, try_design
+from discreet.report.trying import MAX_SECRETS_ATTACKED, try_design
 from discreet.report.words import (
     cautions,
     distance,
@@ -171,7 +171,7 @@ def chapter(
         radius=None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
         scope=guarantee.scope,
         beyond=guarantee.beyond_in_words,
-        whole=_whole(guarantee),
+        whole=_all_pairs_text(guarantee),
         certificate=proof_of(design.certificate),
         passed=design.certificate.passed,
         numbers=_numbers(design, loss_unit, seconds or {}),
@@ -186,27 +186,32 @@ def chapter(
         above=above,
     )
     promised = guarantee.radius is None or 0 < least <= guarantee.radius
-    if attacked is None and not audits and promised and 1 < problem.n_secrets <= QUICK:
+    if (
+        attacked is None
+        and not audits
+        and promised
+        and 1 < problem.n_secrets <= MAX_SECRETS_ATTACKED
+    ):
         attacked, audits = try_design(design)
     body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
 
 
 def _nearest(problem: Problem) -> Fraction:
-    """Give the least positive distance: below it the guarantee speaks of nobody."""
+    """Return the least positive distance: no two secrets are closer."""
     distances = problem.space.distances
     apart = distances[distances > 0]
     return Fraction(int(apart.min()), 1 << problem.space.scale_bits) if apart.size else Fraction(0)
 
 
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
-    """Say the guarantee at one distance, in words that need no training."""
+    """Return the parts of the sentence that states the guarantee at one distance."""
     length = example_distance(guarantee, least)
     return {"distance": distance(length, guarantee.unit), **_claim_at(guarantee, length)}
 
 
 def _claim_at(guarantee: MetricDP, length: Fraction) -> dict[str, str]:
-    """Say what a report allows between two secrets so far apart, within the radius."""
+    """Return the odds and guesses that a report allows between two secrets at a distance within the radius."""
     nats = guarantee.epsilon * length
     return {"guesses": guesses(nats), "factor": factor(nats)}
 
@@ -232,15 +237,15 @@ def _two_digits(length: Fraction) -> Fraction:
     return math.ceil(length / step) * step
 
 
-def _whole(guarantee: MetricDP) -> str | None:
-    """Print the epsilon that holds between all pairs, or nothing where none does."""
+def _all_pairs_text(guarantee: MetricDP) -> str | None:
+    """Return the epsilon that holds between all pairs as text, or ``None``."""
     scope = guarantee.space_scope
-    whole = None if scope is None else scope.all_pairs_epsilon
-    return None if whole is None else f"{printed.decimal_up(whole)} per {guarantee.unit}"
+    implied = None if scope is None else scope.all_pairs_epsilon
+    return None if implied is None else f"{printed.decimal_up(implied)} per {guarantee.unit}"
 
 
 def _places(design: Design[Problem, Multipliers], loss_unit: str) -> Places | None:
-    """Put secrets on a plane where they are places and reports name them."""
+    """Return the secrets as places in the plane, or ``None`` if they are no places or reports do not name them."""
     problem = design.problem
     space = problem.space
     if space.points is None or space.points.shape[1] != 2 or problem.reports is None:
@@ -282,11 +287,11 @@ def _map(
         Strength(
             f"epsilon {printed.decimal_up(one.guarantee.epsilon)} per {one.guarantee.unit}",
             _claim_at(one.guarantee, base),
-            there,
+            placed,
         )
         for one in strengths
-        for there in [_places(one, loss_unit)]
-        if there is not None
+        for placed in [_places(one, loss_unit)]
+        if placed is not None
     ]
     return draw_map(
         places,
@@ -325,7 +330,7 @@ def _bars(
 def _cost(
     design: Design[Problem, Multipliers], baselines: Sequence[tuple[str, float]], loss_unit: str
 ) -> str:
-    """Say how good this is, and against what."""
+    """Compare the loss with the lower bound and with the best baseline, in sentences."""
     text = f"On average it loses {printed.at_most(design.upper, 3, loss_unit)}"
     if design.lower is not None and design.lower > 0:
         # The gap is relative to what was reached; people compare with the least.
@@ -356,7 +361,7 @@ def _numbers(
         ("radius", "all pairs" if guarantee.radius is None else distance(guarantee.radius, unit)),
     ]
     if scope is not None:
-        rows.append(("epsilon for all pairs", _whole(guarantee) or "none"))
+        rows.append(("epsilon for all pairs", _all_pairs_text(guarantee) or "none"))
     rows += [("distances", c.detail) for c in design.certificate.checks if "WGS 84" in c.detail]
     rows += [
         ("lower bound", printed.at_least(design.lower, 10, loss_unit)),

@@ -122,7 +122,7 @@ class Tab:
 
 
 def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa: ANN401 - each chapter has its own options
-    """Make a chapter by the function that is registered for a mechanism.
+    """Render a chapter by the function registered for a mechanism.
 
     Parameters
     ----------
@@ -159,15 +159,15 @@ def make_chapter(name: str, outcome: object, **options: Any) -> Chapter:  # noqa
 
 
 def _verified(outcome: object) -> object:
-    """Give an outcome with a certificate that is about it: its own where it was verified as it is, else a new one."""
+    """Return the outcome with a certificate of its present state, computed anew if it was changed after its check."""
     if not isinstance(outcome, Anonymization | Design | Release) or was_verified(outcome):
         return outcome
     if not outcome.certificate.passed:
         return outcome
     from discreet.artefact.judging import verify
 
-    found = verify(outcome, optimality=isinstance(outcome, Design))
-    return replace(outcome, certificate=found)
+    fresh = verify(outcome, optimality=isinstance(outcome, Design))
+    return replace(outcome, certificate=fresh)
 
 
 def render_report(

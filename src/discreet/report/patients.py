@@ -17,7 +17,8 @@ from discreet.kanonymity.losses import mean_loss
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.verify import classes_of
-from discreet.report.kanonymity import Example, LossCurve
+from discreet.plot import Curve
+from discreet.report.kanonymity import Example
 from discreet.report.page import make_chapter
 from discreet.report.trying import try_table
 
@@ -36,9 +37,9 @@ __all__ = ["loss_curves", "patient_demo"]
 
 QUASI = ("age", "sex", "zip")
 KS = (2, 3, 5, 10, 20)
-SHOWN = 5
-ROWS = 4
-OTHERS = 9
+SHOWN_K = 5
+EXAMPLE_ROWS = 4
+STRANGERS_SEED = 9
 """Makes the people who are not in the table."""
 
 _LABELS = {
@@ -56,7 +57,7 @@ _LEAD = (
     "together still identify many of them."
 )
 _HOW = (
-    "So cells are made coarser, each only as far as it has to be: an age becomes an interval, a postal code its first "
+    "So cells are made coarser, and no coarser than k requires: an age becomes an interval, a postal code its first "
     "digits, until every combination is shared by {k} patients or more. The {n} patients here are synthetic."
 )
 _NOTE = (
@@ -90,7 +91,7 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     attributes = (Numeric("age", low=0, high=99), Categorical("sex"), Taxonomy("zip", tree))
     made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize(
         table.with_row_index("row"),
-        KAnonymity(SHOWN, QUASI),
+        KAnonymity(SHOWN_K, QUASI),
         attributes=attributes,
         sensitive=["disease"],
         # Which row became which is shown of synthetic data alone.
@@ -101,14 +102,14 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     public: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = _without(made, "row")
     save_anonymous(public, file, attributes)
     problem = read_problem(table, QUASI, attributes, "ncp")
-    strangers = pl.DataFrame(made_patients(patients, seed=OTHERS))
+    strangers = pl.DataFrame(made_patients(patients, seed=STRANGERS_SEED))
     attacked, audits = try_table(public, attributes, table, strangers, "disease")
     return make_chapter(
         "kanonymity",
         public,
         title="A table of patients",
         anchor="patients",
-        lead=(_LEAD, _HOW.format(k=SHOWN, n=printed.count(patients))),
+        lead=(_LEAD, _HOW.format(k=SHOWN_K, n=printed.count(patients))),
         attributes=attributes,
         names=table.columns,
         examples=examples,
@@ -120,7 +121,7 @@ def patient_demo(file: Path, *, patients: int = 1_500, seconds: float = 1.0) -> 
     )
 
 
-def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[LossCurve]:
+def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[Curve]:
     """Measure every quick method, this library's search, and the bound: for made rows only.
 
     Parameters
@@ -137,8 +138,8 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
     cells = problem.n * problem.suppressed_cost
     best = [search(problem, k, time_limit=seconds) for k in ks]
     curves = [
-        LossCurve("lower bound", tuple(ks), tuple(one.lower / cells for one in best), "bound"),
-        LossCurve("this library", tuple(ks), tuple(one.loss / cells for one in best), "optimum"),
+        Curve("lower bound", tuple(ks), tuple(one.lower / cells for one in best), "bound"),
+        Curve("this library", tuple(ks), tuple(one.loss / cells for one in best), "optimum"),
     ]
     for name, label in _LABELS.items():
         method = METHODS[name].make()
@@ -146,7 +147,7 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
             mean_loss(problem, method.solve(problem, k, SearchLimits.within(seconds)).labels)
             for k in ks
         ]
-        curves.append(LossCurve(label, tuple(ks), tuple(losses)))
+        curves.append(Curve(label, tuple(ks), tuple(losses)))
     return curves
 
 
@@ -158,7 +159,7 @@ def _examples(before: pl.DataFrame, after: pl.DataFrame) -> list[Example]:
     """Show some rows from places all over the original, by the number that went with them."""
     original, classes = classes_of(before, QUASI), classes_of(after, QUASI)
     at = {row: place for place, row in enumerate(after["row"].to_list())}
-    step = max(1, before.height // ROWS)
+    step = max(1, before.height // EXAMPLE_ROWS)
     chosen = range(step // 2, before.height, step)
     published = after.drop("row")
     return [

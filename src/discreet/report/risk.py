@@ -30,13 +30,13 @@ def chapter(
     title: str = "Who could be found",
     anchor: str = "risk",
 ) -> Chapter:
-    """Make the chapter.
+    """Render the chapter of a risk.
 
     Parameters
     ----------
     found
-        What :func:`discreet.kanonymity.risk.risk` returned, by what to call the table. **Private** where the table is
-        not published.
+        What :func:`discreet.kanonymity.risk.risk` returned, by the name of the table. **Private** unless the table is
+        published.
     names
         The quasi-identifiers.
     causes

@@ -18,6 +18,7 @@ from discreet.core.statements import state
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
 from discreet.report.figures import frontier_svg
+from discreet.report.maps import DRAWING_WIDTH, MARGIN_WIDTH
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person
 
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from discreet.submodular.problem import Selection
 
 __all__ = ["Ground", "chapter"]
-
-_WIDTH = 1000
-_MARGIN = 45
 
 _AUDITED = (
     "The verifier went over this choice. Its method was replayed, every draw of it, on a few synthetic records and all "
@@ -74,10 +72,10 @@ class Ground:
 
     def __post_init__(self) -> None:
         for name in ("places", "people"):
-            given = getattr(self, name)
-            if given is None:
+            points = getattr(self, name)
+            if points is None:
                 continue
-            if given.ndim != 2 or given.shape[1] != 2 or not len(given):
+            if points.ndim != 2 or points.shape[1] != 2 or not len(points):
                 raise InvalidProblemError(name, "coordinates in the plane", "another shape")
 
 
@@ -178,7 +176,7 @@ def chapter(
 def _names(
     selection: Selection, names: Sequence[str] | None, kinds: Sequence[str] | None
 ) -> list[str]:
-    """Name what was chosen, in the order of the draws."""
+    """Return the names of the chosen elements, in the order of the draws."""
     statement = selection.statement
     if names is not None and len(names) != statement.n_elements:
         raise InvalidProblemError("names", f"{statement.n_elements} names", len(names))
@@ -221,18 +219,18 @@ def _short(guarantee: DPGuarantee) -> str:
 
 
 def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
-    """Put everything on the page's plane: x to the right, y down."""
+    """Map all points to the plane of the page: x to the right, y down."""
     if len(ground.places) != selection.statement.n_elements:
         expected = f"{selection.statement.n_elements} places"
         raise InvalidProblemError("places", expected, len(ground.places))
     everything = [ground.places] if ground.people is None else [ground.places, ground.people]
     low = np.min([part.min(axis=0) for part in everything], axis=0)
     high = np.max([part.max(axis=0) for part in everything], axis=0)
-    scale = (_WIDTH - 2 * _MARGIN) / max(float((high - low).max()), 1e-12)
-    width, height = np.ceil((high - low) * scale + 2 * _MARGIN).astype(int).tolist()
+    scale = (DRAWING_WIDTH - 2 * MARGIN_WIDTH) / max(float((high - low).max()), 1e-12)
+    width, height = np.ceil((high - low) * scale + 2 * MARGIN_WIDTH).astype(int).tolist()
 
     def at(points: ArrayLike) -> NDArray[np.float64]:
-        moved = (np.asarray(points) - low) * scale + _MARGIN
+        moved = (np.asarray(points) - low) * scale + MARGIN_WIDTH
         moved[:, 1] = height - moved[:, 1]
         return printed.positions(moved)
 

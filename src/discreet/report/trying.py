@@ -29,12 +29,19 @@ if TYPE_CHECKING:
     from discreet.metricdp.problem import Problem
     from discreet.submodular import FacilityLocation, Matroid, Selection
 
-__all__ = ["QUICK", "audit_choice", "try_choice", "try_counts", "try_design", "try_table"]
+__all__ = [
+    "MAX_SECRETS_ATTACKED",
+    "audit_choice",
+    "try_choice",
+    "try_counts",
+    "try_design",
+    "try_table",
+]
 
-QUICK = 128
+MAX_SECRETS_ATTACKED = 128
 """Secrets up to which a design is attacked without being told to."""
 
-_TRIALS = 2_000
+_TRIALS_PER_ATTACK = 2_000
 
 _SLOW_REPLAYS = frozenset({"algorithm-1"})
 """Methods whose draws take more than a few seconds to replay."""
@@ -62,18 +69,18 @@ def try_design(
     from discreet.evaluate.audit.channels import audit_channel
 
     problem = made.problem
-    found = attack_channel(
+    attacked = attack_channel(
         made.channel,
         problem,
         made.guarantee,
         reports=reports,
-        trials=_TRIALS,
+        trials=_TRIALS_PER_ATTACK,
         bits=SeededBits(1),
     )
     audited = audit_channel(
         made.channel, problem.space, made.guarantee, made.certificate, AuditRequest()
     )
-    return found, (audited,)
+    return attacked, (audited,)
 
 
 def try_choice(
@@ -101,8 +108,8 @@ def try_choice(
     def choose(data: FacilityLocation, bits: UniformSource | None) -> Any:  # noqa: ANN401 - pairs
         return release(data, matroid, guarantee, bits=bits).result.chosen
 
-    found = attack_membership(choose, (f, without), guarantee, trials=trials)
-    return Attacked("choice", (found,))
+    finding = attack_membership(choose, (f, without), guarantee, trials=trials)
+    return Attacked("choice", (finding,))
 
 
 def audit_choice(made: Release[Selection], matroid: Matroid) -> tuple[Audit, ...]:
@@ -171,12 +178,14 @@ def try_counts(data: GroupSizes, guarantee: PureDP, *, trials: int = 80) -> Atta
     more[leaf, size] -= 1
     more[leaf, size + 1] += 1
 
-    def told(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
-        given = release(groups, guarantee, bits=bits).result.counts[tree.leaves[leaf]]
-        return tuple(round(float(value)) for value in given)
+    def released_counts(groups: GroupSizes, bits: UniformSource | None) -> tuple[int, ...]:
+        released = release(groups, guarantee, bits=bits).result.counts[tree.leaves[leaf]]
+        return tuple(round(float(value)) for value in released)
 
     pair = GroupSizes.from_counts(tree, more, units="public"), data
-    findings.append(attack_membership(told, pair, guarantee, read=enumerate, trials=trials))
+    findings.append(
+        attack_membership(released_counts, pair, guarantee, read=enumerate, trials=trials)
+    )
     return Attacked("counts", tuple(findings))
 
 
@@ -187,7 +196,7 @@ def try_table(
     others: Any,  # noqa: ANN401 - a frame
     sensitive: str,
 ) -> tuple[Attacked, tuple[Audit, ...]]:
-    """Look for made people in their table, and for what it tells of them; and count its smallest class.
+    """Attack a table of synthetic people by linkage and inference, and count its smallest class.
 
     Parameters
     ----------

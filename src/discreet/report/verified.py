@@ -58,7 +58,7 @@ _RADIUS: Limit = (
 )
 _SERVED: Limit = (
     "That a server sends this file.",
-    "Clients name the SHA-256 of what they got; --max-epsilon of discreet locate refuses what is too weak.",
+    "Clients print the SHA-256 of their file; --max-epsilon of discreet locate refuses a weak guarantee.",
 )
 _SNAPPED: Limit = (
     "The way to the nearest place.",
@@ -219,7 +219,7 @@ def chapter(
     title: str = "",
     anchor: str = "verified",
 ) -> Chapter:
-    """Make the chapter of a verification.
+    """Render the chapter of a verification.
 
     Parameters
     ----------

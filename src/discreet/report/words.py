@@ -1,4 +1,4 @@
-"""Numbers as people say them. Whatever states a limit of what can be learned is rounded up, never down."""
+"""Numbers in words. A limit of an attacker's success is rounded up, never down."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "strength",
 ]
 
-_BITS = 40
+_EXP_BITS = 40
 _LARGEST = Fraction(64)
 """Nats beyond which a factor says no more than "far apart"."""
 
@@ -56,7 +56,7 @@ def factor(nats: Fraction) -> str:
     """
     if nats > _LARGEST:
         return f"e^{printed.decimal_up(nats)}"
-    return printed.at_most(Fraction(exp_ceil(nats, _BITS), 1 << _BITS), 3)
+    return printed.at_most(Fraction(exp_ceil(nats, _EXP_BITS), 1 << _EXP_BITS), 3)
 
 
 def guesses(nats: Fraction) -> str:
@@ -75,14 +75,14 @@ def guesses(nats: Fraction) -> str:
 
 def _right(nats: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
     """Return an upper bound of ``(e^nats + delta) / (1 + e^nats)``."""
-    ratio = Fraction(exp_ceil(min(nats, _LARGEST), _BITS), 1 << _BITS)
+    ratio = Fraction(exp_ceil(min(nats, _LARGEST), _EXP_BITS), 1 << _EXP_BITS)
     return Fraction(1) if nats > _LARGEST else (ratio + delta) / (1 + ratio)
 
 
 def _times(right: Fraction) -> str:
     """Print a probability as times in 100, rounded up, with a tenth above 99."""
-    whole = math.ceil(100 * right)
-    return printed.count(whole) if whole <= 99 else printed.at_most(100 * right, 3)
+    hundredths = math.ceil(100 * right)
+    return printed.count(hundredths) if hundredths <= 99 else printed.at_most(100 * right, 3)
 
 
 def guess_about_a_person(guarantee: DPGuarantee) -> str:
@@ -99,8 +99,8 @@ def guess_about_a_person(guarantee: DPGuarantee) -> str:
     if isinstance(guarantee, ZeroConcentratedDP):
         # The total variation is at most the square root of rho / 2 and that of 1 - e^-rho.
         rho = min(guarantee.rho, _LARGEST)
-        least = min(rho / 2, 1 - Fraction(1 << _BITS, exp_ceil(rho, _BITS)))
-        root = Fraction(math.isqrt(math.floor(least * 4**_BITS)) + 1, 2**_BITS)
+        least = min(rho / 2, 1 - Fraction(1 << _EXP_BITS, exp_ceil(rho, _EXP_BITS)))
+        root = Fraction(math.isqrt(math.floor(least * 4**_EXP_BITS)) + 1, 2**_EXP_BITS)
         right = (1 + min(root, Fraction(1))) / 2
     else:
         right = _right(guarantee.epsilon, getattr(guarantee, "delta", Fraction(0)))
@@ -117,7 +117,7 @@ _QUESTIONS = {
 
 
 def promise_about_a_person(guarantee: Any) -> dict[str, Any]:  # noqa: ANN401 - a DPGuarantee, of a release of any result
-    """Lay out what a guarantee means for one person, for five, and what it is too weak for."""
+    """Return the sentences about a guarantee for one person, for five, and its cautions."""
     return {
         "guess": guess_about_a_person(guarantee),
         "cautions": cautions(guarantee),
@@ -127,13 +127,15 @@ def promise_about_a_person(guarantee: Any) -> dict[str, Any]:  # noqa: ANN401 - 
 
 
 def _promise_about_five(guarantee: DPGuarantee) -> str:
-    """State what is left of a guarantee for five people together."""
+    """State the guarantee for five people together."""
     if isinstance(guarantee, ZeroConcentratedDP):
         return state("five people", name="rho", times=25)
     if not isinstance(guarantee, ApproxDP):
         return state("five people", name="epsilon", times=5)
     steps = (min(step * guarantee.epsilon, _LARGEST) for step in range(5))
-    delta = guarantee.delta * sum(Fraction(exp_ceil(nats, _BITS), 1 << _BITS) for nats in steps)
+    delta = guarantee.delta * sum(
+        Fraction(exp_ceil(nats, _EXP_BITS), 1 << _EXP_BITS) for nats in steps
+    )
     text = printed.at_most(min(delta, Fraction(1)), 3)
     nothing = ", which promises nothing" if delta >= 1 else ""
     return state("five people with delta", delta=text, nothing=nothing)
@@ -152,7 +154,7 @@ def sentence(claim: object) -> str:
 
 
 def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:
-    """Give the nats that the guarantee allows between two secrets at a distance, or nothing where it allows all.
+    """Return the nats that the guarantee allows between two secrets at a distance, or ``None`` if it has no limit.
 
     Examples
     --------
@@ -166,12 +168,12 @@ def strength(guarantee: MetricDP, length: Fraction) -> Fraction | None:
     if guarantee.radius is None or length <= guarantee.radius:
         return guarantee.epsilon * length
     scope = guarantee.space_scope
-    whole = None if scope is None else scope.all_pairs_epsilon
-    return None if whole is None else whole * length
+    all_pairs = None if scope is None else scope.all_pairs_epsilon
+    return None if all_pairs is None else all_pairs * length
 
 
 def example_distance(guarantee: MetricDP, least: Fraction = Fraction(0)) -> Fraction:
-    """Choose a round distance to talk about: near one nat, within the radius, at least as far as some pair is.
+    """Choose a round distance near one nat, within the radius and not below the least distance of a pair.
 
     Examples
     --------

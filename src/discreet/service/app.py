@@ -55,7 +55,7 @@ __all__ = ["create_app"]
 
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?")
 
-_LEVEL = 6
+_GZIP_LEVEL = 6
 """Level of gzip: 9 makes a mechanism for 144 places .4 % smaller."""
 
 
@@ -124,7 +124,6 @@ def create_app(
     >>> sorted(app.openapi()["paths"])
     ['/v1/healthz', '/v1/mechanism', '/v1/region']
     """
-    bounds, origins = limits or Limits(), _origins(allow_origins)
     served = _awaited(mechanism) if isinstance(mechanism, Future) else _published(mechanism)
     if isinstance(served, Mechanism):
         if region is not None and region.digest != served.region.digest:
@@ -140,20 +139,14 @@ def create_app(
         redirect_slashes=False,
     )
     ending, counted = stopping or Event(), metrics or Metrics()
-    app.add_middleware(Guard, limits=bounds, trusted=networks(trusted_proxies), stopping=ending)
-    if origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=["GET", "HEAD", *(["POST"] if on_report is not None else [])],
-            allow_headers=["content-type", "discreet-protocol", "if-none-match"],
-            expose_headers=["etag", "request-id", "retry-after"],
-        )
+    app.add_middleware(
+        Guard, limits=limits or Limits(), trusted=networks(trusted_proxies), stopping=ending
+    )
+    if origins := _origins(allow_origins):
+        _allow_pages(app, origins, ["GET", "HEAD", *(["POST"] if on_report is not None else [])])
     # Outermost, since it was added last: what the guard refuses is counted too.
     app.add_middleware(Observed, metrics=counted)
-    app.add_exception_handler(InvalidProblemError, invalid)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, no_route)
+    _add_errors(app)
     _add_public(app, served, region)
     add_operations(
         app,
@@ -169,6 +162,23 @@ def create_app(
     return app
 
 
+def _add_errors(app: FastAPI) -> None:
+    app.add_exception_handler(InvalidProblemError, invalid)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, no_route)
+
+
+def _allow_pages(app: FastAPI, origins: Sequence[str], methods: Sequence[str]) -> None:
+    """Allow pages of other origins to read the answers."""
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=methods,
+        allow_headers=["content-type", "discreet-protocol", "if-none-match"],
+        expose_headers=["etag", "request-id", "retry-after"],
+    )
+
+
 def _published(mechanism: object) -> Published:
     """Return what is published of a design or a mechanism, or refuse another object."""
     if isinstance(mechanism, EveryPoint):
@@ -182,7 +192,7 @@ def _published(mechanism: object) -> Published:
 
 
 def _awaited(future: Awaited) -> Future[Published]:
-    """Return the future of what is published; another object fails it."""
+    """Return a future of the published mechanism; an object of another kind makes it fail."""
     made: Future[Published] = Future()
 
     def convert(done: Awaited) -> None:
@@ -236,12 +246,13 @@ class _Written:
         is_packed: bool,  # noqa: FBT001 - a thread takes no names
         message: Callable[[], Message],
     ) -> bytes:
-        whole = self._made.get((part, media, False))
-        if whole is None:
-            whole = self._made[part, media, False] = encode(message().write(), media)
+        body = self._made.get((part, media, False))
+        if body is None:
+            body = self._made[part, media, False] = encode(message().write(), media)
         if is_packed:
-            return self._made.setdefault((part, media, True), gzip.compress(whole, _LEVEL, mtime=0))
-        return whole
+            packed = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+            return self._made.setdefault((part, media, True), packed)
+        return body
 
 
 def _add_public(

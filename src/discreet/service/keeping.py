@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.private_files import held, read_private, write_private
+from discreet.artefact.private_files import locked_file, read_private, write_private
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo import State
 from discreet.lrgeo.messages import mechanism_from
@@ -116,7 +116,7 @@ class StateFile:
             ledger in it would be forgotten. Nor is one that others may write, that has a second name, or that was
             exchanged meanwhile.
         """
-        with held(self._path, most=_MAX_FILE_BYTES) as file:
+        with locked_file(self._path, most=_MAX_FILE_BYTES) as file:
             change = Change(State() if file.data is None else _state(file.data, seconds, unit))
             before = change.state
             yield change

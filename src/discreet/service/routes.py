@@ -58,7 +58,7 @@ def cacheable_answer(
     media
         Their media type.
     digest
-        Digest of what is answered.
+        Digest of the answer.
     is_packed
         Whether the bytes are compressed by gzip.
     """

@@ -107,7 +107,7 @@ def anonymize_files(
     threads
         Parts and pieces that this process works on at a time; the classes do not depend on it.
     memory
-        Bytes for each process, about; default: half of what is free.
+        Bytes for each process, about; default: half of the free memory.
     executor
         A ``Client`` of dask.distributed or its executor, whose workers see the same folders; default: this process.
     suffix
@@ -127,7 +127,7 @@ def anonymize_files(
     InfeasibleError
         When there are fewer than k rows, or all rows as one class do not hold a demand.
     CertificateError
-        When a class of what was written falls short: a bug, and nothing is published.
+        When a class of the written table falls short: a bug, and nothing is published.
     SolverError
         When workers or the scheduler were lost for good.
 

@@ -252,7 +252,7 @@ def _alike(pairs: pl.DataFrame, keys: Sequence[str], name: str) -> tuple[int, in
     import polars as pl
 
     values = values_of_column(pairs[name], name)
-    meaning = pl.Series(_MEANING, values.meant()[values.codes])
+    meaning = pl.Series(_MEANING, values.meaning_codes()[values.codes])
     different = pl.col(_MEANING).filter(pl.col(_MEANING) >= 0).n_unique()
     classes = pairs.with_columns(meaning).group_by(keys).agg(pl.col(ROWS).sum(), different)
     alike = classes.filter(pl.col(_MEANING) <= 1)

@@ -48,7 +48,7 @@ class LargePlan:
     quasi
         The quasi-identifiers.
     demands
-        Column and model of what each class must hold besides.
+        Pairs of a sensitive column and the model that each class must meet.
     published
         The columns that are published, in order.
     person

@@ -85,7 +85,7 @@ class RecordFiles:
         A ``Client`` of dask.distributed or its executor, whose workers see the same files; default: this process.
     by_meaning
         Whether :meth:`count_classes` takes equal numbers in two spellings for one value, and blank cells for missing
-        ones; by default rows are told apart as they are stored.
+        ones; by default rows are compared as they are stored.
 
     Examples
     --------
@@ -319,7 +319,7 @@ def _listed(values: pl.DataFrame, name: str) -> SensitiveValues:
     column_values = values_of_column(values["value"], name)
     stored, meant = (
         codings(column_values)[0][column_values.codes],
-        column_values.meant()[column_values.codes],
+        column_values.meaning_codes()[column_values.codes],
     )
     rows = values[GROUPED].to_numpy().astype(np.int64)
     totals = np.bincount(stored, rows).astype(np.int64)

@@ -3,7 +3,7 @@
 Rows of a piece are added up by unit, and the groups are dealt into buckets by a hash of the unit, so that a unit whose
 rows lie in several pieces comes together in one bucket. Buckets are then counted, each by itself. Where one row of each
 person counts, rows are dealt by person before they are by unit. The hash only says
-where a unit is counted: units are told apart by their names. Groups of pieces are files of the workspace, for their
+where a unit is counted: units are distinguished by their names. Groups of pieces are files of the workspace, for their
 owner alone. No step draws noise: what they find are true counts, and one that is done twice finds the same ones.
 """
 

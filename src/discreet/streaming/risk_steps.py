@@ -1,6 +1,6 @@
 """Steps that count the equivalence classes of rows in files, one piece a step, on any machine.
 
-Rows of a piece are grouped by what an attacker may know, and the groups dealt into buckets by a hash, so that a class
+Rows of a piece are grouped by their quasi-identifiers, and the groups dealt into buckets by a hash, so that a class
 whose rows lie in several pieces comes together in one bucket. Each bucket is then counted by itself, and what leaves it
 is how many classes have each size, the least diversity and the greatest distance. Groups are files of the workspace,
 for their owner alone.

@@ -55,7 +55,7 @@ class FileDiagnostics:
     information_loss, mean_loss, lower
         As of :func:`discreet.kanonymity.anonymize`.
     rows, classes, smallest_class
-        Of what was published.
+        Of the published table.
     suppressed
         Rows that are in no class.
     parts, subtrees
@@ -155,7 +155,7 @@ class LargeRun:
             raise InfeasibleError(message)
         columns, codes = _columns(seen, plan.quasi, attributes, loss)
         layout = layout_of(columns)
-        told = {
+        fingerprint = {
             name: _meanings(seen, name, [model for other, model in plan.demands if other == name])
             for name, _ in plan.demands
         }
@@ -165,8 +165,8 @@ class LargeRun:
             columns=columns,
             codes=codes,
             layout=layout,
-            demanded={name: one[:2] for name, one in told.items()},
-            missing={name: one[2] for name, one in told.items()},
+            demanded={name: one[:2] for name, one in fingerprint.items()},
+            missing={name: one[2] for name, one in fingerprint.items()},
             firsts=firsts,
             n=n,
             buckets=buckets,
@@ -181,7 +181,7 @@ class LargeRun:
         ]
         for one in routed:
             np.add.at(rows, one["groups"][:, 0], one["groups"][:, 3])
-        values = {name: _added([one["values"].get(name) for one in routed]) for name in told}
+        values = {name: _added([one["values"].get(name) for one in routed]) for name in fingerprint}
         unions, wholes = _unions(plan, rows, values)
         largest = max(int(rows[list(union)].sum()) for union in unions)
         need = part_memory(
@@ -347,7 +347,7 @@ def _meanings(
     codes = [each for each in column_values.readings() if (each >= 0).all()][-1][
         column_values.codes
     ]
-    missing = codes[column_values.meant()[column_values.codes] < 0]
+    missing = codes[column_values.meaning_codes()[column_values.codes] < 0]
     return values, pl.Series(codes, dtype=pl.Int64), int(missing[0]) if len(missing) else -1
 
 
@@ -404,7 +404,7 @@ def _stored(
     value_counts = pl.concat(listed).group_by("value").agg(pl.col(ROWS).sum())
     values = values_of_column(value_counts["value"], name)
     codings_of_values = []
-    for each in (*codings(values), values.meant()):
+    for each in (*codings(values), values.meaning_codes()):
         codes = each[values.codes]
         is_present, amounts = codes >= 0, value_counts[ROWS].to_numpy().astype(np.int64)
         rows = np.bincount(codes[is_present], amounts[is_present]).astype(np.int64)

@@ -21,12 +21,12 @@ __all__ = ["Workspace", "workspace_in", "writing"]
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Turn errors of writing, such as a full disk, into a refusal of the folder.
+    """Convert errors of writing, such as a full disk, into a refusal of the folder.
 
     Raises
     ------
     InvalidProblemError
-        In place of what the system raises.
+        In place of the system's error.
     """
     try:
         yield

@@ -149,7 +149,7 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
         return Response(data, media_type=f"{_STATIC[name]}; charset=utf-8")
 
     @app.post("/{workspace}/here")
-    def here(workspace: str) -> Response:
+    def keep_alive(workspace: str) -> Response:
         workspaces.get(workspace)
         return Response(status_code=204)
 

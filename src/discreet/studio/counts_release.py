@@ -76,7 +76,7 @@ def _budget(planned: Plan, layout: TableLayout) -> dict[str, Any]:
 def _columns(query: Mapping[str, str]) -> dict[str, Any]:
     kind = query.get("kind", "")
     if kind not in KINDS:
-        raise InvalidProblemError("Rows", "a choice of what one stands for", "none")
+        raise InvalidProblemError("Rows", "a choice: a person, or a unit with its size", "none")
     return {"kind": kind, "public": PUBLIC}
 
 

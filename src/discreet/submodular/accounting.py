@@ -4,6 +4,8 @@ A draw has probability proportional to :math:`e^{c q}`. Between neighbors the ch
 the *width* w of the statement (times the rank where whole bases are drawn), so that the log-ratio of a draw has a range
 of at most :math:`\epsilon_0 = c w`: the draw is :math:`\epsilon_0`-DP and, having bounded range, also
 :math:`\epsilon_0^2/8`-zCDP [CR20]_. The loss of k draws is the least of the bounds that the rules below prove.
+
+Proposes; checked by `discreet.submodular.verify.verify`.
 """
 
 from __future__ import annotations

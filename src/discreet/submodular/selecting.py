@@ -142,7 +142,7 @@ class StatedChoice(NamedTuple):
     matroid
         What may be chosen.
     objective
-        Public facts of what a set is worth.
+        Public facts of the value of a set.
     records
         Source of the records.
     """
@@ -289,7 +289,7 @@ def _column(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - a frame of Po
     return list(table[name].to_list())
 
 
-def _whole(values: Sequence[Any], name: str) -> list[int]:
+def _ints(values: Sequence[Any], name: str) -> list[int]:
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         raise InvalidProblemError("matroid", f"integers in column {name}", "values of another type")
     return [int(value) for value in values]
@@ -299,11 +299,11 @@ def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: A
     """The capacity of each group; default: 1."""
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
-    found: dict[Any, int] = {}
-    for group, capacity in zip(groups, _whole(_column(table, "capacity"), "capacity"), strict=True):
-        if found.setdefault(group, capacity) != capacity:
+    capacities: dict[Any, int] = {}
+    for group, capacity in zip(groups, _ints(_column(table, "capacity"), "capacity"), strict=True):
+        if capacities.setdefault(group, capacity) != capacity:
             raise InvalidProblemError("matroid", "one capacity for each group", repr(group))
-    return found
+    return capacities
 
 
 def _partition(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars

@@ -3,6 +3,8 @@
 Nothing here is shared with what drew or planned. The width of a score, the loss of a draw, and what each rule of
 composition proves are found out anew, in fractions rounded to the safe side. What a record could do to a score is
 public knowledge about the function, and stands in the statement; no record is needed.
+
+Trusted: the guarantee rests on this code, which verifies the accounting.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Arrays of numbers from files: ``.npy`` with plain values alone, matrices in CSV, and embeddings with their words.
 
-Of a ``.npy`` file that is none, a message says only that: what NumPy says quotes the header.
+The message for a damaged ``.npy`` file has no words of NumPy, which quote the header.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DAMAGED = (
     TypeError,
     ValueError,
 )
-"""What NumPy raises for a header that is none, or for fewer bytes than it announces."""
+"""Errors of NumPy for a damaged header, or for fewer bytes than it announces."""
 
 _MAGIC = b"\x93NUMPY"
 

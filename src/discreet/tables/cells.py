@@ -204,11 +204,11 @@ def recognize_missing(
         marked = plain.str.to_lowercase().is_in(COMMON_MARKS).fill_null(value=False)
         if not marked.any():
             continue
-        told = sorted(plain.filter(marked).unique().to_list())
+        labels = sorted(plain.filter(marked).unique().to_list())
         words = {
             "cells": count_of(int(marked.sum()), "cell"),
             "name": name,
-            "marks": " or ".join(told),
+            "marks": " or ".join(labels),
         }
         rest = plain.filter(~marked & plain.is_not_null() & (plain != ""))
         if len(rest) and (rest.str.contains(NUMBER) | rest.str.contains(DATE_SHAPE)).all():

@@ -1,6 +1,6 @@
 """Columns: how messages call them, which hold numbers, names or free text, and their numbers.
 
-Messages call a column by what was typed, or by its place.
+Messages name a column as it was typed, or by its position.
 
 A file whose line of names is missing has cells of a person there. So a name that nobody typed is printed by the
 curator's commands alone, and only where ``--show-columns`` asks for it, or as the nearest to one that was typed.
@@ -79,22 +79,22 @@ _PUBLISHED = r"^(?:\[.+, .+[\])]|.*\|.*|[^\s*]*\*+|\d{4}-Q[1-4]|\d{4} to \d{4})$
 
 _ROWS_LISTED = 10
 
-_SENTENCES = 20_000
+_MAX_PROSE_ROWS = 20_000
 """Rows by which free text is recognized."""
 
-_COMPARED = 10_000
+_MAX_COMPARED = 10_000
 """Names that are compared with what was typed, at most."""
 
-_NEAR = 0.6
+_MIN_SIMILARITY = 0.6
 """Likeness from which on one name may be a slip for another."""
 
-_LISTED = 5
+_MAX_NAMES_LISTED = 5
 
 
 def no_column(
     option: str, name: str, columns: Sequence[str], *, show: bool | None = None
 ) -> InvalidProblemError:
-    """Say that a table has no column of a name, and what may be the cause.
+    """Return the error for a name that no column has, with the nearest name.
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ def no_column(
     name
         What was typed.
     columns
-        The names that there are. Of these the nearest to `name` is told, if one is near.
+        The columns of the table. The message has the one nearest to `name`, if one is near.
     show
-        Whether all are told; ``None`` where the command has no ``--show-columns``.
+        Whether the message has all names; ``None`` where the command has no ``--show-columns``.
 
     Examples
     --------
@@ -117,12 +117,12 @@ def no_column(
     which = ", whose first line holds their names"
     if len(columns) == 1:
         which = "; only one was found, so separate its cells by commas"
-    given: object = name
-    got = repr(name) if isinstance(given, str) else type(given).__name__
+    typed: object = name
+    got = repr(name) if isinstance(typed, str) else type(typed).__name__
     if show:
         got += f"; the table has {', '.join(map(repr, columns))}"
-    elif isinstance(given, str):
-        near = get_close_matches(name, islice(columns, _COMPARED), 1, _NEAR)
+    elif isinstance(typed, str):
+        near = get_close_matches(name, islice(columns, _MAX_COMPARED), 1, _MIN_SIMILARITY)
         got += f"; did you mean {near[0]!r}?" if near else ""
         which += " (--show-columns lists them)" if show is not None else ""
     return refused("column-unknown", option, got, which=which)
@@ -142,13 +142,13 @@ def columns_at(names: Iterable[str], columns: Sequence[str], *, show: bool = Fal
     places = [place for place, name in enumerate(columns, start=1) if name in chosen]
     if show:
         return ", ".join(columns[place - 1] for place in places)
-    listed = ", ".join(map(str, places[:_LISTED]))
-    more = " and more" if len(places) > _LISTED else ""
+    listed = ", ".join(map(str, places[:_MAX_NAMES_LISTED]))
+    more = " and more" if len(places) > _MAX_NAMES_LISTED else ""
     return f"column{'' if len(places) == 1 else 's'} {listed}{more}"
 
 
 def is_prose(cells: pl.Series) -> bool:
-    """Say whether most cells have three words or more and most values come once.
+    """Return whether most cells have three words or more and most values come once.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def is_prose(cells: pl.Series) -> bool:
     >>> is_prose(pl.Series(["New York City", "Salt Lake City"] * 9))
     False
     """
-    full = cells.head(_SENTENCES).drop_nulls().str.strip_chars()
+    full = cells.head(_MAX_PROSE_ROWS).drop_nulls().str.strip_chars()
     full = full.filter(full != "")
     if full.n_unique() < max(4, len(full) // 2):
         return False
@@ -171,7 +171,7 @@ def is_prose(cells: pl.Series) -> bool:
 
 
 def holds_numbers(column: pl.Series) -> bool:
-    """Say whether a column holds numbers: by its type, or as text of which each cell that is not empty is one.
+    """Return whether a column holds numbers: by its type, or as text whose cells that are not empty are numbers.
 
     Text with a zero in front, such as a postal code, is no number.
 
@@ -297,17 +297,17 @@ def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[Inval
         number = cells.str.contains(NUMBER)
         date = cells.str.contains(DATE_SHAPE)
         fits = ((number | date).fill_null(value=False)) & present
-        others = present & ~fits
-        total, wrong = int(present.sum()), int(others.sum())
+        misfits = present & ~fits
+        total, wrong = int(present.sum()), int(misfits.sum())
         if not total or (cells.str.contains(CODE) & number).any():
             continue
         units = cells.str.contains(_UNIT).fill_null(value=False) & present & ~fits
         if 2 * int((units | fits).sum()) >= total and 2 * int(units.sum()) >= total:
             yield refused("number-units", field, f"numbers with a unit in {name}", name=name)
             continue
-        if not wrong or 2 * wrong > total or cells.filter(others).str.contains(_PUBLISHED).all():
+        if not wrong or 2 * wrong > total or cells.filter(misfits).str.contains(_PUBLISHED).all():
             continue
-        rows = others.arg_true().head(_ROWS_LISTED + 1).to_list()
+        rows = misfits.arg_true().head(_ROWS_LISTED + 1).to_list()
         shown = ", ".join(str(row + 1) for row in rows[:_ROWS_LISTED])
         more = " and more" if len(rows) > _ROWS_LISTED else ""
         where = f"in row{'' if len(rows) == 1 else 's'} {shown}{more}"

@@ -25,7 +25,7 @@ TabledT = TypeVar("TabledT", bound=_WithTable)
 
 
 def contents(table: object) -> object:
-    """Give a value that is another one once a table was changed, by slip and not by an adversary.
+    """Return a fingerprint of a table, which differs after a change by accident; an adversary can evade it.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def contents(table: object) -> object:
         return _stored(Path(table))
     frame: Any = nw.from_native(table, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        return _listed(table) if isinstance(table, dict) else hash(repr(_whole(table)))
+        return _listed(table) if isinstance(table, dict) else hash(repr(_as_list(table)))
     native, known = frame.to_native(), (frame.shape, tuple(frame.columns))
     # Cells that cannot be hashed, such as objects, are listed.
     with suppress(Exception):
@@ -74,17 +74,17 @@ def _of_outcome(outcome: TabledT) -> object:
 
 
 def _listed(columns: Mapping[Any, Any]) -> int:
-    return hash(tuple((repr(name), repr(_whole(cells))) for name, cells in columns.items()))
+    return hash(tuple((repr(name), repr(_as_list(cells))) for name, cells in columns.items()))
 
 
-def _whole(cells: object) -> object:
-    """Take an array as a list: what is printed of a long array leaves out its middle."""
+def _as_list(cells: object) -> object:
+    """Convert an array to a list, because ``repr`` abbreviates long arrays."""
     listed = getattr(cells, "tolist", None)
     return listed() if callable(listed) else cells
 
 
 def _stored(path: Path) -> object:
-    """Give names, sizes and times of change; nothing for a file that is gone."""
+    """Return name, size, time of change and inode of each file, or ``None`` for a file that is gone."""
     try:
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         seen = [(file.name, file.stat()) for file in files]

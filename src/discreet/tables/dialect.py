@@ -75,7 +75,7 @@ UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def stored_file(path: str | os.PathLike[str]) -> Path:
-    """Give the path of a file whose bytes are stored, and so have an end; a folder passes, which none can read.
+    """Return the path of a regular file or a folder; refuse a pipe or a device, whose bytes may have no end.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _check_parquet(head: bytes, path: str, argument: str) -> None:
 
 
 def foreign(head: bytes) -> str:
-    """Say what a file is that is no text, and what to do, by its first bytes; nothing for text.
+    """Return the format of a file that is no text, by its first bytes, and a cure; an empty text for text.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
 
 
 def repeated(names: Sequence[str]) -> str:
-    """Say which columns have one name, by their places; nothing where names differ.
+    """Return a sentence about two columns of one name, by their positions, or an empty text.
 
     Examples
     --------
@@ -379,10 +379,10 @@ def first_misquoted(path: str | os.PathLike[str], mark: str) -> int:
                 began, at = 0, closed.end()
             elif b'"' not in text:
                 continue
-            found = row.fullmatch(text, at)
-            if found is None:
+            match = row.fullmatch(text, at)
+            if match is None:
                 return number
-            if found["open"] is not None:
+            if match["open"] is not None:
                 began = number
     return began
 
@@ -438,12 +438,12 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
     The whole file is divided into cells, about a second for a million rows.
     """
     try:
-        found = first_ragged(path, mark, row_by_row=row_by_row)
+        ragged = first_ragged(path, mark, row_by_row=row_by_row)
     except UnicodeDecodeError:
         raise _encoded(path, _line_of_other_bytes(path) or 1, argument) from None
-    if found:
+    if ragged:
         code = "quotes" if row_by_row else "rows-ragged"
-        raise refused(code, argument, f"{path} with {found}", marks=MARKS.get(mark, repr(mark)))
+        raise refused(code, argument, f"{path} with {ragged}", marks=MARKS.get(mark, repr(mark)))
 
 
 def _line_of_other_bytes(path: str) -> int | None:
@@ -463,7 +463,7 @@ def _line_of_other_bytes(path: str) -> int | None:
 
 
 def missing_file(where: Path) -> str:
-    """Say that there is no such file, and which one of the folder has nearly its name."""
+    """Return the message for a missing file, with the most similar name in its folder."""
     near: list[str] = []
     with suppress(OSError):
         names = [path.name for path in where.parent.iterdir()]

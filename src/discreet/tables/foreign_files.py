@@ -30,7 +30,7 @@ __all__ = ["read_foreign", "with_whole_numbers"]
 _WORKBOOK_GROWS = 12
 """Bytes in memory for one byte of a workbook's sheets, once they are read."""
 
-_CELL = 16
+_BYTES_PER_CELL = 16
 _MAX_WHOLE = 2.0**53
 
 
@@ -100,8 +100,8 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
         if series.dtype not in (pl.Float64, pl.Float32):
             continue
         present = series.fill_nan(None)
-        whole = (present == present.round()) & (present.abs() < _MAX_WHOLE)
-        made.append(present.cast(pl.Int64) if whole.all() else present)
+        is_integer = (present == present.round()) & (present.abs() < _MAX_WHOLE)
+        made.append(present.cast(pl.Int64) if is_integer.all() else present)
     return table.with_columns(made)
 
 
@@ -125,7 +125,7 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
         if kind != "portable":
             about = reader(str(path), metadataonly=True, **more)[1]
             cells = (about.number_rows or 0) * max(1, about.number_columns or 1)
-            request.refuse_size(cells * _CELL, f", with {printed.count(cells)} cells")
+            request.refuse_size(cells * _BYTES_PER_CELL, f", with {printed.count(cells)} cells")
         table, meta = reader(str(path), **more)
         labels = _labels_of_catalog(path, meta) if kind == "sas" else meta.variable_value_labels
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
@@ -192,7 +192,7 @@ def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
 
 
 def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
-    """Make a table of the cells of a sheet, whose first row holds the names."""
+    """Convert the cells of a sheet, whose first row holds the names, into a table."""
     import polars as pl
 
     while rows and all(cell is None for cell in rows[-1]):
@@ -219,7 +219,7 @@ def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
 
 
 def _series(name: str, cells: Sequence[Any]) -> pl.Series:
-    """Make a column of cells of a workbook: of one type where they have one, else text."""
+    """Convert cells of a workbook into a column: of their common type if they have one, else text."""
     import polars as pl
 
     kinds = {type(cell) for cell in cells if cell is not None}

@@ -62,7 +62,7 @@ _FILES = (str, Path, UnquotedFile)
 ROW = "discreet row"
 """Column of our own: the position of a row."""
 
-_SHOWN = 10
+_MAX_ROWS_LISTED = 10
 
 
 def frame_of(
@@ -164,7 +164,7 @@ def _in_polars(table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def _known(given: object, names: Sequence[str]) -> str:
-    """Name the columns; of a file say only how many, since without a line of names these are cells of its first row."""
+    """Return the names of the columns; of a file their number alone, since its first line may be a row."""
     known = [name for name in names if name != ROW]
     if not isinstance(given, _FILES):
         return ", ".join(known)
@@ -173,8 +173,8 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
     if not is_plain(str(path)):
-        whole = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
-        return nw.from_native(whole.lazy().with_row_index(ROW))
+        rows = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
+        return nw.from_native(rows.lazy().with_row_index(ROW))
     mark = look(str(path), argument, PUBLIC_SUFFIXES, whole=False)
     try:
         table = scan(path, mark, row_index=ROW, row_by_row=row_by_row)
@@ -189,7 +189,7 @@ def collect(table: Table, argument: str) -> nw.DataFrame[Any]:
     Raises
     ------
     InvalidProblemError
-        When the library cannot; only the kind of its error is told.
+        When the library cannot; the message has only the kind of its error.
     """
     if isinstance(table, nw.DataFrame):
         return table
@@ -203,7 +203,7 @@ def collect(table: Table, argument: str) -> nw.DataFrame[Any]:
 
 
 def is_lazy(table: Any) -> bool:  # noqa: ANN401 - anything
-    """Tell whether a table is a lazy or distributed frame.
+    """Return whether a table is a lazy or distributed frame.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
 
 
 def _kind(dtype: nw.dtypes.DType) -> str:
-    """Name the type of a column without its fields, categories or zone of time, which are cells of a file, too."""
+    """Return the type of a column without its fields, categories or time zone, which come from the cells of a file."""
     return f"one of {type(dtype).__name__}"
 
 
@@ -280,14 +280,14 @@ def text_of(table: Table, column: str, shown: str) -> nw.Expr:
 
 def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> nw.DataFrame[Any]:
     """Find the first rows that meet a condition: their positions, and further columns."""
-    found = table.filter(condition).select(ROW, *more)
-    if isinstance(found, nw.LazyFrame):
-        return collect(found.sort(ROW).head(_SHOWN + 1), argument)
-    return found.sort(ROW).head(_SHOWN + 1)
+    matching = table.filter(condition).select(ROW, *more)
+    if isinstance(matching, nw.LazyFrame):
+        return collect(matching.sort(ROW).head(_MAX_ROWS_LISTED + 1), argument)
+    return matching.sort(ROW).head(_MAX_ROWS_LISTED + 1)
 
 
 def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
-    """Say where rows are, counted from 1 without the header, and that this is not for everybody.
+    """Return positions of rows as text, counted from 1 without the header, marked as private.
 
     Examples
     --------
@@ -295,14 +295,14 @@ def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
     'rows 1, 7 (private: this depends on records)'
     """
     at = [str(row + 1) for row in rows]
-    text = f"rows {', '.join(at[:_SHOWN])}" if at else ""
-    if len(at) > _SHOWN:
+    text = f"rows {', '.join(at[:_MAX_ROWS_LISTED])}" if at else ""
+    if len(at) > _MAX_ROWS_LISTED:
         text += " and more"
     return f"{text} (private: this depends on records)".strip() if private else text
 
 
 def has_nested_cells(series: nw.Series[Any]) -> bool:
-    """Tell whether cells are lists or records, by the type of the column or, where it has none, by what it holds."""
+    """Return whether cells are lists or records, by the type of the column or, for objects, by their values."""
     if series.dtype != nw.Object:
         return series.dtype.is_nested()
     try:
@@ -317,7 +317,7 @@ def refuse_nested_cells(
     names: Sequence[str],
     argument: str,
 ) -> None:
-    """Refuse columns of lists or of records among those that are compared; what is dropped may hold anything.
+    """Refuse columns of lists or of records among the compared columns; dropped columns may hold anything.
 
     Raises
     ------
@@ -344,7 +344,7 @@ def singled_out(table: Any, name: str) -> int:  # noqa: ANN401 - a dataframe of 
 
 
 def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any library
-    """Name the columns."""
+    """Return the names of the columns."""
     return list(nw.from_native(table, eager_only=True).columns)
 
 
@@ -387,12 +387,12 @@ def _is_missing(cell: object) -> bool:
 
 
 def left_out(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - as above
-    """Leave columns out."""
+    """Return a dataframe without some columns."""
     return nw.from_native(table, eager_only=True).drop(list(names)).to_native() if names else table
 
 
 def without(table: Any, name: str) -> Any:  # noqa: ANN401 - a dataframe of any library
-    """Leave a column out."""
+    """Return a dataframe without a column."""
     return nw.from_native(table, eager_only=True).drop(name).to_native()
 
 
@@ -448,7 +448,7 @@ def rebuilt(
 
 
 def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN401 - any table
-    """Give the rows of a public table as mappings.
+    """Return the rows of a public table as mappings.
 
     Parameters
     ----------

@@ -166,8 +166,8 @@ def key_of(table: Table, column: str) -> nw.Expr:
     """Read a column as keys: text that depends on each cell alone, empty where nothing stands."""
     dtype, cells = _cells_of(table, column)
     if dtype.is_float():
-        whole = (cells.abs() < _MAX_WHOLE).fill_null(value=False)
-        near = nw.when(whole).then(cells).otherwise(nw.lit(0.5))
+        is_integer = (cells.abs() < _MAX_WHOLE).fill_null(value=False)
+        near = nw.when(is_integer).then(cells).otherwise(nw.lit(0.5))
         text = nw.when(cells.is_finite()).then(cells.cast(nw.String)).otherwise(nw.lit(""))
         integers = nw.when(near % 1 == 0).then(near).otherwise(nw.lit(0)).cast(nw.Int64)
         return nw.when(near % 1 == 0).then(integers.cast(nw.String)).otherwise(text).fill_null("")

@@ -20,10 +20,10 @@ __all__ = ["NEARLY_ALL", "Look", "look_at", "names_persons"]
 NEARLY_ALL = 0.9
 """Share of different values from which on a column points at single rows."""
 
-_MOST = 0.8
+_MIN_SHARE = 0.8
 """Share of cells that must look like a kind for a column to be of that kind."""
 
-_CELLS = 1_000
+_MAX_VALUES = 1_000
 """Different values by which a column is judged."""
 
 
@@ -86,7 +86,7 @@ _DISEASE = re.compile(r"[A-TV-Z]\d[0-9AB](?:\.[0-9A-TV-Z]{1,4})?")
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _WORDS = r"[^\W\d_]+(?:['\u2019\-][^\W\d_]+)*\.?"
 _PERSON = re.compile(rf"(?:{_WORDS},? ){{1,4}}{_WORDS}")
-_SENTENCE = 5
+_MIN_SENTENCE_WORDS = 5
 """Words from which on a cell is a sentence."""
 
 _NAMES = {
@@ -113,7 +113,7 @@ _HINTS = {word: hint for hint, words in _NAMES.items() for word in (hint, *words
 def look_at(
     name: str, values: Sequence[object], *, rows: int, different: int, wide: bool = False
 ) -> Look:
-    """Say what a column looks like.
+    """Guess the role and the kind of a column.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def look_at(
     >>> look_at("born", ["03/04/1980", "05/06/1990"], rows=9, different=2).formats
     ('DD/MM/YYYY', 'MM/DD/YYYY')
     """
-    cells = [str(value).strip() for value in values[:_CELLS]]
+    cells = [str(value).strip() for value in values[:_MAX_VALUES]]
     if not cells:
         return Look()
     hints = _hints(name)
@@ -146,13 +146,15 @@ def look_at(
     single = "nearly every value is different, which singles people out" if many else ""
     dates = _dates(cells, values, single)
     date = dates is not None
-    found = _identifier(cells, hints, date=date, many=many, different=different, rows=rows)
-    if found is not None:
-        return found
+    guess = _identifier(cells, hints, date=date, many=many, different=different, rows=rows)
+    if guess is not None:
+        return guess
     if dates is not None:
         return dates
-    if _is_postal(cells, hints) or (_share(cells, _DISEASE.fullmatch) >= _MOST and different > 1):
-        sick = _share(cells, _DISEASE.fullmatch) >= _MOST and "postal" not in hints
+    if _is_postal(cells, hints) or (
+        _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE and different > 1
+    ):
+        sick = _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE and "postal" not in hints
         return Look("sensitive" if sick else "quasi", "prefix", single)
     numbers = _share(cells, _NUMBER.fullmatch) == 1.0
     coded = numbers and any(re.match(r"[+-]?0\d", cell) for cell in cells)
@@ -216,7 +218,7 @@ def _identifier(
     for kind, pattern in _SHAPES.items():
         if (
             not date
-            and _share(cells, pattern.fullmatch) >= _MOST
+            and _share(cells, pattern.fullmatch) >= _MIN_SHARE
             and not (kind in ("account or card number", "national id") and _is_postal(cells, hints))
         ):
             return Look("drop", kind, f"cells look like {_PLURAL[kind]}")
@@ -224,21 +226,23 @@ def _identifier(
         return Look("drop", "national id", f"cells look like {_PLURAL['national id']}")
     if (
         "place" in hints
-        and _share(cells, _NUMBER.fullmatch) >= _MOST
+        and _share(cells, _NUMBER.fullmatch) >= _MIN_SHARE
         and any("." in c for c in cells)
     ):
         return Look("drop", "coordinates", f"cells look like {_PLURAL['coordinates']}")
-    phone = _share(cells, _PHONE.fullmatch) >= _MOST
-    digits = "phone" in hints and _share(cells, re.compile(r"\+?\d{7,15}").fullmatch) >= _MOST
+    phone = _share(cells, _PHONE.fullmatch) >= _MIN_SHARE
+    digits = "phone" in hints and _share(cells, re.compile(r"\+?\d{7,15}").fullmatch) >= _MIN_SHARE
     if digits or (phone and not date and (not _is_postal(cells, hints))):
         return Look("drop", "phone number", f"cells look like {_PLURAL['phone number']}")
-    sentences = _share(cells, lambda cell: len(cell.split()) >= _SENTENCE) > 0.5
+    sentences = _share(cells, lambda cell: len(cell.split()) >= _MIN_SENTENCE_WORDS) > 0.5
     if (sentences and different > rows / 2) or ("text" in hints and many):
         return Look("drop", "free text", "cells are free text, which may name people")
     if not date and _addressed(cells, hints, different, rows):
         return Look("drop", "address", "cells look like addresses")
-    letters = _share(cells, re.compile(rf"(?:{_WORDS},? ){{0,4}}{_WORDS}").fullmatch) >= _MOST
-    full = _share(cells, _PERSON.fullmatch) >= _MOST and _share(cells, _is_titled) >= _MOST
+    letters = _share(cells, re.compile(rf"(?:{_WORDS},? ){{0,4}}{_WORDS}").fullmatch) >= _MIN_SHARE
+    full = (
+        _share(cells, _PERSON.fullmatch) >= _MIN_SHARE and _share(cells, _is_titled) >= _MIN_SHARE
+    )
     if (full and different > rows / 2 and different > 3) or (
         letters and "name" in hints and different > 2
     ):
@@ -258,7 +262,7 @@ _PLURAL = {
 
 
 def _is_titled(cell: str) -> bool:
-    """Say whether most words begin with a capital, as names do in scripts that have capitals."""
+    """Return whether most words begin with a capital, as names do in scripts that have capitals."""
     words = cell.split()
     return sum(not word[:1].islower() for word in words) > len(words) / 2
 
@@ -266,36 +270,36 @@ def _is_titled(cell: str) -> bool:
 def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> bool:
     numbered = re.compile(r"\d{1,5}[A-Za-z]?,? \D.{3,}|\D{4,} \d{1,5} ?[A-Za-z]?(?:,.*)?")
     share = _share(cells, numbered.fullmatch)
-    return share >= _MOST and different > rows / 2 and ("address" in hints or share == 1.0)
+    return share >= _MIN_SHARE and different > rows / 2 and ("address" in hints or share == 1.0)
 
 
 def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | None:
     """Recognize dates, of one format or of several."""
-    typed = [value for value in values[:_CELLS] if not isinstance(value, str)]
+    typed = [value for value in values[:_MAX_VALUES] if not isinstance(value, str)]
     if typed and not any(hasattr(value, "toordinal") for value in typed):
         # Numbers of a typed table are no dates, whatever their digits.
         return None
-    formats = formats_of(values[:_CELLS])
+    formats = formats_of(values[:_MAX_VALUES])
     if formats:
         return Look("quasi", "dates", unique, tuple(formats[:1] if typed else formats))
     some = sum(bool(formats_of([cell])) for cell in cells)
-    return Look("quasi", "dates", unique) if some >= _MOST * len(cells) else None
+    return Look("quasi", "dates", unique) if some >= _MIN_SHARE * len(cells) else None
 
 
 def _is_postal(cells: list[str], hints: set[str]) -> bool:
     upper = [cell.upper() for cell in cells]
     if "postal" in hints:
         either = lambda cell: _POSTAL.fullmatch(cell) or _POSTAL_DIGITS.fullmatch(cell)  # noqa: E731
-        return _share(upper, either) >= _MOST
+        return _share(upper, either) >= _MIN_SHARE
     if "phone" in hints or "id" in hints:
         return False
-    return _share(cells, _POSTAL.fullmatch) >= _MOST and not all(
+    return _share(cells, _POSTAL.fullmatch) >= _MIN_SHARE and not all(
         re.fullmatch(r"\d{3}-\d{4}", cell) for cell in cells
     )
 
 
 def _is_running(cells: list[str], hints: set[str]) -> bool:
-    """Say whether numbers count records: by their name, without gaps, or all of five digits or more and as long."""
+    """Return whether numbers look like record numbers: by name, without gaps, or of one length from five digits on."""
     if any(not re.fullmatch(r"\s*\d+\s*", cell) for cell in cells):
         return False
     if "id" in hints or "national" in hints:

@@ -81,7 +81,7 @@ class ReadingOptions:
         sheet: str | None = None,
         missing: Sequence[str] | Mapping[str, Sequence[str]] | str = (),
     ) -> ReadingOptions:
-        """Make a record of options as they are typed.
+        """Parse options as they are typed.
 
         Parameters
         ----------

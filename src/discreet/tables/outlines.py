@@ -98,7 +98,7 @@ def list_values(values: Sequence[str], name: str) -> str:
 
 
 def group_numbers(values: Sequence[str], widths: Sequence[Fraction], name: str) -> str:
-    r"""Put numbers into intervals, and these into wider ones, as a nested list.
+    r"""Group numbers into intervals, and these into wider ones, as a nested list.
 
     Parameters
     ----------

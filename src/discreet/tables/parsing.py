@@ -47,8 +47,8 @@ CellError = csv.Error
 """Raised for lines that cannot be divided into cells; its words may quote one."""
 
 _READY = b"r"
-_PANICKED = 3
-_NO_MEMORY = 4
+_PANIC_STATUS = 3
+_NO_MEMORY_STATUS = 4
 
 _OF_MEMORY = frozenset({signal.SIGABRT, getattr(signal, "SIGKILL", signal.SIGABRT)})
 """How a process ends that asks for more memory than there is: by itself, or by the system."""
@@ -59,9 +59,9 @@ CONTROL_GROUPS = (
 )
 """Where Linux says how much of the memory a container may use."""
 
-_SHARE = 2
+_FREE_BYTES_PER_TABLE_BYTE = 2
 
-_SECONDS = 60.0
+_CHILD_SECONDS = 60.0
 _BYTES_A_SECOND = 2e6
 """A child may take so long, and a second more for so many bytes of the file; one tenth of this is usual."""
 
@@ -205,7 +205,7 @@ def scan(
 
 
 def reader_errors(*more: type[BaseException]) -> tuple[type[BaseException], ...]:
-    """Give what :func:`read` and :func:`scan` raise for a file that cannot be read, and further classes.
+    """Return the errors of :func:`read` and :func:`scan` for a file that cannot be read, and further classes.
 
     Their words may quote a row. A panic is no ``Exception``.
     """
@@ -243,7 +243,7 @@ def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) 
     how = "whole" if whole else "stream"
     # -P: nothing is imported from the folder in which this file lies.
     command = [sys.executable, "-P", __file__, os.fspath(path), mark, how, str(share_of_memory())]
-    seconds = _SECONDS + Path(path).stat().st_size / _BYTES_A_SECOND
+    seconds = _CHILD_SECONDS + Path(path).stat().st_size / _BYTES_A_SECOND
     try:
         ended = subprocess.run(  # noqa: S603 - this interpreter and this file, with words that no shell reads
             command,
@@ -259,34 +259,34 @@ def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) 
         return ReadOutcome.READ
     if ended.stdout != _READY:
         return ReadOutcome.NOT_STARTED
-    if ended.returncode == _NO_MEMORY or -ended.returncode in _OF_MEMORY:
+    if ended.returncode == _NO_MEMORY_STATUS or -ended.returncode in _OF_MEMORY:
         return ReadOutcome.NO_MEMORY
     return ReadOutcome.DIED
 
 
 def free_memory() -> int:
-    """Give the bytes that this process may still take: of the machine, of its container, and of its own limit.
+    """Return the bytes that this process may still allocate, by the machine, its container and its own limit.
 
     Examples
     --------
     >>> free_memory() > 2**20
     True
     """
-    return max(0, min(most - taken for most, taken in _limits()))
+    return max(0, min(most - used for most, used in _limits()))
 
 
 def all_memory() -> int:
-    """Give the bytes that this process may take in all."""
+    """Return the bytes that this process may allocate in all."""
     return min(most for most, _ in _limits())
 
 
 def share_of_memory() -> int:
-    """Give the bytes that a table may take: half of those that are free, since it has to be worked with, too."""
-    return max(1, free_memory() // _SHARE)
+    """Return the most bytes for a table: half of the free memory, since work on the table takes memory as well."""
+    return max(1, free_memory() // _FREE_BYTES_PER_TABLE_BYTE)
 
 
 def is_limited() -> bool:
-    """Tell whether this process has a limit of memory of its own, as ``ulimit -v`` sets it."""
+    """Return whether this process has a limit of memory of its own, as ``ulimit -v`` sets it."""
     return _own_limit() is not None
 
 
@@ -295,8 +295,8 @@ def _limits() -> Iterator[tuple[int, int]]:
     total = 8 << 30
     with suppress(AttributeError, OSError, ValueError):
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    told = _fields("/proc/meminfo").get("MemAvailable")
-    yield total, total // 2 if told is None else total - told * 1024
+    available = _fields("/proc/meminfo").get("MemAvailable")
+    yield total, total // 2 if available is None else total - available * 1024
     for place in CONTROL_GROUPS:
         # "max" stands for no limit.
         with suppress(OSError, ValueError):
@@ -305,18 +305,18 @@ def _limits() -> Iterator[tuple[int, int]]:
             yield most, used.get("anon", used.get("total_rss", 0))
     limit = _own_limit()
     if limit is not None:
-        yield limit, _taken()
+        yield limit, _address_space()
 
 
 def _fields(path: str) -> dict[str, int]:
     """Read the first number after each name of a file of the system."""
-    found: dict[str, int] = {}
+    fields: dict[str, int] = {}
     with suppress(OSError, ValueError):
         for line in Path(path).read_text(encoding="utf-8").splitlines():
             words = line.split()
             if len(words) > 1 and words[1].isdecimal():
-                found[words[0].rstrip(":")] = int(words[1])
-    return found
+                fields[words[0].rstrip(":")] = int(words[1])
+    return fields
 
 
 def _own_limit() -> int | None:
@@ -328,8 +328,8 @@ def _own_limit() -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def _taken() -> int:
-    """Give the addresses that this process has taken, in bytes."""
+def _address_space() -> int:
+    """Return the size of this process's address space, in bytes."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError):
@@ -347,7 +347,7 @@ def _limit(most: int) -> None:
     now = _fields("/proc/self/status").get("VmData", 0) * 1024
     _lower(resource.RLIMIT_DATA, now + most)
     if is_limited():
-        _lower(resource.RLIMIT_AS, _taken() + most)
+        _lower(resource.RLIMIT_AS, _address_space() + most)
 
 
 def _lower(kind: int, limit: int) -> None:
@@ -377,9 +377,9 @@ def _try(path: str, mark: str, how: str, most: int) -> int:
     except (pl.exceptions.PolarsError, OSError):
         return 0
     except MemoryError:
-        return _NO_MEMORY
+        return _NO_MEMORY_STATUS
     except BaseException:  # noqa: BLE001 - a panic is no Exception, and its words may quote a cell
-        return _PANICKED
+        return _PANIC_STATUS
     return 0
 
 

@@ -94,10 +94,10 @@ def read_rows(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        whole = partial(
+        read_rows_of = partial(
             read_rows, argument=argument, options=options, unknown=unknown, most=most, fits=fits
         )
-        return _read_hive(Path(path), argument, whole)
+        return _read_hive(Path(path), argument, read_rows_of)
     request = FileRequest(argument, path, options, most, fits)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
@@ -125,7 +125,7 @@ def _fits(most: int) -> str:
 
 @contextmanager
 def _named(shown: str, path: Path) -> Iterator[None]:
-    """Name the file that was given in place of a copy of it."""
+    """Replace the path of a copy in an error by the path of the original file."""
     shown = "standard input" if shown == STANDARD_INPUT else shown
     try:
         yield
@@ -217,10 +217,10 @@ def read_row_by_row(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        whole = partial(
+        read_rows_of = partial(
             read_row_by_row, argument=argument, options=options, most=most, fits=fits, quoted=quoted
         )
-        return _read_hive(Path(path), argument, whole)
+        return _read_hive(Path(path), argument, read_rows_of)
     request = FileRequest(argument, path, options, most, fits, row_by_row=True)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame

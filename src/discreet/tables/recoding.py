@@ -88,17 +88,17 @@ class Recoding:
             For text of another form, cut points that do not rise, a width that is not positive, a length that is not
             whole, or two rules for one column, top and bottom codes aside.
         """
-        given = {"bins": bins, "top": top, "bottom": bottom, "rounded": rounded, "prefix": prefix}
-        made = {rule: _pairs(rule, typed) for rule, typed in given.items()}
+        stated = {"bins": bins, "top": top, "bottom": bottom, "rounded": rounded, "prefix": prefix}
+        made = {rule: _pairs(rule, typed) for rule, typed in stated.items()}
         for name, numbers in made["bins"]:
             if any(low >= high for low, high in pairwise(numbers)):
                 raise refused("recoding", "bins", f"others for {name}", form=_FORMS["bins"])
         for rule, allowed in (("rounded", Fraction(0)), ("prefix", Fraction(1))):
             for name, numbers in made[rule]:
-                whole = rule != "prefix" or (
+                is_number = rule != "prefix" or (
                     numbers[0].denominator == 1 and 1 <= numbers[0] < _MAX_PREFIX
                 )
-                if numbers[0] < allowed or not numbers[0] or not whole:
+                if numbers[0] < allowed or not numbers[0] or not is_number:
                     raise refused("recoding", rule, f"another for {name}", form=_FORMS[rule])
         one_of = [name for rule in ("bins", "rounded", "prefix") for name, _ in made[rule]]
         both = {name for name in one_of if one_of.count(name) > 1}
@@ -160,7 +160,7 @@ _FORMS = {
 
 
 def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
-    found: dict[str, tuple[Fraction, ...]] = {}
+    widths: dict[str, tuple[Fraction, ...]] = {}
     listed: list[tuple[Any, Any]]
     if isinstance(typed, Mapping):
         listed = list(typed.items())
@@ -178,10 +178,10 @@ def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], .
             )
         except ValueError:
             numbers = ()
-        if not name or name in found or not numbers or (rule != "bins" and len(numbers) > 1):
+        if not name or name in widths or not numbers or (rule != "bins" and len(numbers) > 1):
             raise refused("recoding", rule, "another", form=_FORMS[rule])
-        found[name] = numbers
-    return tuple(found.items())
+        widths[name] = numbers
+    return tuple(widths.items())
 
 
 def _number_in(text: str, *, is_open: bool) -> Fraction | None:
@@ -242,8 +242,8 @@ def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # n
             raise refused("key-type", name, f"one of {cells.dtype.base_type().__name__}")
         rule, values = recoding.rule_of(name), cells.drop_nulls().unique().to_list()
         texts = [None if (one := rule(value)) is None else str(one) for value in values]
-        told = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)
+        recoded = cells.replace_strict(values, texts, default=None, return_dtype=pl.String)
         if name in limits and cells.dtype.is_numeric():
-            told = told.cast(pl.Float64).cast(cells.dtype, strict=False)
-        made[name] = told.alias(name)
+            recoded = recoded.cast(pl.Float64).cast(cells.dtype, strict=False)
+        made[name] = recoded.alias(name)
     return replaced(frame, made)

@@ -127,7 +127,7 @@ WARNINGS: Final = {
     "rows-left-out": "rows of {table} that were left out or mapped: {listed}",
     "singled-out": "{column} is published as it is, and {rows}: who knows it knows the row",
 }
-"""Code -> sentence for the curator of what is no reason to refuse."""
+"""Code -> warning for the curator, which refuses nothing."""
 
 
 def warning(code: str, **words: object) -> str:

@@ -19,7 +19,7 @@ from discreet.tables.looks import Look, look_at, names_persons
 from discreet.tables.refusals import refused, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
 
@@ -31,7 +31,6 @@ __all__ = [
     "assign_roles",
     "look_of",
     "look_of_column",
-    "looks_of",
     "repeated_persons",
     "roles_of_scan",
 ]
@@ -51,8 +50,8 @@ UNASSIGNED = ("keep", "drop")
 _LOOKED_AT = 20_000
 """Rows by which a column of a file is looked at that need not fit into memory."""
 
-_SAMPLED = 2_000
-_LISTED = 6
+_MAX_VALUES_SAMPLED = 2_000
+_MAX_LISTED = 6
 
 
 @final
@@ -199,22 +198,22 @@ def _refuse(
     show: bool | None,
 ) -> None:
     """Refuse columns of no role, or those among them that look like identifiers."""
-    found = [(name, look(name).suspicion) for name in rest]
+    suspects = [(name, look(name).suspicion) for name in rest]
     if given.unassigned == "keep":
-        found = [(name, why) for name, why in found if why]
-    if not found:
+        suspects = [(name, why) for name, why in suspects if why]
+    if not suspects:
         return
-    told = []
-    for name, why in found[:_LISTED]:
+    sentences = []
+    for name, why in suspects[:_MAX_LISTED]:
         place = f"column {list(columns).index(name) + 1}"
         if show:
             place += f" ({name})"
-        told.append(f"{place}: {why}" if why else place)
-    more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    got = "; ".join(told) + more
+        sentences.append(f"{place}: {why}" if why else place)
+    more = f"; and {len(suspects) - _MAX_LISTED} more" if len(suspects) > _MAX_LISTED else ""
+    got = "; ".join(sentences) + more
     code = "identifiers"
     if given.unassigned is None:
-        code, count = "roles-missing", len(found)
+        code, count = "roles-missing", len(suspects)
         got = f"{count} column{'' if count == 1 else 's'} without one ({got})"
     words = {role: called(role) for role in ("drop", "keep", "quasi", "sensitive", "unassigned")}
     shown = " (--show-columns names them)" if show is False else ""
@@ -261,7 +260,7 @@ def look_of(
     rows: int | None = None,
     different: int | None = None,
 ) -> Look:
-    """Say what a column of a dataframe looks like; of some of its rows, when all of them are counted beside it.
+    """Guess role and kind of a column of a dataframe; `rows` and `different` count all rows if it holds a sample.
 
     Examples
     --------
@@ -276,7 +275,7 @@ def look_of(
 def look_of_column(
     series: nw.Series[Any], name: str, *, rows: int | None = None, different: int | None = None
 ) -> Look:
-    """Say what a column of Narwhals looks like."""
+    """Guess role and kind of a column of Narwhals."""
     kind = series.dtype
     wide = kind.is_float()
     if kind == nw.Binary or has_nested_cells(series):
@@ -288,7 +287,7 @@ def look_of_column(
     if text:
         present = present.filter(present.str.strip_chars() != "")
     unique = present.unique(maintain_order=True)
-    values: list[Any] = unique.head(_SAMPLED).to_list()
+    values: list[Any] = unique.head(_MAX_VALUES_SAMPLED).to_list()
     counts = (len(present), len(unique)) if rows is None else (rows, different or 0)
     return look_at(name, values, rows=counts[0], different=counts[1], wide=wide)
 
@@ -305,7 +304,7 @@ def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN4
     if person is not None:
         return []
     frame = nw.from_native(table, eager_only=True)
-    found = []
+    hints = []
     for place, name in enumerate(frame.columns, start=1):
         series = frame[name]
         if not names_persons(name) or has_nested_cells(series) or series.dtype.is_float():
@@ -315,15 +314,9 @@ def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN4
         if len(present) // _ROWS_A_PERSON < different < len(present) and different > 2:
             again, n = printed.count(len(present) - different), printed.count(len(frame))
             rows = f"{again} of {n} rows"
-            found.append(warning("persons-repeat", column=f"column {place}", rows=rows))
-    return found
+            hints.append(warning("persons-repeat", column=f"column {place}", rows=rows))
+    return hints
 
 
 _ROWS_A_PERSON = 100
 """Rows of a person, on average, from which on a column rather tells groups apart."""
-
-
-def looks_of(table: Any) -> Mapping[str, Look]:  # noqa: ANN401 - as above
-    """Say what each column of a dataframe looks like."""
-    names = nw.from_native(table, eager_only=True).columns
-    return {name: look_of(table, name) for name in names}

@@ -37,7 +37,7 @@ __all__ = [
     "refuse_long_text",
 ]
 
-_CELL = 16
+_BYTES_PER_TEXT_CELL = 16
 """Bytes of a cell of text, beside the text itself."""
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 8}
@@ -46,7 +46,7 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96
 _TEXT_GROWS = 8
 """Bytes in memory for one of a CSV file, where cells have one character."""
 
-_PART = 8
+_FREE_BYTES_PER_UNTRIED_BYTE = 8
 """A table that may take more than this part of the free memory is read in a child process first."""
 
 
@@ -68,7 +68,7 @@ class Decoded:
     size: int
 
     def __str__(self) -> str:
-        """Say it in words.
+        """Return rows, columns and size in words.
 
         Examples
         --------
@@ -118,12 +118,12 @@ def in_words(size: int, format_number: Callable[..., str] = printed.estimate) ->
 
 
 def allowed() -> int:
-    """Say how many bytes a table may take: half of the memory that this process may use."""
+    """Return the most bytes for a table: half of the memory that this process may use."""
     return parsing.all_memory() // 2
 
 
 def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
-    """Bound what a Parquet file takes in memory by what it says of itself, without decoding it.
+    """Bound the memory for a Parquet file by its own metadata, without decoding it.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
     Returns
     -------
     Decoded
-        ``None`` for a file whose own description cannot be read: who reads it says what is wrong.
+        ``None`` for a file whose metadata cannot be read; its reader raises the error.
 
     Notes
     -----
@@ -163,7 +163,7 @@ def parquet_size(file: Path | io.BytesIO) -> Decoded | None:
 def _chunk(chunk: ColumnChunk) -> int:
     """Bound the bytes of one column of one group of rows."""
     if chunk.kind == "BYTE_ARRAY":
-        return chunk.cells * _CELL + chunk.uncompressed
+        return chunk.cells * _BYTES_PER_TEXT_CELL + chunk.uncompressed
     if chunk.kind == "FIXED_LEN_BYTE_ARRAY":
         return chunk.cells * chunk.width
     return chunk.cells * _WIDTHS[chunk.kind]
@@ -194,7 +194,7 @@ def csv_size(path: Path, columns: int) -> Decoded:
             lines, last = lines + piece.count(b"\n"), piece[-1:]
     # The first line holds the names; the last one may have no end.
     rows = max(0, lines - (last == b"\n"))
-    return Decoded(rows, columns, rows * columns * _CELL + path.stat().st_size)
+    return Decoded(rows, columns, rows * columns * _BYTES_PER_TEXT_CELL + path.stat().st_size)
 
 
 def refuse_large(
@@ -277,7 +277,7 @@ def refuse_killers(
         When the child ran out of memory, died or panicked.
     """
     tried = (unknown and not mark) or parsing.is_limited()
-    if not tried and _bytes_of(path, mark) <= parsing.free_memory() // _PART:
+    if not tried and _bytes_of(path, mark) <= parsing.free_memory() // _FREE_BYTES_PER_UNTRIED_BYTE:
         return
     try:
         verdict = parsing.try_reading(path, mark, whole=whole)
@@ -308,4 +308,4 @@ def _bytes_of(path: str, mark: str) -> int:
     except reader_errors(OSError):
         # Its reader says so in words.
         return size
-    return max(_CELL * cells, size)
+    return max(_BYTES_PER_TEXT_CELL * cells, size)

@@ -199,7 +199,7 @@ _KINDS = {
 
 
 def _named(source: Path, folder: Path, suffix: str) -> Path:
-    """Give a file of the folder the ending that its reader goes by."""
+    """Rename or link a file so that it has the ending that its reader expects."""
     if READABLE.get(source.suffix.lower()) == READABLE[suffix]:
         return source
     named = folder / f"table{suffix}"
@@ -326,16 +326,16 @@ def _drop_start(copy: BinaryIO, count: int) -> None:
 
 
 def _drop_end(copy: BinaryIO, mark: str) -> None:
-    """Cut Ctrl-Z and empty lines off the end; in a file of one column an empty line is an empty cell."""
+    """Remove Ctrl-Z and empty lines at the end; in a file of one column an empty line is an empty cell."""
     copy.seek(0)
     several = _cells_of_names(copy.read(_HEAD), mark) > 1
     size = copy.seek(0, 2)
     copy.seek(max(0, size - _TAIL))
     tail = copy.read()
-    kept = tail.rstrip(b"\x1a")
+    trimmed = tail.rstrip(b"\x1a")
     if several:
-        kept = kept.rstrip(b"\r\n") + b"\n"
-    copy.truncate(min(size, size - len(tail) + len(kept)))
+        trimmed = trimmed.rstrip(b"\r\n") + b"\n"
+    copy.truncate(min(size, size - len(tail) + len(trimmed)))
 
 
 def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileRequest) -> None:

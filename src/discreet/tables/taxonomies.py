@@ -54,7 +54,7 @@ def read_taxonomy(path: str | os.PathLike[str]) -> Tree:
 
 
 def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
-    """Make a taxonomy of rows that hold a value and then its generalizations, level by level.
+    """Build a taxonomy from rows that hold a value and then its generalizations, level by level.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def taxonomy_of_columns(rows: Sequence[Sequence[str]]) -> Tree:
 
 
 def taxonomy_of(nested: Nested, *, root: str = ROOT) -> Tree:
-    """Make a taxonomy of a nested mapping: label -> what is below it, at the end the values.
+    """Build a taxonomy from a nested mapping: label -> its subtree, at the end the values.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _DAY = {"d": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_40
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """The first day of year 1 and the last of year 9999, counted from 1970."""
 
-_LONGEST = 999_999_999
+_MAX_DURATION_DAYS = 999_999_999
 """Days of the longest duration of Python."""
 
 
@@ -52,7 +52,7 @@ def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
     """
     import polars as pl
 
-    ranges = {pl.Time: (0, 0), pl.Duration: (-_LONGEST, _LONGEST)}
+    ranges = {pl.Time: (0, 0), pl.Duration: (-_MAX_DURATION_DAYS, _MAX_DURATION_DAYS)}
     lazy = table.lazy()
     for place, (name, kind) in enumerate(lazy.collect_schema().items(), start=1):
         if not kind.is_temporal():
@@ -68,7 +68,7 @@ def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
 
 
 def _days(name: str, kind: pl.DataType) -> pl.Expr:
-    """Give the day of each moment, counted from 1970, or the whole days of a duration: no unit overflows so."""
+    """Return the day of each moment, counted from 1970, or the whole days of a duration; no unit overflows."""
     import polars as pl
 
     units: dict[type[pl.DataType], str] = {pl.Date: "d", pl.Time: "ns"}
@@ -116,9 +116,9 @@ def refuse_unwritable(
         if base not in {pl.Date, pl.Datetime}:
             continue
         inside = _days(name, kind).is_between(_FIRST_DAY, _LAST_DAY).fill_null(value=True)
-        found = table.select(inside.arg_min(), inside.min().alias("all")).collect(
+        first_outside = table.select(inside.arg_min(), inside.min().alias("all")).collect(
             engine="streaming"
         )
-        at, every = found.row(0)
+        at, every = first_outside.row(0)
         if every is False:
             raise refused("csv-dates", argument, f"another in row {at + 1} of column {place}")

@@ -122,12 +122,12 @@ def named_client(headers: Sequence[tuple[bytes, bytes]], trusted: Sequence[Netwo
     >>> named_client([(b"forwarded", b'for="[2001:db8::7]:4711";proto=https')], proxies)
     '2001:db8::7'
     """
-    found = set()
+    clients = set()
     for header in HEADERS:
         hops = b",".join(value for name, value in headers if name == header).decode("latin-1")
         if hops:
-            found.add(_last_client(hops.split(","), trusted, is_standard=header == b"forwarded"))
-    return found.pop() if len(found) == 1 else None
+            clients.add(_last_client(hops.split(","), trusted, is_standard=header == b"forwarded"))
+    return clients.pop() if len(clients) == 1 else None
 
 
 def _last_client(

@@ -145,7 +145,7 @@ class Crowd:
             self._on_ended(reason)
 
     def cut_off_idle(self, connections: Sequence[Any], now: float) -> None:
-        """Cut off connections whose request does not become whole, and those whose answer is not taken.
+        """Abort connections whose request stays incomplete, and those whose client does not read the answer.
 
         uvicorn would wait for both without end.
 
@@ -174,7 +174,7 @@ class Crowd:
 
 
 def drop(connection: Any) -> None:  # noqa: ANN401 - a socket, or what asyncio shows of one
-    """Let the system forget what it would still send on a connection when it is closed."""
+    """Discard the data that the system has not sent yet when the connection is closed."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -187,7 +187,7 @@ class Connection(H11Protocol):
     """Times that the client has taken so much of its answer that more is written."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give the place of this connection to another."""
+        """Free the place of this connection for another one."""
         self.crowd.leaves(self.address)
         super().connection_lost(exc)
 

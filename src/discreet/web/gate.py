@@ -70,7 +70,7 @@ class Gate:
 
 
 def refused(scope: Message, host: str, token: str) -> tuple[int, str] | None:
-    """Say why a request is refused, as a status and a sentence; ``None`` where it is not.
+    """Return the status and the reason for which a request is refused, or ``None`` if it is accepted.
 
     Parameters
     ----------

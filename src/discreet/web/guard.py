@@ -47,8 +47,8 @@ def refusal(error: str, message: str) -> bytes:
     >>> refusal("not-found", "no such job")
     b'{"protocol":1,"error":"not-found","message":"no such job"}'
     """
-    said = {"protocol": PROTOCOL, "error": error, "message": message}
-    return json.dumps(said, separators=(",", ":")).encode()
+    envelope = {"protocol": PROTOCOL, "error": error, "message": message}
+    return json.dumps(envelope, separators=(",", ":")).encode()
 
 
 @final
@@ -199,8 +199,8 @@ class Guard:
 
     def _refuse(self, scope: MutableMapping[str, Any]) -> tuple[int, str, str] | None:
         headers = dict(scope["headers"])
-        said = headers.get(_PROTOCOL)
-        if said is not None and said != str(PROTOCOL).encode():
+        stated = headers.get(_PROTOCOL)
+        if stated is not None and stated != str(PROTOCOL).encode():
             return 400, "protocol", f"this server speaks version {PROTOCOL} of the messages"
         if not self._rates.take(self._client(scope)):
             return 429, "too-many", "too many requests from this address; wait a second"
@@ -256,13 +256,13 @@ class Guard:
         self, scope: MutableMapping[str, Any], body: bytes, receive: Receive, send: Send
     ) -> None:
         """Hand the request on, with the body that was read, and answer for what fails behind."""
-        given, begun = False, False
+        is_cut, begun = False, False
 
         async def replay() -> Message:
-            nonlocal given
-            if given:
+            nonlocal is_cut
+            if is_cut:
                 return await receive()
-            given = True
+            is_cut = True
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def watch(message: Message) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Repetitions", "logged_by"]
 
-_PAUSE = 60.0
+_SECONDS_BETWEEN_REPEATS = 60.0
 """Seconds between two lines of one message."""
 
 
@@ -46,8 +46,8 @@ class Repetitions(logging.Filter):
             # A failure has a number of its own, by which it is looked up.
             return True
         key, now = (record.name, record.lineno, str(record.msg)), self._clock()
-        then, left_out = self._seen.get(key, (-_PAUSE, 0))
-        if now - then < _PAUSE:
+        then, left_out = self._seen.get(key, (-_SECONDS_BETWEEN_REPEATS, 0))
+        if now - then < _SECONDS_BETWEEN_REPEATS:
             self._seen[key] = (then, left_out + 1)
             return False
         self._seen[key] = (now, 0)

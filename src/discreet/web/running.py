@@ -32,13 +32,13 @@ __all__ = ["bind", "serve"]
 
 _LOG = logging.getLogger("discreet.service")
 
-_GRACE = 10
+_SECONDS_TO_STOP = 10
 """Seconds that requests under way are given when the server is to stop."""
 
-_TICKS = 10
+_TICKS_BETWEEN_CHECKS = 10
 """Ticks of uvicorn, tenths of a second, between two looks at the connections that wait."""
 
-_BACKLOG = 2048
+_MAX_WAITING_CONNECTIONS = 2048
 """Connections that wait in the system until they are taken."""
 
 _SEND_BUFFER = 128 << 10
@@ -63,7 +63,7 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
     Raises
     ------
     InvalidProblemError
-        For an address that other machines reach, a host that is none, or a port that is taken.
+        For an address that other machines reach, an unknown host, or a port in use.
 
     Examples
     --------
@@ -77,17 +77,17 @@ def bind(host: str, port: int, *, allow_remote: bool = False) -> socket.socket:
     if not 0 <= port < 1 << 16:
         raise InvalidProblemError("port", "a number from 0 to 65535", port)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
         raise InvalidProblemError("host", "a name or an address of this machine", host) from None
-    addresses = [str(place[4][0]) for place in found]
+    addresses = [str(place[4][0]) for place in resolved]
     remote = [
         one for one in addresses if not ipaddress.ip_address(one.partition("%")[0]).is_loopback
     ]
     if remote and not allow_remote:
         expected = "a loopback address, unless remote ones are allowed"
         raise InvalidProblemError("host", expected, host)
-    family, kind, protocol, _, address = found[0]
+    family, kind, protocol, _, address = resolved[0]
     made = socket.socket(family, kind, protocol)
     try:
         # A server that was killed leaves connections behind that would block its port for a minute.
@@ -163,7 +163,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=_SECONDS_TO_STOP,
     )
     crowd = Crowd(limits or Limits(), trusted, on_ended)
     server = _Server(config, bound, on_started, stopping or threading.Event(), drain, crowd=crowd)
@@ -175,7 +175,7 @@ def serve(
 
 @contextmanager
 def _heard_by(server: uvicorn.Server) -> Iterator[None]:
-    """Let signals end a server, also before it listens to them; to be stopped so is no failure.
+    """Stop a server on a signal, also before uvicorn handles signals; such a stop is no failure.
 
     uvicorn hears SIGTERM and Ctrl-C while it runs, and raises them anew once it has stopped; SIGHUP it does not know.
     """
@@ -221,7 +221,7 @@ class _Server(uvicorn.Server):
         self._accepting: list[asyncio.Task[None]] = []
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % _TICKS == 0:
+        if counter % _TICKS_BETWEEN_CHECKS == 0:
             self._crowd.cut_off_idle(list(self.server_state.connections), time.monotonic())
         return await super().on_tick(counter)
 
@@ -230,7 +230,7 @@ class _Server(uvicorn.Server):
         await super().startup([])
         for bound in sockets or ():
             bound.settimeout(0)
-            bound.listen(_BACKLOG)
+            bound.listen(_MAX_WAITING_CONNECTIONS)
             self._accepting.append(asyncio.create_task(self._accept(bound)))
         if self.started and self._on_started is not None:
             host, port = self._bound.getsockname()[:2]
@@ -242,20 +242,20 @@ class _Server(uvicorn.Server):
         while True:
             await self._crowd.room.wait()
             try:
-                taken, peer = await loop.sock_accept(bound)
+                accepted, peer = await loop.sock_accept(bound)
             except OSError as error:
                 _LOG.warning("no connection can be taken: %s", error.strerror)
                 await asyncio.sleep(_NO_DESCRIPTOR_PAUSE)
                 continue
             address = str(peer[0])
             if not self._crowd.admits(address):
-                drop(taken)
-                taken.close()
+                drop(accepted)
+                accepted.close()
                 continue
             try:
-                await loop.connect_accepted_socket(partial(self._protocol, address), taken)
+                await loop.connect_accepted_socket(partial(self._protocol, address), accepted)
             except OSError:
-                taken.close()
+                accepted.close()
                 self._crowd.leaves(address)
 
     def _protocol(self, address: str) -> Connection:

@@ -3,6 +3,8 @@
 A channel is stored as the integers that are sampled. Row ``i`` holds weights ``W[i, k]`` whose sum is ``2^62`` (or
 ``2^124``, ...: one *limb* of 62 bits more for each factor), so that ``Pr[report k | secret i] = W[i, k] / 2^62``
 exactly. What is verified is bit for bit what is sampled.
+
+Trusted: the guarantee rests on this code, which draws by the weights that were verified.
 """
 
 from __future__ import annotations

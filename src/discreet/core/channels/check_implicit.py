@@ -10,6 +10,8 @@ row totals and the rest for the columns:
 
 The table of factors of the exponential is compared with brackets of the numbers that it stands for. Floats only sort
 out what is far from equality.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations
@@ -78,9 +80,9 @@ def verify_anchored(
 
     Guarantee
     ---------
-    By docs/theory/metricdp/anchored-channels.md. What it trusts: that the lengths which the space computes are
-    distances rounded down by no more than is stated in :func:`triangle_defect`; where there is a table of lengths it
-    trusts nothing, and compares them with the points, where there are some.
+    By docs/theory/metricdp/anchored-channels.md. Assumption: computed lengths are distances rounded down by at most
+    the units of :func:`triangle_defect`. A table of lengths is not trusted but compared with the points, if the space
+    has points.
 
     Complexity
     ----------

@@ -3,6 +3,8 @@
 Used by the checker of every mechanism that makes channels, and by nothing that makes one. Floats only sort out the
 inequalities that are far from equality, by products whose error is bounded with IEEE arithmetic alone; the others are
 settled in integers.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations

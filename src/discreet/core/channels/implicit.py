@@ -15,8 +15,10 @@ row; :func:`discreet.core.channels.check_implicit.verify_anchored` says what mus
 docs/theory/metricdp/anchored-channels.md proves that it is enough.
 
 **Why no weight is skipped.** The lift makes every weight at least m, however far away the center is: a report that were
-left out far from its center would have an infinite ratio at the edge of what is left. The far reports all weigh exactly
+left out far from its center would have an infinite ratio at the edge of its support. The far reports all weigh exactly
 m, since the rest is rounded down to zero. So a total is ``K m`` and a sum over near reports only, exactly.
+
+Trusted: the guarantee rests on this code, which computes the weights and draws by them.
 """
 
 from __future__ import annotations

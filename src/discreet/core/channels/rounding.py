@@ -21,6 +21,8 @@ Weights may even be ``1 + t`` units off, as long as ``t <= 1/m``: with ``x_jk >=
 floats, which err by ``t < 2^-38``, and in exact integers where ``m`` is larger or there are more limbs.
 
 Nothing here depends on the least probability, or on epsilon times the diameter.
+
+Proposes; checked by `discreet.metricdp.verify.verify`.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def lagrangian_bound(
     Notes
     -----
     Reduced costs are enclosed by the standard bound on dot products in any order, those whose sign matters are
-    computed exactly, the terms are added without error (``math.fsum``), and the result is lowered by what the
-    products may have lost.
+    computed exactly, the terms are added without error (``math.fsum``), and the result is lowered by a bound on
+    the rounding errors of the products.
 
     Examples
     --------

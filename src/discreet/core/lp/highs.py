@@ -8,6 +8,8 @@ Facts of HiGHS 1.15 that decide what stands here, each with a test:
 - the clock behind the time limit is never set back between two solves of one object;
 - Ctrl-C is seen only through its callbacks;
 - 1.16 prints a banner from its constructor, whatever the options.
+
+Proposes; checked by the verifier of each mechanism.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Coins with exact probabilities: a rational ``p``, and ``exp(-gamma)`` for a rational ``gamma``.
 
 Integers only. A float never takes part, so there is no rounding that an adversary could read.
+
+Trusted: the guarantee rests on this code. A test enumerates its law.
 """
 
 from __future__ import annotations

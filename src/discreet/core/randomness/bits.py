@@ -4,6 +4,8 @@ Every sampler of this library takes its chance from one small protocol. The oper
 default and the only private one. A seeded source exists for tests and experiments; what was drawn from it is
 not private, and :func:`is_private` says so. A sampler that draws only through the protocol can be replayed over
 all its draws, which is how :mod:`discreet.testing` obtains its exact output law.
+
+Trusted: the guarantee rests on this code. Every draw comes from here.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ probability :math:`e^{-\gamma}`,
 since :math:`\frac{|y|}{t} + \gamma(y) = \frac{y^2}{2 \sigma^2} + \frac{\sigma^2}{2 t^2}`, where the last term does not
 depend on :math:`y`. Rejection is used and not inversion: whether a threshold of this law is a dyadic number is not
 known, so that an inversion could not be proved to end.
+
+Trusted: the guarantee rests on this code. A test enumerates its law.
 """
 
 from __future__ import annotations

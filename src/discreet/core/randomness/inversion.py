@@ -11,6 +11,8 @@ doubled. Irrational thresholds, such as those of discrete Laplace noise, always 
 
 The digits are drawn one at a time beyond the first few on purpose. It is what a test that replays all draws can
 enumerate: the outcomes decided at depth ``d`` are few, and the mass left undecided halves with each digit.
+
+Trusted: the guarantee rests on this code. A test enumerates its law.
 """
 
 from __future__ import annotations

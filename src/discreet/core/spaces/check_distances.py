@@ -1,6 +1,8 @@
 """Checks of stored distances against the points that they are about, for verifiers.
 
 Nothing here is shared with what computes distances.
+
+Trusted: the guarantee rests on this code, which verifies the distances.
 """
 
 from __future__ import annotations

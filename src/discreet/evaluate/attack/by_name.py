@@ -136,14 +136,6 @@ def attack(
     (True, True)
     """
     path = path_of(target, "target")
-    counts = None
-    if reports is not None:
-        expected = f"whole numbers from 1 to {count(_MAX_REPORTS)}"
-        counts = items_of(reports, "reports", expected)
-        for number in counts:
-            whole_number(number, "reports", expected)
-        if not 0 < max(counts, default=0) <= _MAX_REPORTS:
-            raise InvalidProblemError("reports", expected, list(counts))
     tables = {"against": against, "others": others, "population": population, "again": again}
     files: dict[str, Any] = {
         name: None if one is None else path_of(one, name) for name, one in tables.items()
@@ -154,7 +146,7 @@ def attack(
         epsilon,
         k,
         sensitive=sensitive,
-        reports=counts,
+        reports=None if reports is None else _numbers_of_reports(reports),
         steps=steps,
         stride=stride,
         trials=trials,
@@ -168,12 +160,28 @@ def attack(
     if not Path(path).exists():
         expected = f"one of {', '.join(sorted(ATTACKS))}, or a file"
         raise InvalidProblemError("target", expected, repr(path))
+    kind = _attackable_kind(path)
+    return _attack_table(request) if kind == "anonymous-table" else _attack_channel(kind, request)
+
+
+def _attackable_kind(path: str) -> str:
+    """Return the kind of a file, or refuse a kind that no attack reads."""
     kind = kind_of_file(path)
     if kind in _REFUSED:
         expected, what = _REFUSED[kind]
         expected = expected.format(path=shlex.quote(path))
         raise InvalidProblemError("target", expected, f"{what}, {path!r}")
-    return _attack_table(request) if kind == "anonymous-table" else _attack_channel(kind, request)
+    return kind
+
+
+def _numbers_of_reports(reports: Sequence[int]) -> tuple[int, ...]:
+    expected = f"whole numbers from 1 to {count(_MAX_REPORTS)}"
+    counts = items_of(reports, "reports", expected)
+    for number in counts:
+        whole_number(number, "reports", expected)
+    if not 0 < max(counts, default=0) <= _MAX_REPORTS:
+        raise InvalidProblemError("reports", expected, list(counts))
+    return counts
 
 
 def _attack_channel(kind: str, request: AttackRequest) -> Attacked:

@@ -7,7 +7,7 @@ gives the likeliest way. The first is the best guess step by step, the second th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -277,28 +277,33 @@ def attack_trajectories(
             ways_right(other_way),
         )
     )
-    if loss is None:
-        return findings
-    table = np.asarray(loss, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != channel.n_secrets:
-        raise InvalidProblemError("loss", f"{channel.n_secrets} rows", table.shape)
-
-    def error(answers: NDArray[Any]) -> Estimate:
-        lost = table[ways, answers].mean(axis=1)
-        return bounded_mean(lost, float(table.min()), float(table.max()), failure=failure)
-
-    naive = error(np.broadcast_to((expected @ table).argmin(axis=1), ways.shape))
-    findings.append(
-        Finding(
-            "all reports of a way",
-            f"error, {unit}" if unit else "error",
-            error((own @ table).argmin(axis=-1)),
-            naive,
-            error((other @ table).argmin(axis=-1)),
-            error=True,
-        )
-    )
+    if loss is not None:
+        table = np.asarray(loss, dtype=np.float64)
+        if table.ndim != 2 or table.shape[0] != channel.n_secrets:
+            raise InvalidProblemError("loss", f"{channel.n_secrets} rows", table.shape)
+        name = f"error, {unit}" if unit else "error"
+        findings.append(_error_finding(name, table, ways, (own, expected, other), failure))
     return findings
+
+
+def _error_finding(
+    name: str,
+    table: NDArray[np.float64],
+    ways: NDArray[np.int64],
+    beliefs: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    failure: float,
+) -> Finding:
+    """Return the mean error of a step for the beliefs of the attacker, of the naive one, and of the control group."""
+    mine, naive, theirs = (
+        bounded_mean(
+            table[ways, np.broadcast_to((belief @ table).argmin(axis=-1), ways.shape)].mean(axis=1),
+            float(table.min()),
+            float(table.max()),
+            failure=failure,
+        )
+        for belief in beliefs
+    )
+    return Finding("all reports of a way", name, mine, naive, theirs, error=True)
 
 
 def _blind_way(

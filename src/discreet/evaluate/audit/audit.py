@@ -261,8 +261,7 @@ def audit(
 
     Complexity
     ----------
-    Sampled: at most ``2 * pairs * samples`` runs, and in stages that double, so that what is badly broken is found
-    early. Exact: ``max_runs`` runs for each input.
+    Sampled: at most ``2 * pairs * samples`` runs, in stages that double. Exact: ``max_runs`` runs for each input.
 
     Examples
     --------
@@ -282,27 +281,30 @@ def audit(
     claim = check_claim(guarantee)
     known = _read(pairs, claim)
     if strength == "exact":
-        if run is None:
-            raise InvalidProblemError("run", "the mechanism, for an exact audit", "none")
         return _exact(run, known, claim, max_runs, executor)
     if strength != "sampled":
         raise InvalidProblemError("strength", "'exact' or 'sampled'", repr(strength))
     if run is None and batch is None:
         raise InvalidProblemError("run", "the mechanism, or a batch of it", "none")
+    _check_sampling(failure, samples, executor, bits)
+    plan = SamplingPlan(
+        claim, claimed_parameter(claim)[1], failure, samples, tuple((scores or {}).items())
+    )
+    inputs = [(pair.first, pair.second, pair.distance) for pair in known]
+    shown, where, used = try_pairs(Samples(run, batch, bits, executor), inputs, plan, on_stage)
+    counts = {"pairs": len(known), "runs": used}
+    return _outcome(claim, "sampled", shown, known[where], **counts, failure=failure)
+
+
+def _check_sampling(
+    failure: float, samples: int, executor: Executor | None, bits: UniformSource | None
+) -> None:
     if not 0 < failure < 1:
         raise InvalidProblemError("failure", "a probability between 0 and 1", failure)
     if samples < _MIN_SAMPLES:
         raise InvalidProblemError("samples", f"{_MIN_SAMPLES} or more", samples)
     if executor is not None and not is_private(bits):
         raise InvalidProblemError("bits", "none with an executor, which would repeat them", "some")
-    _, claimed = claimed_parameter(claim)
-    plan = SamplingPlan(claim, claimed, failure, samples, tuple((scores or {}).items()))
-    source = Samples(run, batch, bits, executor)
-    triples = [(pair.first, pair.second, pair.distance) for pair in known]
-    shown, where, used = try_pairs(source, triples, plan, on_stage)
-    return _outcome(
-        claim, "sampled", shown, known[where], pairs=len(known), runs=used, failure=failure
-    )
 
 
 def _read(pairs: Iterable[Pair | tuple[Any, Any]], claim: Auditable) -> list[Pair]:
@@ -321,12 +323,14 @@ def _read(pairs: Iterable[Pair | tuple[Any, Any]], claim: Auditable) -> list[Pai
 
 
 def _exact(
-    run: Callable[[Any, RandomBits], object],
+    run: Callable[[Any, RandomBits], object] | None,
     pairs: Sequence[Pair],
     claim: Auditable,
     max_runs: int,
     executor: Executor | None,
 ) -> Audit:
+    if run is None:
+        raise InvalidProblemError("run", "the mechanism, for an exact audit", "none")
     inputs = {id(data): data for pair in pairs for data in (pair.first, pair.second)}
     if executor is None:
         laws = {key: law_of(run, data, max_runs, _MIN_MASS) for key, data in inputs.items()}

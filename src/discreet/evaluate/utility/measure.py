@@ -98,10 +98,7 @@ class Point:
 
 
 def frontier(
-    methods: Mapping[str, Callable[[Fraction], Measure]],
-    parameters: Sequence[Exact],
-    *,
-    on_point: Callable[[Point], None] | None = None,
+    methods: Mapping[str, Callable[[Fraction], Measure]], parameters: Sequence[Exact]
 ) -> list[Point]:
     """Measure each method at each parameter.
 
@@ -111,8 +108,6 @@ def frontier(
         Name -> what measures it at a parameter, on public or synthetic data.
     parameters
         Different numbers.
-    on_point
-        Called with each point as soon as there is one.
 
     Returns
     -------
@@ -135,11 +130,8 @@ def frontier(
     exact = sorted(to_fraction(one, "parameters") for one in parameters)
     if not methods or not exact or len(set(exact)) < len(exact):
         raise InvalidProblemError("parameters", "different numbers, and a method", list(parameters))
-    points = []
-    for name, measured in methods.items():
-        for parameter in exact:
-            point = Point(name, parameter, measured(parameter))
-            points.append(point)
-            if on_point is not None:
-                on_point(point)
-    return points
+    return [
+        Point(name, parameter, measured(parameter))
+        for name, measured in methods.items()
+        for parameter in exact
+    ]

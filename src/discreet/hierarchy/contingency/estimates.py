@@ -103,7 +103,7 @@ class InteractionBasis:
 
 
 def _helmert(size: int) -> NDArray[np.float64]:
-    """Make an orthonormal basis whose first vector is constant."""
+    """Return an orthonormal basis whose first vector is constant."""
     basis = np.zeros((size, size))
     basis[0] = 1 / math.sqrt(size)
     for row in range(1, size):

@@ -173,15 +173,15 @@ def _least(
 ) -> float | None:
     """Find a half-width with at most ``alpha`` outside, by bisection; ``None`` where ``most`` is not enough."""
 
-    def enough(h: float) -> bool:
+    def is_wide_enough(h: float) -> bool:
         return polynomial.outside((h - moved) / length) <= alpha
 
-    if not enough(most):
+    if not is_wide_enough(most):
         return None
     low, high = 0.0, most
     while high - low > most * 1e-6:
         middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_wide_enough(middle) else (middle, high)
     return high
 
 

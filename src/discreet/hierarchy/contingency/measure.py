@@ -14,6 +14,8 @@ replace-person, root total  0, or k for k > 1    0, or :math:`k^2`
 Levels and marginals compose by addition. Where leaves end early, the rows of a person lie on paths of their own; by
 convexity :math:`\lVert \sum_{i \le k} u_i \rVert^2 \le k \sum_i \lVert u_i \rVert^2` in the norm that weights each
 entry with the inverse of its noise, so that k times the worst path is enough, and k squared for Gaussian noise.
+
+Trusted: the guarantee rests on this code, which counts and adds the noise. The scales are checked by `verify`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The public facts of a release whose shares of the budget are best for a workload, with what proves it."""
+"""The public facts of a release whose shares of the budget are best for a workload, with what proves it.
+
+Proposes; checked by `discreet.hierarchy.contingency.verify.verify`.
+"""
 
 from __future__ import annotations
 

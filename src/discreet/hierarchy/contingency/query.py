@@ -204,7 +204,7 @@ def query(
         chosen = _combined(frame, combine, level, regions)
         answered = _answered(fit, cells, [chosen], chance)
         return TableAnswers(
-            frame, (_told(frame, chosen),), (0,), shown_by, categories, *answered, chance, question
+            frame, (_sum(frame, chosen),), (0,), shown_by, categories, *answered, chance, question
         )
     nodes = frame.tree.select(level=level, paths=regions)
     answered = _answered(fit, cells, [{node: 1} for node in nodes.tolist()], chance)
@@ -359,7 +359,7 @@ def _combined(
     return combination
 
 
-def _told(frame: TableFrame, regions: dict[int, int]) -> str:
+def _sum(frame: TableFrame, regions: dict[int, int]) -> str:
     names = region_names(frame.tree)
     return " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
 

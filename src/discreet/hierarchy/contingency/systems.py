@@ -336,15 +336,15 @@ class _Systems:
         below: tuple[tuple[int, int], ...],
     ) -> Step:
         """Round, so that parts add up as they have to."""
-        made = {q: self._whole(one) for q, one in gains.items()}
-        own = None if total is None else self._whole(total)
+        made = {q: self._to_integers(one) for q, one in gains.items()}
+        own = None if total is None else self._to_integers(total)
         unit = 1 if self.exact else UNIT
         if own is not None:
             # The sum of all combinations is the total, whatever was measured.
             own[0] += unit - own.sum(axis=0)
             for one in made.values():
                 one[0] -= one.sum(axis=0)
-        eye = self._whole(self.one)
+        eye = self._to_integers(self.one)
         sums = {q: self.sums[q].astype(np.int64).astype(object) for q in made}
         left = eye - sum((one @ sums[q] for q, one in made.items()), 0 * eye)
         if own is not None:
@@ -354,12 +354,12 @@ class _Systems:
             # What the cells would have by themselves: without noise all parts give the truth.
             made[self.full] = made[self.full] + left
             factor = None
-        parts = {child: self._whole(one) for child, one in shares.items()}
+        parts = {child: self._to_integers(one) for child, one in shares.items()}
         first = eye - sum((many * parts[child] for child, many in below), 0 * eye)
         done = Step(made, factor, own, parts, first if below else None)
         return done if kind != "floats" else _as_floats(done)
 
-    def _whole(self, matrix: NDArray[Any]) -> NDArray[Any]:
+    def _to_integers(self, matrix: NDArray[Any]) -> NDArray[Any]:
         if self.exact:
             return matrix.copy()
         # By way of Python's integers: a weight may be beyond 64 bits.

@@ -3,6 +3,8 @@
 Nothing here is shared with what made the tables. They are judged by their own numbers and the public facts; the
 guarantee by arithmetic in fractions on the scales of the noise that the record states, with sensitivities that are
 found anew. What no file can show is listed in :data:`NOT_SHOWN`.
+
+Trusted: the guarantee rests on this code, which checks that the noise pays for it.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ parent's (:mod:`discreet.hierarchy.contingency.descent`), made whole
 
 What cannot be negative is pushed up where it is small: true zeros go up and small cells go down. Signed estimates stay
 the answer to questions (:func:`discreet.hierarchy.contingency.query`); intervals are never put around whole tables.
+
+Proposes; checked by `discreet.hierarchy.contingency.verify.verify`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Two values are the same only where a file that holds them cannot tell them apart
 and writes NaN as nothing. Floats differ where their bits do, so that -0.0 is not 0.0 and NaN is no missing value;
 moments differ where the stored number does; a decimal has the digits that it was given. What cannot be told apart in
 this way, such as a list in a cell, is refused.
+
+Trusted: the guarantee rests on this code, which decides which cells are equal.
 """
 
 from __future__ import annotations
@@ -85,19 +87,19 @@ class Values:
         """
         order = sorted(range(len(self.values)), key=self.ranks.__getitem__)
         keys: list[list[Hashable]] = [list(order), [self.texts[at] for at in order]]
-        meant = [self._meaning(at) for at in order]
-        keys += [meant, [None if key == "" else key for key in meant]]
-        found: list[NDArray[np.int64]] = []
+        meanings = [self._meaning(at) for at in order]
+        keys += [meanings, [None if key == "" else key for key in meanings]]
+        value_codes: list[NDArray[np.int64]] = []
         for listed in keys:
             number: dict[Hashable, int] = {None: -1}
             codes = np.empty(len(order), dtype=np.int64)
             for place, key in zip(order, listed, strict=True):
                 codes[place] = number.setdefault(key, len(number) - 1)
-            if not found or codes.max(initial=-1) < found[-1].max(initial=-1):
-                found.append(codes)
-        return found
+            if not value_codes or codes.max(initial=-1) < value_codes[-1].max(initial=-1):
+                value_codes.append(codes)
+        return value_codes
 
-    def meant(self) -> NDArray[np.int64]:
+    def meaning_codes(self) -> NDArray[np.int64]:
         """Number the values by their meaning; -1 for missing ones."""
         number: dict[Hashable, int] = {"": -1}
         keys = map(self._meaning, range(len(self.values)))
@@ -105,7 +107,7 @@ class Values:
         return np.fromiter(codes, np.int64, len(self.values))
 
     def _meaning(self, at: int) -> Hashable:
-        """Return a key of what a value means; empty text for a missing one."""
+        """Return a key that equal meanings share; empty text for a missing value."""
         value, rank = self.values[at], self.ranks[at]
         if value is None or rank[0] == 2 or (isinstance(value, str) and not value.strip()):
             return ""
@@ -126,11 +128,11 @@ class Values:
         InvalidProblemError
             For text without a stated order, or with a value that the order does not list.
         """
-        here = [at for at in range(len(self.values)) if self._meaning(at) != ""]
-        if not order and all(self.ranks[at][0] == 0 for at in here):
+        present = [at for at in range(len(self.values)) if self._meaning(at) != ""]
+        if not order and all(self.ranks[at][0] == 0 for at in present):
             return self
         place = {label: at for at, label in enumerate(order)}
-        unlisted = any(self.texts[at].strip() not in place for at in here)
+        unlisted = any(self.texts[at].strip() not in place for at in present)
         if not order or unlisted:
             expected = (
                 f"numbers or dates, or the order of all its values: {name}=ordered-closeness:0.2,low<medium<high, or "
@@ -139,7 +141,7 @@ class Values:
             got = "text without one" if not order else "another value"
             raise InvalidProblemError(name, expected, got, code="order-unstated")
         ranks = list(self.ranks)
-        for at in here:
+        for at in present:
             text = self.texts[at]
             ranks[at] = (0, place[text.strip()], text)
         return replace(self, ranks=tuple(ranks))

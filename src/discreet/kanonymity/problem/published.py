@@ -1,6 +1,8 @@
 """Published cells read back: which values a text such as ``[20, 30]``, ``F|M`` or ``Europe`` covers.
 
 Nothing is shared with what writes them.
+
+Trusted: the guarantee rests on this code, which reads what a published cell covers.
 """
 
 from __future__ import annotations

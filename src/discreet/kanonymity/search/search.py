@@ -1,4 +1,7 @@
-"""Run the methods in order of cost and keep the best partition, each audited and measured anew, until gap or limit."""
+"""Run the methods in order of cost and keep the best partition, each audited and measured anew, until gap or limit.
+
+Proposes; checked by `discreet.kanonymity.verify.verify`.
+"""
 
 from __future__ import annotations
 

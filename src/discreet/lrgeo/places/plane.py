@@ -109,10 +109,10 @@ def on_the_ground(guarantee: MetricDP, stretch: Fraction) -> str:
     times = f"{at_most(stretch)} times " if is_longer else ""
     factor = stretch if is_longer else 1
     epsilon, unit = decimal_up(guarantee.epsilon * factor), guarantee.unit
-    whole = getattr(guarantee.scope, "all_pairs_epsilon", None)
-    if guarantee.radius is not None and whole is not None:
+    all_pairs = getattr(guarantee.scope, "all_pairs_epsilon", None)
+    if guarantee.radius is not None and all_pairs is not None:
         # "This" follows a clause about all pairs.
-        epsilon = f"{decimal_up(whole * factor)} per {unit} for all pairs, and within the radius {epsilon}"
+        epsilon = f"{decimal_up(all_pairs * factor)} per {unit} for all pairs, and within the radius {epsilon}"
     return f"{guarantee}{state('geodesics', times=times, epsilon=epsilon, unit=unit)}"
 
 

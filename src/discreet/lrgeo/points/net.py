@@ -4,6 +4,8 @@ A point draws its column by the weights of the quadratic B-spline, and its row l
 lies before it, :math:`(1 - t)^2 / 2`, :math:`1/2 + t - t^2` and :math:`t^2 / 2`. Probabilities are then
 *differentiable* in the point, across cells as well.
 A point with rational coordinates has integers for weights.
+
+Trusted: the guarantee rests on this code, which computes the weights of control points.
 """
 
 from __future__ import annotations

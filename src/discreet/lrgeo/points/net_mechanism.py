@@ -2,6 +2,8 @@
 
 One noise for all points, in :mod:`~discreet.lrgeo.points.noise`, and a row for each control point, in
 :mod:`~discreet.lrgeo.points.table`, differ in what is drawn from a control point alone.
+
+Trusted: the guarantee rests on this code, which draws.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class _Tuning(NamedTuple):
     scaled_decay: float = 0.7
     """Share of the decay of a column that the scaling removes."""
     max_scaled_nats: float = 30.0
-    """Limit of what the scaling removes, so that products of floats keep their range."""
+    """Most nats that the scaling removes, so that products of floats keep their range."""
     start_decay: float = 0.85
     """Decay of the columns of the start, as a share of epsilon."""
     primal_weight_range: tuple[float, float] = (0.2, 8.0)

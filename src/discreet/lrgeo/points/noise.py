@@ -3,6 +3,8 @@
 A point draws a control point of a net, the noise moves it to a node of a torus, and a public table names the node by a
 report. What is in the file and how a report is drawn is specified in docs/theory/lrgeo-noise.md. Net, noise and names
 have one digest, which changes with any of them.
+
+Trusted: the guarantee rests on this code, which draws.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ over the names k, for noise that falls off as fast as its condition allows. On a
 :math:`(\epsilon h)^2 / 5` more than it would without a net, whatever the places, the loss and the prior are. What it
 gives away is shape: where a region is so small, or where people are in so few of its places, that the best mechanism
 is no noise at all, rows for each control point lose less: :mod:`~discreet.lrgeo.points.table_design`.
+
+Proposes; checked by `discreet.lrgeo.points.verify_noise.verify_noise`.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ from discreet.lrgeo.points.layout import cell_sides, plane_of, report_texts
 from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
-from discreet.lrgeo.points.noise_table import BITS, noise_table
-from discreet.lrgeo.points.renaming import STEP, renamed
+from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS, noise_table
+from discreet.lrgeo.points.renaming import BLOCK_SIDE, renamed
 from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
 
 if TYPE_CHECKING:
@@ -157,7 +159,7 @@ def design_noise(
     names, loss = renamed(noise, first[peopled], weights[peopled], costs[peopled], threads=threads)
     certificate = verify_noise(_claimed(frame, net, (noise, names), len(places), claim))
     certificate.raise_for_failure()
-    upper = loss / 2**BITS * (1 + 2.0**-36)
+    upper = loss / 2**WEIGHT_SUM_BITS * (1 + 2.0**-36)
     tell("names", upper=upper)
     trace = [f"net of {estimate(rho, 4)} nats a cell, on a torus of {shape[0]} x {shape[1]} nodes."]
     facts: dict[str, int | float | str] = {
@@ -174,7 +176,7 @@ def design_noise(
         names=names,
         reports=places,
         shown=report_texts(region, frame, places),
-        bits=BITS,
+        bits=WEIGHT_SUM_BITS,
         guarantee=claim,
         certificate=certificate,
         lower=None,
@@ -220,7 +222,7 @@ def _torus(
     """Return the cells of a net, and the size of its torus: the control points, and a margin on each side."""
     wide, tall = (max(1, -(-size // side)) for size in np.ptp(places, axis=0).tolist())
     margin = math.ceil(2 * _MARGIN_NATS / (rate * side))
-    m, n = (-(-(count + 2 + margin) // STEP) * STEP for count in (wide, tall))
+    m, n = (-(-(count + 2 + margin) // BLOCK_SIDE) * BLOCK_SIDE for count in (wide, tall))
     return (wide, tall), (m, n)
 
 
@@ -246,4 +248,4 @@ def _claimed(
     reports: int,
     claim: MetricDP,
 ) -> ClaimedNoise:
-    return ClaimedNoise(*plane_and_net(frame, net), *tables, reports, BITS, claim)
+    return ClaimedNoise(*plane_and_net(frame, net), *tables, reports, WEIGHT_SUM_BITS, claim)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BITS", "noise_table"]
+__all__ = ["WEIGHT_SUM_BITS", "noise_table"]
 
-BITS = 53
+WEIGHT_SUM_BITS = 53
 """Bits of the sum of the noise."""
 
 
@@ -62,7 +62,7 @@ def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -
     --------
     >>> from fractions import Fraction
     >>> made = noise_table(Fraction(1, 4), (40, 40))
-    >>> int(made.sum()) == 1 << BITS, int(made.argmax())
+    >>> int(made.sum()) == 1 << WEIGHT_SUM_BITS, int(made.argmax())
     (True, 0)
     """
     rate = float(rho)
@@ -81,11 +81,11 @@ def noise_table(rho: Fraction, shape: tuple[int, int], *, shaved: float = 0.0) -
     table = _decay(shape, fall, high)
     # Rounding, and what makes the sum right, change an entry by one, slopes by eight and values by four: see (**).
     raised = 4 / rate + 2
-    free = (1 << BITS) - table.size
+    free = (1 << WEIGHT_SUM_BITS) - table.size
     made: NDArray[np.int64] = np.rint(
         table * ((free - raised * table.size) / table.sum()) + raised
     ).astype(np.int64)
-    missing = (1 << BITS) - int(made.sum())
+    missing = (1 << WEIGHT_SUM_BITS) - int(made.sum())
     each, rest = divmod(missing, table.size)
     made += each
     made.ravel()[:rest] += 1

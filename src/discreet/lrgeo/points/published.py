@@ -44,7 +44,7 @@ __all__ = [
 _MOST_BITS = 53
 """Largest bits of a row sum: partial sums are then exact doubles."""
 
-_VERSION = 1
+_FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -201,7 +201,7 @@ class PublishedPoints(EveryPoint):
         frame = self.frame
         return {
             "form": self.FORM,
-            "version": _VERSION,
+            "version": _FORMAT_VERSION,
             "unit": frame.unit,
             "origin": None if frame.origin is None else list(frame.origin),
             "east": frame.east,
@@ -233,7 +233,7 @@ class PublishedPoints(EveryPoint):
         :func:`discreet.lrgeo.points.verify.verify` finds out.
         """
         try:
-            check_whole(data, cls.FORM, _VERSION)
+            check_whole(data, cls.FORM, _FORMAT_VERSION)
             made = cls(**_read_shared(data), **cls.read_own(data))
         except MALFORMED as error:
             detail = f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -20,9 +20,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["STEP", "Renamed", "renamed"]
+__all__ = ["BLOCK_SIDE", "Renamed", "renamed"]
 
-STEP = 4
+BLOCK_SIDE = 4
 """Nodes between those at which all reports are compared; tori that are not small are multiples of it."""
 
 _CANDIDATES_PER_NODE = 3
@@ -89,7 +89,7 @@ def renamed(
         # All places lie alike in their cells, as those of a grid do: they draw the columns and rows for all of them.
         table, weights = _blurred(table, weights[0]), np.ones((len(weights), 2, 1))
     compared = noise.size * cost.size
-    uneven = noise.shape[0] % STEP or noise.shape[1] % STEP or min(noise.shape) < 2 * STEP
+    uneven = any(side % BLOCK_SIDE or side < 2 * BLOCK_SIDE for side in noise.shape)
     if uneven or compared <= _MOST_COMPARED:
         return _everywhere(table, first, weights, cost)
     return _around(table, first, weights, cost, threads)
@@ -146,13 +146,13 @@ def _around(
     from discreet.lrgeo.points.kernels.renaming import likely_at, name_blocks
 
     m, n = table.shape
-    wide, tall = m // STEP, n // STEP
+    wide, tall = m // BLOCK_SIDE, n // BLOCK_SIDE
     shared = (table, first, weights)
     candidates = np.empty((wide, tall, _CANDIDATES_PER_NODE), dtype=np.int64)
     low = cost.astype(np.float32)
     for column in range(wide):
         likely = np.zeros((tall, len(first)), dtype=np.float32)
-        likely_at(*shared, column * STEP, STEP, likely)
+        likely_at(*shared, column * BLOCK_SIDE, BLOCK_SIDE, likely)
         costs = likely @ low
         few = min(_CANDIDATES_PER_NODE, costs.shape[1])
         candidates[column, :, :few] = np.argpartition(costs, few - 1, axis=1)[:, :few]

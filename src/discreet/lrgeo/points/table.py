@@ -2,6 +2,8 @@
 
 A point draws a control point of a net, and then a report from its row. What is in the file and how a report is drawn is
 specified in docs/theory/lrgeo-lattice.md. Net and weights have one digest, which changes with either.
+
+Trusted: the guarantee rests on this code, which draws.
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ changes by at most :math:`\epsilon |x - y|`; where f is zero at one point it is 
 control point to a node is the same for all of them, up to a turn of the torus, so that one table is looked at.
 
 Nothing is known here of how noise and names are made or points found: only arrays are read.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ then :math:`z_k(x) \le e^{\epsilon |x - y|} z_k(y)` for all points x, y of the b
 :mod:`discreet.lrgeo.points.verify_noise`, for one report in place of one node of the torus.
 
 Nothing is known here of how rows are made or points found: only arrays are read.
+
+Trusted: the guarantee rests on this code, which verifies it.
 """
 
 from __future__ import annotations

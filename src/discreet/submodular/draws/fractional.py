@@ -10,6 +10,8 @@ all bases in turn gives S with :math:`\Pr[e \in S] = x_e` and :math:`E[F(S)] \ge
 
 It looks at the bases alone, never at the function, and so costs no privacy. To round several times and keep the best
 would: that choice reads the records.
+
+Trusted: the guarantee rests on this code, by how much one record moves a marginal.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ probability :math:`e^{c q_e} / Z_u`, and later with :math:`(1 - Z / Z_u)\, e^{c 
 was rejected is.
 
 Draws from the gains of a growing set, and the loop that all greedy algorithms share.
+
+Trusted: the guarantee rests on this code, which draws. A test enumerates its law.
 """
 
 from __future__ import annotations

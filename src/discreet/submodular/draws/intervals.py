@@ -3,6 +3,8 @@ r"""Positive numbers between two integers times a power of two, and choices that
 A number is ``(low, high, exponent)`` with :math:`low \cdot 2^e \le x \le high \cdot 2^e`. Sums, products and
 quotients of positive numbers keep their relative precision, so that weights like :math:`e^{-5000}` need no more bits
 than others.
+
+Trusted: the guarantee rests on this code, which decides draws between bounds.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ A step drops a uniform element of the base and takes in an element that makes it
 proportional to its weight; the dropped one may come back. The walk has mixed to total variation distance :math:`\tau`
 after :math:`r\,(\ln\ln(1/\pi_{\min}) + \ln(1/(2\tau^2)))` steps [CGM19]_. The number of steps must not depend on the
 records, so that :math:`\pi_{\min}` is bounded for any scores of 64 bits.
+
+Trusted: the guarantee rests on this code, which draws. A test enumerates its law.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@ r"""Algorithm 1: private continuous greedy on a covering of the matroid polytope
 In each of T = r steps a point y of a :math:`\rho`-covering is drawn with probability proportional to
 :math:`\exp(c \langle y, w(x) \rangle)`, and x moves by y/T. A covering can be listed for toys alone;
 :class:`~discreet.submodular.methods.bases.BaseContinuousGreedy` draws bases instead, and loses nothing by it.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

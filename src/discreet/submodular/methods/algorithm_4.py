@@ -2,6 +2,8 @@ r"""Algorithm 4: private greedy on random candidates, proved for uniform matroid
 
 Theorem 5.7 of the paper, its ratio for every matroid, is false: for other matroids only ``reproduce`` runs it. The form
 that is proved for partition matroids is :class:`~discreet.submodular.methods.part_sampled.PartSampled`.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

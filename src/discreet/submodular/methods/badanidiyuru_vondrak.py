@@ -2,6 +2,8 @@ r"""Continuous greedy in few rounds, each of which builds a base element by elem
 
 With M rounds, in each of them r times: draw an element that keeps the round's set independent, with probability
 proportional to :math:`\exp(c\, w_e(x))`, and raise :math:`x_e` by 1/M. The M bases are swap-rounded. M = 1 is greedy.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

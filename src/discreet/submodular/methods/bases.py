@@ -3,6 +3,8 @@ r"""Continuous greedy with whole bases drawn by the exponential mechanism: the s
 A linear function has its maximum over the matroid polytope at a base, so that no covering of the polytope is needed: in
 each of T steps a base is drawn with probability proportional to :math:`\exp(c \sum_{e \in B} w_e(x))`, and x moves
 towards it by 1/T. The T bases are swap-rounded.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ In round t Algorithm 4 looks only at a random subset R of the unused elements, o
 has a gap and the theorem is false: the element that the exchange needs may not have been among the candidates. Per
 part of a partition matroid every unused element of the part can be exchanged, so that sampling inside the parts is
 sound.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

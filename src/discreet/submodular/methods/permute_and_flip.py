@@ -4,6 +4,8 @@ Go through the candidates in random order and accept a candidate with probabilit
 expected score is never below the exponential mechanism's at the same epsilon. It has no bounded range: at epsilon 1 the
 log-ratios of one draw can have a range of 1.66, so that :math:`\epsilon^2/8` does not account for it, and under zCDP it
 costs :math:`\epsilon^2/2`.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

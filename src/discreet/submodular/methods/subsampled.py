@@ -2,6 +2,8 @@ r"""Subsampled greedy: pure privacy without a factor of the rank, for decomposab
 
 Keep each record with probability :math:`p = 1 - e^{-\epsilon}`, in secret; then draw greedily with
 :math:`c = \ln(1 + e^\epsilon)` from the gains of the records that were kept.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

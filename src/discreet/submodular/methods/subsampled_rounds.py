@@ -4,6 +4,8 @@ The rounds of :class:`~discreet.submodular.methods.badanidiyuru_vondrak.Badanidi
 :math:`c = \ln(1 + e^\epsilon)/M`, on records kept with probability :math:`1 - e^{-\epsilon}`. A record's marginals
 along the path add up to at most M: raising :math:`x_e` by 1/M raises :math:`f_x` by
 :math:`w_e / (M (1 - x_e)) \ge w_e / M`.
+
+Trusted: the guarantee rests on this code, which draws as the accountant assumes.
 """
 
 from __future__ import annotations

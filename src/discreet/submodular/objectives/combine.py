@@ -1,6 +1,8 @@
 r"""Functions made from functions: weighted sums, and any Python callable.
 
 A function that counts the gains that are evaluated is for tests and diagnostics, never for a release.
+
+Trusted: the guarantee rests on this code, by how much one record moves a value.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ others; there is no such function here.
 
 Probabilities are rounded to :math:`1 - 2^{-t/1024}` with integer t, which makes F a concave function of the sum of the
 t, with a table of integers that is concave itself: exactly submodular.
+
+Trusted: the guarantee rests on this code, by how much one record moves a value.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ r"""Coverage: number or weight of the records that some chosen element covers.
 
 One record is one thing to be covered, together with all elements that cover it. Its part is at most 1, so that the
 sensitivity is 1 however many elements cover it.
+
+Trusted: the guarantee rests on this code, by how much one record moves a value.
 """
 
 from __future__ import annotations

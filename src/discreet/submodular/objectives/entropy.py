@@ -26,6 +26,8 @@ Sensors of k kinds: how much uncertainty about the readings the chosen sensors s
 with n records of discrete readings, H the entropy of their empirical distribution in bits, and m a public number of
 records beyond which a further one counts as the m-th did. One record changes F by at most 1 (as above). The
 average H itself would change by an amount that depends on n.
+
+Trusted: the guarantee rests on this code, by how much one record moves a value.
 """
 
 from __future__ import annotations

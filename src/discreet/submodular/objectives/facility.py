@@ -6,6 +6,8 @@ Similarities are clipped to [0, scale], divided by the public scale and rounded 
 by one, which clips a record's part to 1. Distances become similarities :math:`1 - d / M` with a *public* M: a farthest
 distance found in the data would tell about the record that has it, and without :math:`F(\emptyset) = 0` the function
 would not be monotone.
+
+Trusted: the guarantee rests on this code, by how much one record moves a value.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ Facilities for k resources (Example 5.2): the best place that offers a resource 
 
 With costs, :math:`s^i = 1 - c_i / C` for a public C that no cost exceeds; the cost to a resource that nobody offers is
 C, which the paper leaves open and k-submodularity needs.
+
+Trusted: the guarantee rests on this code, by how much one record moves a value.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ r"""Objectives: monotone (k-)submodular functions that are sums over private rec
 to such a multiple *before* contributions are added, so that the sum is as monotone and as (k-)submodular as the exact
 contributions are, and no rounding of a sum depends on who is in it.
 
-**Sensitivity.** One record contributes :math:`F_x \in [0, 1]`. Functions here clip each record's part to 1 instead of
-refusing it, since a refusal would tell something about that record; :math:`\min(F_x, 1)` of a monotone submodular
-function is monotone and submodular.
+**Sensitivity.** One record contributes :math:`F_x \in [0, 1]`: a larger part is clipped, not refused, since a refusal
+depends on the record; :math:`\min(F_x, 1)` of a monotone submodular function is monotone and submodular.
+
+Trusted: the guarantee rests on this code, by how much one record moves a value. No verifier sees it.
 """
 
 from __future__ import annotations
