@@ -113,10 +113,10 @@ class AnonymizeOptions(
     """All options of ``anonymize``."""
 
     table: str = argument(
-        "CSV or Parquet file, or a folder of them, one row for each person.", "TABLE"
+        "File with one row for each person, or a folder of CSV or Parquet files.", "TABLE"
     )
     output: str | None = option(
-        "CSV or Parquet file to write; with --memory or --scheduler, a folder of parts or such a file.",
+        "CSV, Parquet, .xlsx or .sav file to write; with --memory or --scheduler, a folder of parts, CSV or Parquet.",
         "FILE",
         "--output",
         "-o",
