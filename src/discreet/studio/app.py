@@ -25,7 +25,7 @@ from discreet.studio.jobs import refusal
 from discreet.studio.parts import events_of, on_file, on_form, render
 from discreet.studio.publications import add_publications
 from discreet.studio.reading import DELIMITERS, describe, read_upload
-from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
+from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize
 from discreet.studio.uploads import Uploads
 from discreet.studio.workspaces import store
 from discreet.tables.columns import present_in
@@ -244,17 +244,15 @@ def _widths(text: str) -> list[Fraction]:
 
 def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
     from discreet.kanonymity.risk import risk
-    from discreet.kanonymity.verify import classes_of
     from discreet.tables.frames import singled_out
 
     table = _upload(workspace).table
     roles = read_roles(form, workspace.columns, table)
-    classes = classes_of(table, roles.names)
     measured = risk(table, roles.names, sensitive=roles.sensitive)
     return render(
         "risk.html",
         risk=measured,
-        sizes=sizes_of(classes.sizes),
+        sizes=measured.bands(),
         diversity=measured.diversity,
         unique=[
             (name, alone)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "LossBySize", "attack", "sizes_of"]
+__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "LossBySize", "attack"]
 
 TABLE = "table.parquet"
 """The table in the private folder, as it was read."""
@@ -170,7 +170,6 @@ class Anonymize:
         from discreet.kanonymity import anonymize
         from discreet.kanonymity.candidate import SearchInterrupted
         from discreet.kanonymity.risk import risk
-        from discreet.kanonymity.verify import classes_of
 
         table = _read(self.folder).drop(self.dropped)
         names = tuple(attribute.name for attribute in self.attributes)
@@ -208,6 +207,7 @@ class Anonymize:
         save_anonymous(made, Path(self.folder, WRITTEN), self.attributes)
         tell({"text": "Attacking it with the rows that it was made of."})
         shown = risk(made.table, names, sensitive=self.sensitive)
+        was = risk(table, names, sensitive=self.sensitive)
         rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN_ROWS]
         columns = [name for name in table.columns if name in (*names, *self.sensitive)]
         before, after = table.select(columns), made.table.select(columns)
@@ -218,9 +218,9 @@ class Anonymize:
             "checks": [check.to_dict() for check in made.certificate.checks],
             "bound": made.bound_in_words(),
             "risk": shown,
-            "was": risk(table, names, sensitive=self.sensitive),
-            "sizes": sizes_of(classes_of(made.table, names).sizes),
-            "were": sizes_of(classes_of(table, names).sizes),
+            "was": was,
+            "sizes": shown.bands(),
+            "were": was.bands(),
             "k": self.k,
             "besides": [_besides(text) for text in self.require],
             "attacked": attack(table, made.table, made.guarantee, self.attributes, self.sensitive),
@@ -276,28 +276,6 @@ def attack(
         for one in attack_inference(published, name, known):
             findings.append(replace(one, attack=f"{name}: {one.attack}"))
     return findings
-
-
-_BINS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
-
-
-def sizes_of(sizes: NDArray[np.int64]) -> list[tuple[str, int, float]]:
-    """Return for each range of class sizes the number of its classes and their share of the rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sizes_of(np.array([2, 2]))[:2]
-    [('1', 0, 0.0), ('2', 2, 1.0)]
-    """
-    bins = []
-    for low, high in _BINS:
-        label = (
-            f"{low} or more" if high is None else f"{low}" if low == high else f"{low} to {high}"
-        )
-        within = sizes[(sizes >= low) & (sizes <= (high or sizes.max()))]
-        bins.append((label, len(within), float(within.sum() / sizes.sum())))
-    return bins
 
 
 def _read(folder: str) -> pl.DataFrame:

@@ -103,7 +103,9 @@ def _spss(table: pl.DataFrame, *, labels: Labels, **_: object) -> bytes:
         codes = _codes(table[name], labels.values.get(name, {}))
         if codes is not None:
             table, coded[name] = table.with_columns(codes[0]), codes[1]
-    titles = {name: title for name, title in labels.columns.items() if name in table.columns}
+    titles: dict[str, str | None] = {
+        name: title for name, title in labels.columns.items() if name in table.columns
+    }
     # The library writes to a path alone.
     with TemporaryDirectory(prefix="discreet-") as folder:
         path = Path(folder, "table.sav")
