@@ -20,7 +20,6 @@ from discreet.cli.large import run_large
 from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
 from discreet.cli.output import Status, renamed_arguments, warn
 from discreet.cli.progress import steps
-from discreet.cli.reading_options import CodingOptions, FileReadingOptions
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -28,6 +27,7 @@ from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
+from discreet.tables.option_groups import CodingOptions, FileReadingOptions
 from discreet.tables.reading import read_labels, read_rows
 from discreet.tables.recoding import recode
 from discreet.tables.roles import assign_roles, look_of, repeated_persons

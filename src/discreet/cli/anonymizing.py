@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
-from discreet.cli.columns import COLUMNS, DemandOptions, Kinds, RoleOptions
+from discreet.cli.columns import DemandOptions, Kinds, RoleOptions
 from discreet.cli.microdata import with_orders
 from discreet.cli.options import (
     HOW,
@@ -17,9 +16,10 @@ from discreet.cli.options import (
     RowEngineOptions,
     VerboseOption,
 )
-from discreet.cli.reading_options import CodingOptions, FileReadingOptions
+from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
+from discreet.tables.option_groups import COLUMNS, CodingOptions, FileReadingOptions
 from discreet.tables.roles import Given
 
 __all__ = [

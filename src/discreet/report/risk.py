@@ -89,7 +89,9 @@ def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
         places = [place + (at - (len(found) - 1) / 2) * width for place in range(len(bands))]
         heights = [100 * share for _, _, share in bands]
         ax.bar(places, heights, width, color=color, hatch=hatch, label=when)
-    labels = [label.replace(" to ", "–").replace(" or more", "+") for label, _, _ in bands]
+    labels = [
+        label.replace(" to ", "\N{EN DASH}").replace(" or more", "+") for label, _, _ in bands
+    ]
     ax.set_xticks(range(len(bands)), labels)
     ax.set_xlabel("rows in the class" if one.persons is None else "persons in the class")
     ax.set_ylabel("% of rows")
