@@ -24,12 +24,11 @@ from discreet.studio.forms import DEMANDS, ROLES, number_of, read_demands, read_
 from discreet.studio.jobs import refusal
 from discreet.studio.parts import events_of, on_file, on_form, render
 from discreet.studio.publications import add_publications
-from discreet.studio.reading import DELIMITERS, describe, read_upload
+from discreet.studio.reading import UploadOptions, describe, read_upload, upload_form
 from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize
 from discreet.studio.uploads import Uploads
 from discreet.studio.workspaces import store
 from discreet.tables.columns import present_in
-from discreet.tables.decoding import ENCODINGS
 from discreet.tables.outlines import group_numbers, list_values, write_outline
 from discreet.tables.validate import refuse_unwritable
 from discreet.web.gate import HEADERS, Gate
@@ -136,8 +135,7 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
         return render(
             "page.html",
             workspace=workspaces.open(),
-            delimiters=DELIMITERS,
-            encodings=ENCODINGS,
+            **upload_form(UploadOptions),
             most=MAX_FILE_BYTES,
         )
 
@@ -178,8 +176,7 @@ def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Respon
 def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
     """Read a file, and show its columns with the roles that are suggested."""
     name = query.get("name", "table")[:200]
-    delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
-    workspace.upload = read_upload(path, name, delimiter=delimiter, encoding=encoding)
+    workspace.upload = read_upload(path, name, UploadOptions.from_form(query))
     workspace.name, workspace.columns = name, describe(workspace.upload.table)
     return render(
         "columns.html",

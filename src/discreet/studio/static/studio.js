@@ -11,7 +11,7 @@ const sample = () => fill(() => post("sample", ""));
 
 async function load() {
   const file = chosen($("table"));
-  const asked = new URLSearchParams({ name: file.name, delimiter: $("delimiter").value, encoding: $("encoding").value });
+  const asked = new URLSearchParams({ ...JSON.parse(said("load")), name: file.name });
   await fill(() => post(`table?${asked}`, file, "application/octet-stream"));
 }
 
