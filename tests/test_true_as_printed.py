@@ -291,6 +291,9 @@ def risk_page(_: Path) -> str:
         unique=[("ill", 1)],
         names=("age", "sex"),
         secret=[],
+        notices=(),
+        endings=[".csv"],
+        ending=".csv",
         demands={},
         most_k=8,
     )

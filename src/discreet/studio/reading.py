@@ -16,6 +16,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import rows_of
 from discreet.tables.columns import holds_numbers, is_prose
 from discreet.tables.dialect import UTF16, look
+from discreet.tables.foreign_files import Labels
 from discreet.tables.looks import Look
 from discreet.tables.option_groups import (
     DELIMITERS,
@@ -26,7 +27,7 @@ from discreet.tables.option_groups import (
     RecodingOptions,
 )
 from discreet.tables.options import FileRequest, ReadingOptions
-from discreet.tables.reading import read_row_by_row, read_rows
+from discreet.tables.reading import read_labels, read_row_by_row, read_rows
 from discreet.tables.recoding import Recoding, recode
 from discreet.tables.roles import look_of
 from discreet.tables.sizes import in_words, parquet_size, refuse_many
@@ -80,6 +81,10 @@ class Upload:
         What a person should look at.
     reading, recoding
         How it was read and recoded.
+    labels
+        Labels of a file of SPSS, Stata or SAS.
+    ending
+        Ending of the file's name.
     """
 
     table: pl.DataFrame
@@ -87,6 +92,8 @@ class Upload:
     notices: tuple[str, ...]
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     recoding: Recoding = field(default_factory=Recoding)
+    labels: Labels = field(default_factory=Labels)
+    ending: str = ".csv"
 
 
 @final
@@ -175,15 +182,16 @@ def read_upload(
     ('2 rows and 2 columns, in UTF-8, separated by semicolon.', (2, 2))
     """
     options = options or UploadOptions()
-    private = isinstance(options, PrivateUploadOptions)
     # The library goes by the ending of a name.
     place = path.with_name(f"{path.name}-table{_ending(path, name)}")
-    place.hardlink_to(path)
-    reading, guessed = options.reading, False
+    reading, recoding, guessed = options.reading, options.recoding, False
     read = partial(read_rows, unknown=True, nested=nested)
-    if private:
+    private = False
+    if isinstance(options, PrivateUploadOptions):
+        private = True
         read = partial(read_row_by_row, quoted=options.quotes == "doubled")
     try:
+        place.hardlink_to(path)
         size = parquet_size(place) if place.suffix == ".parquet" else None
         refuse_many(0 if size is None else size.rows, MOST_ROWS, _FILE, _LARGE)
         try:
@@ -196,10 +204,11 @@ def read_upload(
         refuse_many(table.height, MOST_ROWS, _FILE, _LARGE)
         few = f"{MOST_COLUMNS} columns or fewer; drop what is not published"
         refuse_many(table.width, MOST_COLUMNS, _FILE, few)
-        table = recode(table, options.recoding, _FILE)
+        table = recode(table, recoding, _FILE)
         request = FileRequest(_FILE, str(place), reading, MOST_MEMORY, _FITS, row_by_row=private)
         how, notices = _described(table, str(place), request, guessed=guessed)
-        return Upload(table, how, notices, reading, options.recoding)
+        labels = read_labels(str(place), reading)
+        return Upload(table, how, notices, reading, recoding, labels, place.suffix)
     except InvalidProblemError as error:
         got = str(error.got).replace(str(place), name)
         raise error.renamed(error.field, got=got) from None

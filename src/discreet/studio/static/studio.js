@@ -15,7 +15,7 @@ async function load() {
   await fill(() => post(`table?${asked}`, file, "application/octet-stream"));
 }
 
-const SHORT = { "": "no role yet", drop: "left out", quasi: "quasi-identifier", sensitive: "sensitive", keep: "kept" };
+const SHORT = { "": "no role yet", drop: "left out", quasi: "quasi-identifier", sensitive: "sensitive", keep: "kept", person: "persons" };
 
 /** Show of a column what its role needs, and color its header. */
 function fit(set) {
