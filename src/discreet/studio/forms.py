@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from discreet.core import printed
-from discreet.core.dates import resolved_format
+from discreet.core.dates import FORMATS, resolved_format
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.models import read_models
@@ -136,6 +136,8 @@ def _attribute(
         return Categorical(name, weight)
     if kind == "dates":
         stated = form.get(f"format-{at}", "").strip()
+        if stated and stated not in FORMATS:
+            raise InvalidProblemError(name, "a format of the list", "another")
         typed = table.schema[name].is_temporal()
         return Dates(
             name, weight, "" if typed else resolved_format(name, present_in(table[name]), stated)
