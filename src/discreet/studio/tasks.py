@@ -38,7 +38,7 @@ TABLE = "table.parquet"
 """The table in the private folder, as it was read."""
 
 WRITTEN = tuple(f"anonymized{ending}" for ending in WRITABLE)
-"""Names of what can be downloaded; its record stands beside it."""
+"""Names of files that can be downloaded, each with its record beside it."""
 
 KS = (2, 3, 5, 10, 20, 50, 100)
 """Class sizes of the frontier."""

@@ -202,9 +202,6 @@ _FOREIGN = {
     ),
 }
 
-_MAX_WHOLE = 2**53 - 1
-"""Largest integer below which floats hold all of them."""
-
 
 def _refuse_foreign(
     table: pl.LazyFrame, as_text: Sequence[str], limits: _Limits, argument: str
@@ -246,7 +243,7 @@ def _not_held(name: str, kind: pl.DataType, limits: _Limits) -> tuple[str, pl.Ex
     if base in {pl.Duration, pl.Binary, pl.Object} or getattr(kind, "time_zone", None):
         return "no bytes, no durations and no time zones", None
     if kind.is_integer():
-        return "whole numbers of at most 53 bits", ~column.is_between(-_MAX_WHOLE, _MAX_WHOLE)
+        return "whole numbers of at most 53 bits", column.cast(pl.Int128).abs() >= 2**53
     if kind.is_float():
         return "finite numbers", column.is_infinite()
     if base not in {pl.Date, pl.Datetime}:

@@ -14,17 +14,11 @@ from discreet.tables.keys import key_text
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
-__all__ = ["MAX_CELL_CHARACTERS", "WRITABLE", "bytes_of", "join_files", "store"]
-
-MAX_CELL_CHARACTERS = 32_767
-"""Characters of a cell of a workbook, and bytes of a cell of SPSS."""
-
-_MAX_LABEL_BYTES = 120
-"""Bytes of a value label of SPSS."""
+__all__ = ["WRITABLE", "bytes_of", "join_files", "store"]
 
 
 def bytes_of(
@@ -128,8 +122,8 @@ WRITABLE: dict[str, Callable[..., bytes]] = {
 """Ending of a name -> the function that writes such a file."""
 
 
-def _plain(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table as a workbook or a file of SPSS holds it, and refuse cells that are too long."""
+def _plain(table: pl.DataFrame, *, max_cell_bytes: int = 32_767) -> pl.DataFrame:
+    """Return a table as a workbook or a file of SPSS holds it, and refuse cells that are longer than these do."""
     import polars as pl
 
     text = pl.selectors.by_dtype(pl.Null, pl.Categorical, pl.Enum)
@@ -142,12 +136,14 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
         if table.schema[name] != pl.String:
             continue
         longest: Any = table[name].str.len_bytes().max()
-        if (longest or 0) > MAX_CELL_CHARACTERS:
+        if (longest or 0) > max_cell_bytes:
             raise refused("cell-too-long", "path", f"a longer one in column {place}")
     return table
 
 
-def _codes(column: pl.Series, labels: Any) -> tuple[pl.Series, dict[float, str]] | None:  # noqa: ANN401 - code -> label
+def _codes(
+    column: pl.Series, labels: Mapping[float, str], *, max_label_bytes: int = 120
+) -> tuple[pl.Series, dict[float, str]] | None:
     """Return a column of labels as codes, with the label of each code that occurs; ``None`` if it stays as it is.
 
     A label has its own code, and the text of a number that has none is that number. Other texts, such as sets of
@@ -177,10 +173,10 @@ def _codes(column: pl.Series, labels: Any) -> tuple[pl.Series, dict[float, str]]
     if not any(text in known for text in texts) or numbers.values() & labels.keys():
         return None
     first = int(max(*labels, *numbers.values())) + 1
-    others = [text for text in texts if text not in known and text not in numbers]
+    sets = [text for text in texts if text not in known and text not in numbers]
     codes = {**{text: known[text] for text in texts if text in known}}
-    codes |= {text: float(first + at) for at, text in enumerate(others)}
-    if any(len(text.encode()) > _MAX_LABEL_BYTES for text in codes):
+    codes |= {text: float(first + at) for at, text in enumerate(sets)}
+    if any(len(text.encode()) > max_label_bytes for text in codes):
         return None
     as_codes = column.replace_strict(codes | numbers, default=None, return_dtype=pl.Float64)
     return as_codes, dict(sorted((code, text) for text, code in codes.items()))
