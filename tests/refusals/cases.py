@@ -361,12 +361,6 @@ CASES: list[Case] = [
         encoding="utf-8-sig",
     ),
     bad("latin-1", "encodings", BASE + b"40,gr\xfcn\n", "table", encoding="utf-8-sig"),
-    bad(
-        "utf-16",
-        "encodings",
-        b"\xff\xfe" + BASE.decode().encode("utf-16-le"),
-        "table",
-        encoding="utf-8-sig",
-    ),
+    good("utf-16", "encodings", b"\xff\xfe" + BASE.decode().encode("utf-16-le")),
     good("utf-8", "encodings", BASE + "40,grün\n".encode()),
 ]
