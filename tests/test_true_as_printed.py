@@ -14,7 +14,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -41,7 +40,7 @@ from discreet.report.words import promise_about_a_person
 from discreet.studio.counts_release import COUNTS
 from discreet.studio.parts import render
 from discreet.studio.tables_release import TABLES, describe_plan
-from discreet.studio.tasks import TABLE, Anonymize, LossBySize, sizes_of
+from discreet.studio.tasks import TABLE, Anonymize, LossBySize
 from reading import (
     EXCEPTIONS,
     SIDES,
@@ -287,11 +286,14 @@ def risk_page(_: Path) -> str:
     return page_of(
         "risk.html",
         risk=risk(ROWS, ("age", "sex")),
-        sizes=sizes_of(np.array([1, 2, 2, 7])),
+        sizes=risk(ROWS, ("age", "sex")).bands(),
         diversity={"ill": 1},
         unique=[("ill", 1)],
         names=("age", "sex"),
         secret=[],
+        notices=(),
+        endings=[".csv"],
+        ending=".csv",
         demands={},
         most_k=8,
     )

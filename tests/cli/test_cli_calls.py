@@ -18,16 +18,9 @@ import discreet.report.curator
 import discreet.streaming
 from cli.commands import say
 from discreet.artefact import save_anonymous
-from discreet.cli.calls import (
-    Option,
-    OptionGroup,
-    argument,
-    command_again,
-    from_call,
-    from_options,
-    option,
-)
+from discreet.cli.calls import command_again, from_call, from_options
 from discreet.cli.commands import command_named
+from discreet.core.option_groups import Option, OptionGroup, argument, option
 from discreet.datasets import made_patients
 from discreet.kanonymity import Categorical, Numeric
 from kanonymity.tables import anonymize_kept

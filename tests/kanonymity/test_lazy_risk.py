@@ -7,12 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.risk import risk
+from discreet.report import make_chapter
 from remote_frames import LIBRARIES
 
 ROWS = st.lists(
@@ -84,3 +85,27 @@ def test_missing_cells_and_values_of_any_spelling_are_values_in_every_library(ma
     with pytest.raises(InvalidProblemError, match="c: expected a column") as caught:
         risk(library(table), ["a", "c"])
     assert "Canary" not in str(caught.value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=300))
+def test_bands_of_class_sizes_hold_each_class_once(rows: list[tuple[int, int]]) -> None:
+    table = {"age": [age for age, _ in rows], "person": [person for _, person in rows]}
+    for measured in (risk(table, ["age"]), risk(table, ["age"], person="person")):
+        assert measured.sizes[0][0] == measured.k
+        assert measured.sizes[-1][0] == measured.largest
+        bands = measured.bands()
+        assert sum(classes for _, classes, _ in bands) == measured.classes
+        assert abs(sum(share for _, _, share in bands) - 1) < 1e-9
+    alone = risk(table, ["age"]).bands()[0][2]
+    assert alone == float(risk(table, ["age"]).unique)
+
+
+def test_the_page_of_a_risk_draws_the_distribution_of_class_sizes() -> None:
+    before = risk({"age": [20, 20, 30, 31, 32]}, ["age"])
+    after = risk({"age": ["[20, 32]"] * 5}, ["age"])
+    for tables in ({"risk": before}, {"before": before, "after": after}):
+        body = make_chapter("risk", tables, names=["age"]).body
+        assert "Share of rows by class size" in body
+        assert body.count("5–9<") == 1
+        assert ("before</text>" in body) == (len(tables) > 1)

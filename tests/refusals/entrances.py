@@ -74,7 +74,7 @@ def neutral(field: str, sentence: str, path: str, case: Case) -> tuple[str, str]
     if named.lower() in case.quasi:
         # A sentence of the page begins with a capital.
         named = named.lower()
-    if named in case.quasi and case.named == "quasi":
+    if named in case.quasi and case.named in {"quasi", ""}:
         # The page has a field for each column.
         named = "quasi"
     if named in case.quasi and case.named == "taxonomy":

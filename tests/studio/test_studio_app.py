@@ -156,7 +156,7 @@ def test_pages_are_bounded(browser: Browser) -> None:
         ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "with other bytes in line 1"),
         (b"a,b\n\x81\x8d,1\n", "", "save the table as CSV in UTF-8"),
         (b"a\n" + b"1\n" * 1_000_002, "", "--memory 4GB"),
-        (b"a,b\n1,2\n", "&delimiter=x", "one of the list"),
+        (b"a,b\n1,2\n", "&delimiter=xy", "one character that separates cells"),
     ],
     ids=["empty", "blank", "names only", "ragged", "no parquet", "wrong", "binary", "huge", "mark"],
 )

@@ -53,7 +53,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "returns.csv": (TEXT.replace("\n", "\r").encode(), "lines that end in a line feed"),
     "binary.csv": (b"a,b\n\x81\x8d,1\n", "save the table as CSV in UTF-8"),
     "sheet.csv": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
-    "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "save the sheet as “CSV UTF-8”"),
+    "sheet.xlsx": (b"PK\x03\x04" + bytes(99), "a whole file that its program can open"),
     "packed.csv": (b"\x1f\x8b" + bytes(99), "unpack it first"),
     "document.csv": (b"%PDF-1.7", "take the table out"),
     "cut.parquet": (WHOLE[:-300], "a whole Parquet file"),
@@ -109,7 +109,7 @@ def test_a_file_that_kills_its_reader_leaves_the_studio_alive(
     [
         ("parquet.csv", "", "30 rows and 4 columns, Parquet."),
         ("utf-16.csv", "", "in UTF-16, separated by comma"),
-        ("utf-16-bare.csv", "&encoding=utf-16-le", "one of the list"),
+        ("utf-16-bare.csv", "&encoding=utf-16-le", "in utf-16-le, separated by comma"),
         ("latin-1.csv", "", "it was read as Windows-1252 (Western)"),
         ("latin-1.csv", "&encoding=iso-8859-2", "in ISO 8859-2 (Central European)"),
         ("semicolons.csv", "", "separated by semicolon"),

@@ -18,7 +18,7 @@ from discreet.ledger import Ledger
 from discreet.studio.counts_forms import read_promise, read_table_form
 from discreet.studio.counts_release import COUNTS
 from discreet.studio.publishing import PRIVATE, Publish
-from discreet.studio.reading import read_upload
+from discreet.studio.reading import PrivateUploadOptions, read_upload
 from studio.asking import Browser
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def test_others_are_read_alike_beside_any_row(
     start, end = f"{NAMES}{lines(BEFORE)}", lines(AFTER).replace("Zürich", "Bern")
     start = start.replace("Zürich", "Bern").replace("Genève", "Chur")
     path.write_bytes(start.encode(code) + b",".join(cells) + b"\n" + end.encode(code))
-    read = read_upload(path, "a.csv", encoding=encoding, row_by_row=True).table
+    read = read_upload(path, "a.csv", PrivateUploadOptions(encoding=encoding or None)).table
     plain = [(home, state, {"Zürich": "Bern"}.get(name, "Chur")) for home, state, name in BEFORE]
     assert read.rows()[: len(BEFORE)] == plain
     assert read.rows()[-len(AFTER) :] == [(home, state, "Bern") for home, state, _ in AFTER]

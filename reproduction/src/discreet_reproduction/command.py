@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import typer
 
-from discreet.cli.calls import argument, from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.options import JsonOption, QuietOption
 from discreet.cli.output import Status, emit, facts, warn
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import argument, option
 from discreet_reproduction.record import Run
 from discreet_reproduction.registry import ITEMS, LIMITED, find
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.core.outcome import Anonymization
+    from discreet.tables.foreign_files import Labels
 
 __all__ = [
     "ANONYMOUS",
@@ -84,6 +85,7 @@ def save_anonymous(
     made: Anonymization[pl.DataFrame, Any],
     path: str | os.PathLike[str],
     attributes: Sequence[Attribute] = (),
+    labels: Labels | None = None,
 ) -> None:
     """Write an anonymized table, with ``FILE.discreet.json`` beside it.
 
@@ -93,16 +95,19 @@ def save_anonymous(
         What :func:`discreet.kanonymity.anonymize` returned, with a table of Polars. Its diagnostics are not written:
         they are computed from the original.
     path
-        A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
+        A file that ends in ``.csv``, ``.parquet``, ``.xlsx`` or ``.sav``, replaced if it is there.
     attributes
         How cells of the quasi-identifiers are read, so that the table can be verified against the original.
+    labels
+        Labels of a file of SPSS, as :func:`discreet.tables.reading.read_labels` reads them; those of published columns
+        and values are written.
 
     Raises
     ------
     InvalidProblemError
         For a certificate that failed, or a file that cannot be written.
     """
-    write_table(made.table, path, ANONYMOUS, meta_of(made, attributes))
+    write_table(made.table, path, ANONYMOUS, meta_of(made, attributes), labels)
 
 
 def place_anonymous(

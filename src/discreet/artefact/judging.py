@@ -17,6 +17,7 @@ from discreet.core.lazy import registered
 from discreet.core.outcome import Anonymization, Design, Release
 from discreet.core.verified import mark_refused, mark_verified
 from discreet.tables.contents import mark_table_verified
+from discreet.tables.writing import WRITABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,7 +218,7 @@ def kind_of_file(path: str | os.PathLike[str]) -> str:
     from discreet.artefact.reader import zip_kind
     from discreet.artefact.sidecar import is_table, kind_of
 
-    if is_table(path) or os.fspath(path).lower().endswith((".csv", ".parquet")):
+    if is_table(path) or os.fspath(path).lower().endswith(tuple(WRITABLE)):
         return kind_of(path)
     return zip_kind(path)
 

@@ -33,12 +33,15 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import stored_file
 from discreet.tables.parsing import read, reader_errors
 from discreet.tables.sizes import allowed, in_words, refuse_large
+from discreet.tables.validate import refuse_name
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
+
+    from discreet.tables.foreign_files import Labels
 
 __all__ = [
     "FileContent",
@@ -54,8 +57,6 @@ __all__ = [
     "write_content",
     "write_table",
 ]
-
-_SUFFIXES = (".csv", ".parquet")
 
 _FORMAT_VERSION = 1
 """Version of the form of the file beside a table."""
@@ -124,19 +125,26 @@ class FileContent:
 
 
 def table_content(
-    table: pl.DataFrame, suffix: str, kind: str, meta: Mapping[str, Any]
+    table: pl.DataFrame,
+    suffix: str,
+    kind: str,
+    meta: Mapping[str, Any],
+    labels: Labels | None = None,
 ) -> FileContent:
-    """Render a table as a file with the suffix ``.csv`` or ``.parquet``, and its record; see :func:`write_table`."""
-    if suffix.lower() not in _SUFFIXES:
-        raise InvalidProblemError("path", f"a file that ends in {', '.join(_SUFFIXES)}", suffix)
+    """Render a table as a file of a kind that is written, by its ending, and its record; see :func:`write_table`."""
+    refuse_name(f"table{suffix}", "path")
     columns = {name: str(dtype) for name, dtype in table.schema.items()}
-    data = bytes_of(table, suffix)
+    data = bytes_of(table, suffix, labels=labels)
     digest = hashlib.sha256(data).hexdigest()
     return FileContent(data, _record(digest, kind, meta, columns, table.height))
 
 
 def write_table(
-    table: pl.DataFrame, path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any]
+    table: pl.DataFrame,
+    path: str | os.PathLike[str],
+    kind: str,
+    meta: Mapping[str, Any],
+    labels: Labels | None = None,
 ) -> None:
     """Write a table, and then what it is beside it.
 
@@ -145,11 +153,13 @@ def write_table(
     table
         What to write.
     path
-        A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
+        A file with an ending of :data:`discreet.tables.writing.WRITABLE`, replaced if it is there.
     kind
         What kind of artefact it is.
     meta
         Plain values that say more.
+    labels
+        Labels of a file of SPSS.
 
     Raises
     ------
@@ -157,7 +167,7 @@ def write_table(
         For another ending, or a file that cannot be written. Then both files are as they were before, or
         :func:`interruption_of` says what they are.
     """
-    write_content(table_content(table, Path(path).suffix, kind, meta), path)
+    write_content(table_content(table, Path(path).suffix, kind, meta, labels), path)
 
 
 def write_content(content: FileContent, path: str | os.PathLike[str]) -> None:

@@ -15,12 +15,11 @@ from discreet.cli.anonymizing import (
 )
 from discreet.cli.calls import from_options
 from discreet.cli.columns import warn_of_kept
-from discreet.cli.files import check_outputs, check_table_names
+from discreet.cli.files import check_outputs
 from discreet.cli.large import run_large
 from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
-from discreet.cli.output import Status, warn
+from discreet.cli.output import Status, renamed_arguments, warn
 from discreet.cli.progress import steps
-from discreet.cli.reading_options import CodingOptions, FileReadingOptions
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -28,12 +27,13 @@ from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
-from discreet.tables.reading import read_rows
+from discreet.tables.option_groups import CodingOptions, FileReadingOptions
+from discreet.tables.reading import read_labels, read_rows
 from discreet.tables.recoding import recode
 from discreet.tables.roles import assign_roles, look_of, repeated_persons
 from discreet.tables.sizes import refuse_many
 from discreet.tables.sources import is_hive_folder
-from discreet.tables.validate import refuse_unwritable
+from discreet.tables.validate import refuse_name, refuse_unwritable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,6 +107,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
     refuse_unwritable(published.lazy(), other, options.output, "--output")
     typed = {*options.keep, *options.sensitive}
     warn_of_kept(published, roles, typed, show=options.show_columns, quiet=quiet)
+    labels = read_labels(options.table, options.reading)
     status = Status.DONE
     try:
         with compiling(lambda: warn(COMPILING, quiet=quiet)):
@@ -134,7 +135,8 @@ def anonymize(options: AnonymizeOptions) -> Status:
     if options.output is None:
         warn("nothing was written: no --output", quiet=quiet)
     else:
-        save_anonymous(made, options.output, attributes)
+        with renamed_arguments({"path": "--output"}):
+            save_anonymous(made, options.output, attributes, labels)
         _save_key(made, options.output, options)
     write_pages(made, table, roles, attributes, options)
     emit_table_facts(made, options)
@@ -161,7 +163,7 @@ def _read_table(options: AnonymizeOptions) -> tuple[pl.DataFrame, tuple[str, ...
         "--curator-report": options.curator_report,
     }
     check_outputs(outputs, path, options.population, *taxonomy_files(options))
-    check_table_names({"--output": options.output})
+    refuse_name(options.output, "--output")
     table: pl.DataFrame
     table, notices = recognize_missing(_read_recoded(path, "TABLE", options), options.quasi)
     notices += repeated_persons(table, options.person)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
-from discreet.cli.columns import COLUMNS, DemandOptions, Kinds, RoleOptions
+from discreet.cli.columns import DemandOptions, Kinds, RoleOptions
 from discreet.cli.microdata import with_orders
 from discreet.cli.options import (
     HOW,
@@ -17,9 +16,10 @@ from discreet.cli.options import (
     RowEngineOptions,
     VerboseOption,
 )
-from discreet.cli.reading_options import CodingOptions, FileReadingOptions
+from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
+from discreet.tables.option_groups import COLUMNS, CodingOptions, FileReadingOptions
 from discreet.tables.roles import Given
 
 __all__ = [
@@ -113,10 +113,10 @@ class AnonymizeOptions(
     """All options of ``anonymize``."""
 
     table: str = argument(
-        "CSV or Parquet file, or a folder of them, one row for each person.", "TABLE"
+        "File with one row for each person, or a folder of CSV or Parquet files.", "TABLE"
     )
     output: str | None = option(
-        "CSV or Parquet file to write; with --memory or --scheduler, a folder of parts or such a file.",
+        "CSV, Parquet, .xlsx or .sav file to write; with --memory or --scheduler, a folder of parts, CSV or Parquet.",
         "FILE",
         "--output",
         "-o",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.cli.calls import Option, from_call
+from discreet.cli.calls import from_call
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import ResultOptions
 from discreet.cli.output import Status, emit, renamed_arguments
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import Option
 from discreet.evaluate.attack.by_name import attack as attack_target
 from discreet.evaluate.registry import methods_by_mechanism
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, final
 
 import typer
 
-from discreet.cli.calls import REQUIRED, argument, from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import JsonOption, ReportOption
 from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments, warn_of_weakness
 from discreet.core import printed
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.option_groups import REQUIRED, argument, option
 from discreet.core.printed import one_line
 from discreet.ledger import Ledger
 

@@ -1,219 +1,51 @@
-"""Tables of options: a record of a command, or the public call that it makes, states each of its options once."""
+"""Commands from tables of options: of a record of options, or of the public call that the command makes."""
 
 from __future__ import annotations
 
 import inspect
 import re
 import shlex
-from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, dataclass_transform, final
+from dataclasses import MISSING, replace
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import Option, OptionGroup, OptionRow, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-__all__ = [
-    "REQUIRED",
-    "Option",
-    "OptionGroup",
-    "argument",
-    "command_again",
-    "from_call",
-    "from_options",
-    "option",
-    "read_sentences",
-]
-
-REQUIRED = MISSING
-"""Default of an option that has to be typed."""
+__all__ = ["command_again", "from_call", "from_options", "read_sentences"]
 
 _ENTRY = re.compile(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", re.MULTILINE)
 
 R = TypeVar("R", bound="OptionGroup")
 
 
-@final
-@dataclass(frozen=True)
-class Option:
-    """How a value is typed on the command line.
-
-    Parameters
-    ----------
-    metavar, panel
-        Placeholder of the value, and heading of the help.
-    help
-        Sentence of the help; for an argument of a call, the sentence after those of the call.
-    flags
-        Names of the option, if not that of the value.
-    read
-        Function from the typed text, or from the list of texts of an option that may be repeated, to the value.
-    repeated
-        Whether the option may be repeated.
-    positional
-        Whether the value is typed without a name.
-    checks
-        Further arguments of ``typer.Option``, such as the least value.
-    """
-
-    metavar: str | None = None
-    panel: str | None = None
-    help: str = ""
-    flags: tuple[str, ...] = ()
-    read: Callable[[Any], Any] | None = None
-    repeated: bool = False
-    positional: bool = False
-    checks: Mapping[str, Any] = field(default_factory=dict)
-
-    def flags_of(self, name: str) -> tuple[str, ...]:
-        """Return the names of the option, or the placeholder of a positional value."""
-        if self.positional:
-            return (self.metavar or name.upper(),)
-        return self.flags or (f"--{name.replace('_', '-')}",)
-
-
-@final
-@dataclass(frozen=True)
-class _Row:
-    """An option, with the name, the annotation and the default of its value."""
-
-    name: str
-    kind: str
-    option: Option
-    default: Any
-
-    @property
-    def is_argument(self) -> bool:
-        """Whether the value is typed without a name."""
-        return self.option.positional
-
-    def parameter(self) -> inspect.Parameter:
-        """Return the parameter that Typer reads."""
-        option, default = self.option, self.default
-        stated = re.match(r"bool|float|int", self.kind)
-        kinds: dict[str, Any] = {"bool": bool, "float": float, "int": int}
-        kind = kinds[stated[0]] if stated and option.read is None else str
-        if option.repeated:
-            kind, default = list[str], default if default is MISSING else None
-        elif kind is str and default not in (None, MISSING):
-            default = str(default)
-        if default is None:
-            kind |= None
-        words: dict[str, Any] = {"metavar": option.metavar, "help": option.help, **option.checks}
-        if option.positional:
-            shown = typer.Argument(**words)
-        else:
-            # A flag is named, since Typer would add its negation to one without a name.
-            shown = typer.Option(*option.flags_of(self.name), **words, rich_help_panel=option.panel)
-        return inspect.Parameter(
-            self.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if default is MISSING else default,
-            annotation=Annotated[kind, shown],
-        )
-
-    def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any type
-        """Convert a value as Typer read it."""
-        if typed is None:
-            return () if self.default == () else None
-        if self.option.read is not None:
-            return self.option.read(typed)
-        return tuple(typed) if self.option.repeated else typed
-
-
-def option(
-    help: str,  # noqa: A002 - as Typer calls it
-    metavar: str | None = None,
-    *flags: str,
-    default: Any = None,  # noqa: ANN401 - of any type
-    read: Callable[[Any], Any] | None = None,
-    repeated: bool = False,
-    positional: bool = False,
-    **checks: Any,  # noqa: ANN401 - as Typer takes them
-) -> Any:  # noqa: ANN401 - to a type checker it is the default of the field
-    """Return the field of an option in a record of options; see :class:`Option`."""
-    stated = Option(metavar, None, help, flags, read, repeated, positional, checks)
-    missing: Any = () if repeated else None
-    return field(default=missing if default is None else default, metadata={"option": stated})
-
-
-def argument(help: str, metavar: str, *, default: Any = REQUIRED, repeated: bool = False) -> Any:  # noqa: A002, ANN401 - as above
-    """Return the field of a value that is typed without a name."""
-    return option(help, metavar, default=default, repeated=repeated, positional=True)
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-class OptionGroup:
-    """Options of a command, or of a group that several commands share.
-
-    Each subclass is a frozen dataclass of :func:`option` and :func:`argument` fields. The record of a command inherits
-    the groups that it takes. ``class Search(OptionGroup, panel="How")`` shows a group below a heading of the help; a
-    group that inherits it may state another heading.
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-    panel: ClassVar[str | None] = None
-    environment: ClassVar[str | None] = None
-    """How the names of variables of the environment begin that state the options of the group, too."""
-
-    def __init_subclass__(cls, *, panel: str | None = None, environment: str | None = None) -> None:
-        """Convert the group to a dataclass, and note its heading."""
-        dataclass(frozen=True, kw_only=True)(cls)
-        if panel is not None:
-            cls.panel = panel
-        if environment is not None:
-            cls.environment = environment
-
-    def of(self, group: type[OptionGroup]) -> dict[str, Any]:
-        """Return the values of a group by name, such as the arguments of a call of the library."""
-        return {row.name: getattr(self, row.name) for row in _rows_of(group)}
-
-    def is_typed(self, group: type[OptionGroup]) -> bool:
-        """Return whether an option of a group has another value than its default."""
-        return any(getattr(self, row.name) != row.default for row in _rows_of(group))
-
-    def refuse(self, names: Iterable[str], expected: str, got: str | None = None) -> None:
-        """Refuse the first of some options that has another value than its default; unknown names are ignored."""
-        rows = {row.name: row for row in _rows_of(type(self))}
-        for row in (rows[name] for name in names if name in rows):
-            value = getattr(self, row.name)
-            if value != row.default:
-                flag, _, negation = row.option.flags_of(row.name)[0].partition("/")
-                flag = negation if negation and value is False else flag
-                raise InvalidProblemError(flag, expected, repr(value) if got is None else got)
-
-
-def _rows_of(record: type[OptionGroup]) -> Iterator[_Row]:
-    """Yield the options of a record: its own first, then those of its groups in order; before them the arguments.
-
-    Arguments have an order on the command line: what a group reads comes before what a record adds, as in
-    ``budget recover LEDGER ID``.
-    """
-    rows = list(_rows_by_group(record))
-    yield from (row for rows_of_group in reversed(rows) for row in rows_of_group if row.is_argument)
-    yield from (row for rows_of_group in rows for row in rows_of_group if not row.is_argument)
-
-
-def _rows_by_group(record: type[OptionGroup]) -> Iterator[list[_Row]]:
-    """Yield the options of each group of a record, its own first."""
-    known: dict[str, Any] = {one.name: one for one in fields(record)}
-    groups = [one for one in record.__mro__ if issubclass(one, OptionGroup)]
-    for group in groups:
-        rows = []
-        headings = (vars(one).get("panel") for one in groups if issubclass(one, group))
-        panel = next(filter(None, headings), None)
-        for name, kind in vars(group).get("__annotations__", {}).items():
-            if name in known and "option" in known[name].metadata:
-                one = known.pop(name)
-                stated: Option = one.metadata["option"]
-                checks = dict(stated.checks)
-                if group.environment is not None:
-                    checks["envvar"] = f"{group.environment}{name.upper()}"
-                stated = replace(stated, panel=panel, checks=checks)
-                rows.append(_Row(name, kind, stated, one.default))
-        yield rows
+def _parameter(row: OptionRow) -> inspect.Parameter:
+    """Return the parameter that Typer reads."""
+    option, default = row.option, row.default
+    stated = re.match(r"bool|float|int", row.kind)
+    kinds: dict[str, Any] = {"bool": bool, "float": float, "int": int}
+    kind = kinds[stated[0]] if stated and option.read is None else str
+    if option.repeated:
+        kind, default = list[str], default if default is MISSING else None
+    elif kind is str and default not in (None, MISSING):
+        default = str(default)
+    if default is None:
+        kind |= None
+    words: dict[str, Any] = {"metavar": option.metavar, "help": option.help, **option.checks}
+    if option.positional:
+        shown = typer.Argument(**words)
+    else:
+        # A flag is named, since Typer would add its negation to one without a name.
+        shown = typer.Option(*option.flags_of(row.name), **words, rich_help_panel=option.panel)
+    return inspect.Parameter(
+        row.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is MISSING else default,
+        annotation=Annotated[kind, shown],
+    )
 
 
 def command_again(name: str, options: OptionGroup, *, without: Collection[str] = ()) -> str:
@@ -226,7 +58,7 @@ def command_again(name: str, options: OptionGroup, *, without: Collection[str] =
     "discreet verify 'my table.csv' --optimality -k 5 --quasi age --quasi sex"
     """
     words = ["discreet", name]
-    for row in _rows_of(type(options)):
+    for row in rows_of(type(options)):
         value = getattr(options, row.name)
         if value == row.default or row.name in without:
             continue
@@ -238,7 +70,7 @@ def command_again(name: str, options: OptionGroup, *, without: Collection[str] =
 
 def _command(
     run: Callable[..., Any],
-    rows: Sequence[_Row],
+    rows: Sequence[OptionRow],
     call: Callable[..., Any],
     shown: Mapping[str, Any],
 ) -> Callable[..., Any]:
@@ -247,7 +79,7 @@ def _command(
     def command(**typed: Any) -> Any:  # noqa: ANN401 - as Typer reads them
         return call({row.name: row.value(typed[row.name]) for row in rows})
 
-    parameters = [row.parameter() for row in rows]
+    parameters = [_parameter(row) for row in rows]
     vars(command)["__signature__"] = inspect.Signature(parameters)
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__name__, command.__doc__ = run.__name__, run.__doc__
@@ -268,7 +100,7 @@ def from_options(
     shown
         ``examples``, which end the help; ``first``, names of the options that a brief help shows.
     """
-    rows = list(_rows_of(record))
+    rows = list(rows_of(record))
     return lambda run: _command(run, rows, lambda values: run(record(**values)), shown)
 
 
@@ -307,13 +139,13 @@ def from_call(
             stated = shown.get(one.name, Option())
             stated = replace(stated, positional=required and not stated.flags)
             default = MISSING if required else one.default
-            rows.append(_Row(one.name, str(one.annotation), stated, default))
+            rows.append(OptionRow(one.name, str(one.annotation), stated, default))
     names = {row.name: row.option.flags_of(row.name)[0] for row in rows}
     sentences = read_sentences(call.__doc__ or "", names)
     for at, row in enumerate(rows):
         help_ = f"{sentences.get(row.name, '')} {row.option.help}".strip()
         rows[at] = replace(row, option=replace(row.option, help=help_))
-    own = list(_rows_of(record))
+    own = list(rows_of(record))
 
     def decorate(run: Callable[[dict[str, Any], R], int | None]) -> Callable[..., Any]:
         def start(values: dict[str, Any]) -> int | None:

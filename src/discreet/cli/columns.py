@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.cli.calls import REQUIRED, OptionGroup, option
 from discreet.cli.options import PROMISED, names
 from discreet.cli.output import warn
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import REQUIRED, Option, OptionGroup, option
 from discreet.tables.columns import columns_at
+from discreet.tables.option_groups import COLUMNS, READING
 from discreet.tables.refusals import warning
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.tables.roles import AssignedRoles
 
-__all__ = ["COLUMNS", "DemandOptions", "Kinds", "RoleOptions", "StatedKinds", "warn_of_kept"]
-
-COLUMNS = "Columns"
+__all__ = ["SHOWN", "DemandOptions", "Kinds", "RoleOptions", "StatedKinds", "warn_of_kept"]
 
 
 class RoleOptions(OptionGroup, panel=PROMISED):
@@ -132,6 +131,19 @@ class Kinds(StatedKinds, panel=COLUMNS):
         "Name all columns in messages. Without a line of names they would be cells of a row.",
         default=False,
     )
+
+
+SHOWN = {
+    **{name: Option("MARK", READING) for name in ("delimiter", "decimal")},
+    **{name: Option("NAME", READING) for name in ("encoding", "sheet")},
+    "missing": Option("MARK,...", READING, repeated=True),
+    "bins": Option("NAME=CUT,...", COLUMNS, repeated=True),
+    **{name: Option("NAME=NUMBER", COLUMNS, repeated=True) for name in ("top", "bottom")},
+    "rounded": Option("NAME=WIDTH", COLUMNS, flags=("--round",), repeated=True),
+    "prefix": Option("NAME=LENGTH", COLUMNS, repeated=True),
+    **{name: Option("COLUMN", PROMISED) for name in ("person", "weights")},
+}
+"""Argument of a public call -> how it is typed."""
 
 
 def warn_of_kept(

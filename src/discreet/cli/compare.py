@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.calls import Option, argument, from_call, option
+from discreet.cli.calls import from_call
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import PlaceOptions, QuietResultOptions
@@ -13,6 +13,7 @@ from discreet.cli.output import Status, emit, renamed_arguments, warn
 from discreet.cli.progress import progress
 from discreet.cli.statement import AimOptions, state
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import Option, argument, option
 from discreet.evaluate.compare import ComparisonInterrupted, MechanismComparison
 from discreet.evaluate.compare import compare as compare_target
 from discreet.evaluate.registry import COMPARED, FRONTIERS

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
 from discreet.cli.files import (
     check_outputs,
     check_table_names,
@@ -24,13 +23,14 @@ from discreet.cli.options import (
     read_guarantee,
 )
 from discreet.cli.output import facts, rendered
-from discreet.cli.reading_options import FileReadingOptions, QuotesOption, RecodingOptions
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.core.outcome import public_facts
 from discreet.hierarchy.contingency.workload import LOSSES
 from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.streaming.row_engine import RowEngine
 from discreet.tables.dialect import look
+from discreet.tables.option_groups import FileReadingOptions, QuotesOption, RecodingOptions
 from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
 from discreet.tables.sources import is_plain
 

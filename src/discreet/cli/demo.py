@@ -6,10 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.cli.calls import from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.options import JsonOption, QuietOption
 from discreet.cli.output import emit, warn
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import option
 
 if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked

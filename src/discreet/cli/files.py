@@ -12,6 +12,7 @@ from discreet.artefact.rooms import remove_left_behind
 from discreet.artefact.sidecar import kind_of
 from discreet.cli.output import put_out, renamed_arguments, warn
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.writing import WRITABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +53,7 @@ def channel_kind(path: str) -> str:
     """Return the kind of channel in a file; an error names the command's argument."""
     from discreet.artefact import zip_kind
 
-    if Path(path).suffix.lower() in (".csv", ".parquet"):
+    if Path(path).suffix.lower() in WRITABLE:
         kind = kind_of(path) if is_table(path) else ""
         expected = "a file that `design` wrote; `discreet verify` says what holds of a table"
         raise InvalidProblemError("CHANNEL", expected, use_of(kind, path) if kind else repr(path))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.cli.calls import OptionGroup, argument, option
 from discreet.cli.info import anchored_facts
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
 from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
@@ -19,6 +18,7 @@ from discreet.cli.statement import AimOptions
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
+from discreet.core.option_groups import OptionGroup, argument, option
 from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from discreet.tables.parsing import reader_errors
 from discreet.tables.roles import roles_of_scan
 from discreet.tables.sizes import refuse_killers
 from discreet.tables.validate import refuse_nested, refuse_times, refuse_unwritable
+from discreet.tables.writing import WRITABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,7 +126,7 @@ def _check_options(options: AnonymizeOptions) -> str:
         expected = f"top-down, with {option}: other methods need all rows in memory"
         raise InvalidProblemError("--method", expected, repr(options.method))
     relative_gap(options.gap)
-    if Path(output).suffix.lower() in SUFFIXES:
+    if Path(output).suffix.lower() in {*SUFFIXES, *WRITABLE}:
         source = path if Path(path).is_file() else None
         check_outputs({"--output": output}, source, *taxonomy_files(options))
         check_table_names({"--output": output})

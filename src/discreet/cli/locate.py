@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from discreet.cli.calls import REQUIRED, OptionGroup, argument, from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
 from discreet.cli.output import emit, facts, renamed_arguments, warn
@@ -18,6 +18,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.exact import float_ceil
 from discreet.core.extras import require
 from discreet.core.guarantee import MetricDP
+from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from discreet.cli.calls import OptionGroup, argument, option
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
+from discreet.core.option_groups import OptionGroup, argument, option
 from discreet.tables.options import split_names
 
 if TYPE_CHECKING:

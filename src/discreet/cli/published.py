@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.foreign import use_of
-from discreet.cli.calls import OptionGroup, option
 from discreet.cli.inputs import parse_budget, parse_grid
 from discreet.cli.output import renamed_arguments
 from discreet.cli.statement import doubtful_distances
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
+from discreet.core.option_groups import OptionGroup, option
 from discreet.tables.reading import read_table
 
 if TYPE_CHECKING:

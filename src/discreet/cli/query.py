@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.artefact import is_table
-from discreet.cli.calls import argument, from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.options import ResultOptions
 from discreet.cli.output import emit, renamed_arguments
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import argument, option
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:

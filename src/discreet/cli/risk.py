@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, final
 
-from discreet.cli.calls import Option, from_call
-from discreet.cli.columns import COLUMNS
+from discreet.cli.calls import from_call
+from discreet.cli.columns import SHOWN
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import pairs_of
 from discreet.cli.options import (
@@ -17,8 +17,9 @@ from discreet.cli.options import (
     names_of,
 )
 from discreet.cli.output import Status, emit, renamed_arguments, warn
-from discreet.cli.reading_options import SHOWN
+from discreet.core.option_groups import Option
 from discreet.evaluate.risk import risk as measure_risk
+from discreet.tables.option_groups import COLUMNS
 
 __all__ = ["risk"]
 

@@ -14,13 +14,13 @@ from discreet.artefact.judging import (
     claim_facts,
     record_checks,
 )
-from discreet.cli.calls import argument, option
 from discreet.cli.columns import DemandOptions, StatedKinds
 from discreet.cli.microdata import attributes_of, pairs_of
 from discreet.cli.options import HelpAllOption, ResultOptions, VerboseOption, names
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
+from discreet.core.option_groups import argument, option
 from discreet.kanonymity.models import (
     KMap,
     read_models,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.calls import REQUIRED, from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.files import open_any
 from discreet.cli.options import ChannelOption, JsonOption, QuietOption
 from discreet.cli.output import emit, warn
 from discreet.cli.statement import secret_names
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import REQUIRED, option
 from discreet.core.printed import one_line
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.cli.calls import REQUIRED, OptionGroup, from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, open_ledger, page_content, release_files
 from discreet.cli.options import (
     HOW,
@@ -26,13 +26,14 @@ from discreet.cli.output import (
     warn,
     warn_of_weakness,
 )
-from discreet.cli.reading_options import FileReadingOptions, QuotesOption
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.core.option_groups import REQUIRED, OptionGroup, option
 from discreet.core.outcome import Release, public_facts
 from discreet.core.printed import facts
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
+from discreet.tables.option_groups import FileReadingOptions, QuotesOption
 from discreet.tables.reading import as_quoted, read_private
 from discreet.tables.recoding import Recoding
 

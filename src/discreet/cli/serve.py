@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar, final
 
-from discreet.cli.calls import OptionGroup, from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
@@ -22,6 +22,7 @@ from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.extras import require
+from discreet.core.option_groups import OptionGroup, option
 from discreet.core.printed import position
 
 if TYPE_CHECKING:

@@ -176,7 +176,7 @@ LISTS = frozenset(
 )
 """Options with names of columns, which others take one by one or with spaces between them."""
 
-_TABLES = frozenset({".csv", ".tsv", ".parquet"})
+_TABLES = frozenset({".csv", ".tsv", ".parquet", ".xlsx", ".sav", ".dta"})
 _FRACTIONS = frozenset({"--gap", "--suppress", "--failure", "--interval", "--t-closeness"})
 _LENGTHS = frozenset({"--cell", "--radius", "--spacing"})
 _DEGREES = frozenset({"--origin", "--bbox"})

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.cli.calls import REQUIRED, OptionGroup, option
 from discreet.cli.inputs import (
     parse_budget,
     parse_grid,
@@ -19,6 +18,7 @@ from discreet.cli.output import renamed_arguments
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.guarantee import MetricDP
+from discreet.core.option_groups import REQUIRED, OptionGroup, option
 from discreet.core.spaces.features import check_names, coordinate_columns
 from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.core.spaces.metric import METRICS, MetricSpace

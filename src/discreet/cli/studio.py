@@ -8,10 +8,11 @@ import webbrowser
 from pathlib import Path
 from typing import final
 
-from discreet.cli.calls import from_options, option
+from discreet.cli.calls import from_options
 from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 from discreet.core.extras import require
+from discreet.core.option_groups import option
 
 __all__ = ["studio"]
 

@@ -19,6 +19,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import SUFFIXES
 from discreet.tables.sizes import refuse_killers
+from discreet.tables.writing import WRITABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -157,7 +158,7 @@ def _named(path: str) -> Iterator[None]:
     except InvalidProblemError as error:
         if error.field != "path":
             raise
-        table = path.lower().endswith((".csv", ".parquet"))
+        table = path.lower().endswith(tuple(WRITABLE))
         field = "FILE" if table or is_table(path) else "CHANNEL"
         bare = table and not is_table(path)
         hint = "; -k and --quasi check a table without one" if bare else ""

@@ -73,6 +73,8 @@ class Risk:
     persons
         Number of persons, if persons were counted: sizes are then numbers of persons, and a mean over rows is one over
         persons, each at the greatest risk of its rows. ``None`` if rows were counted.
+    sizes
+        Sizes of classes, rising, each with the number of classes that have it.
     """
 
     rows: int
@@ -90,6 +92,24 @@ class Risk:
     closeness: Mapping[str, Fraction] = field(default_factory=dict)
     homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     persons: int | None = None
+    sizes: tuple[tuple[int, int], ...] = ()
+
+    def bands(self) -> list[tuple[str, int, float]]:
+        """Return for each range of class sizes its name, the number of its classes and their share of all rows.
+
+        Examples
+        --------
+        >>> risk({"age": [20, 20, 30]}, ["age"]).bands()[:2]
+        [('1', 1, 0.3333333333333333), ('2', 1, 0.6666666666666666)]
+        """
+        total = sum(size * classes for size, classes in self.sizes)
+        bands = []
+        for low, high in _SIZE_BANDS:
+            within = [one for one in self.sizes if low <= one[0] <= (high or one[0])]
+            label = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
+            rows = sum(size * classes for size, classes in within)
+            bands.append((label, sum(classes for _, classes in within), rows / total))
+        return bands
 
     def homogeneity_in_words(self) -> list[str]:
         """State how many rows a sensitive value follows for from their class alone, for each column where any do.
@@ -124,6 +144,10 @@ class Risk:
             },
             "marketer": float(self.marketer),
         }
+
+
+_SIZE_BANDS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
+"""Ranges of class sizes by which their distribution is shown."""
 
 
 def homogeneous_dict(
@@ -340,6 +364,7 @@ def _of_persons(
         closeness={name: distance_of(classes, table, name) for name in sensitive},
         homogeneous={name: _alike(counts, classes.sizes) for name, counts in diverse.items()},
         persons=total,
+        sizes=_pairs(*np.unique(sizes, return_counts=True)),
     )
 
 
@@ -361,7 +386,12 @@ def _by_sizes(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> dict[str,
         "unique": Fraction(int(classes[0]) if sizes[0] == 1 else 0, n),
         "prosecutor_highest": Fraction(1, int(sizes[0])),
         "prosecutor_average": Fraction(many, n),
+        "sizes": _pairs(sizes, classes),
     }
+
+
+def _pairs(sizes: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(sizes.tolist(), classes.tolist(), strict=True))
 
 
 def _of_counted(found: CountedClasses) -> Risk:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.plot.style import BLUE, VERMILION, plain
+from discreet.report.figures import drawn
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
 
     from discreet.kanonymity.risk import Risk
 
@@ -47,7 +52,7 @@ def chapter(
     Returns
     -------
     Chapter
-        A table of all measures. No value of a row is in it.
+        The distribution of class sizes and a table of all measures. No value of a row is in it.
 
     Raises
     ------
@@ -64,12 +69,35 @@ def chapter(
         anchor=anchor,
         lead=lead,
         warning=_WARNING,
-        figure="",
+        figure=drawn(
+            partial(_draw_sizes, found), 6.4, 2.9, label="Share of rows by class size", salt=anchor
+        ),
         head=["measure", *found],
         rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
         notes=["100 % means that a person is found for certain.", *causes],
     )
     return Chapter(title, anchor, body, lead)
+
+
+def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
+    """Draw the share of rows in classes of each range of sizes, a bar for each table."""
+    ax = figure.add_subplot()
+    width = 0.8 / len(found)
+    styles = ((VERMILION, "///"), (BLUE, None))[-len(found) :]
+    for at, ((when, one), (color, hatch)) in enumerate(zip(found.items(), styles, strict=True)):
+        bands = one.bands()
+        places = [place + (at - (len(found) - 1) / 2) * width for place in range(len(bands))]
+        heights = [100 * share for _, _, share in bands]
+        ax.bar(places, heights, width, color=color, hatch=hatch, label=when)
+    labels = [
+        label.replace(" to ", "\N{EN DASH}").replace(" or more", "+") for label, _, _ in bands
+    ]
+    ax.set_xticks(range(len(bands)), labels)
+    ax.set_xlabel("rows in the class" if one.persons is None else "persons in the class")
+    ax.set_ylabel("% of rows")
+    if len(found) > 1:
+        ax.legend(frameon=False)
+    plain(ax)
 
 
 def _measures(one: Risk) -> dict[str, str]:

@@ -24,14 +24,14 @@ from discreet.studio.forms import DEMANDS, ROLES, number_of, read_demands, read_
 from discreet.studio.jobs import refusal
 from discreet.studio.parts import events_of, on_file, on_form, render
 from discreet.studio.publications import add_publications
-from discreet.studio.reading import DELIMITERS, describe, read_upload
-from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize, sizes_of
+from discreet.studio.reading import UploadOptions, describe, read_upload, upload_form
+from discreet.studio.tasks import TABLE, WRITTEN, Anonymize, LossBySize
 from discreet.studio.uploads import Uploads
 from discreet.studio.workspaces import store
 from discreet.tables.columns import present_in
-from discreet.tables.decoding import ENCODINGS
 from discreet.tables.outlines import group_numbers, list_values, write_outline
 from discreet.tables.validate import refuse_unwritable
+from discreet.tables.writing import WRITABLE
 from discreet.web.gate import HEADERS, Gate
 from discreet.web.guard import Guard, Limits
 
@@ -136,8 +136,7 @@ def _add_page(app: FastAPI, workspaces: OpenWorkspaces) -> None:
         return render(
             "page.html",
             workspace=workspaces.open(),
-            delimiters=DELIMITERS,
-            encodings=ENCODINGS,
+            **upload_form(UploadOptions),
             most=MAX_FILE_BYTES,
         )
 
@@ -178,8 +177,7 @@ def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Respon
 def _show(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
     """Read a file, and show its columns with the roles that are suggested."""
     name = query.get("name", "table")[:200]
-    delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
-    workspace.upload = read_upload(path, name, delimiter=delimiter, encoding=encoding)
+    workspace.upload = read_upload(path, name, UploadOptions.from_form(query))
     workspace.name, workspace.columns = name, describe(workspace.upload.table)
     return render(
         "columns.html",
@@ -244,17 +242,15 @@ def _widths(text: str) -> list[Fraction]:
 
 def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
     from discreet.kanonymity.risk import risk
-    from discreet.kanonymity.verify import classes_of
     from discreet.tables.frames import singled_out
 
-    table = _upload(workspace).table
-    roles = read_roles(form, workspace.columns, table)
-    classes = classes_of(table, roles.names)
-    measured = risk(table, roles.names, sensitive=roles.sensitive)
+    roles = read_roles(form, workspace.columns, _upload(workspace).table)
+    table = roles.table
+    measured = risk(table, roles.names, sensitive=roles.sensitive, person=roles.person)
     return render(
         "risk.html",
         risk=measured,
-        sizes=sizes_of(classes.sizes),
+        sizes=measured.bands(),
         diversity=measured.diversity,
         unique=[
             (name, alone)
@@ -262,6 +258,9 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
             if (alone := singled_out(table, name))
         ],
         names=roles.names,
+        notices=roles.notices,
+        endings=list(WRITABLE),
+        ending=_upload(workspace).ending,
         secret=[
             (at, column.name)
             for at, column in enumerate(workspace.columns)
@@ -319,26 +318,35 @@ def _add_results(app: FastAPI, workspaces: OpenWorkspaces) -> None:
     @app.get("/{workspace}/download/{part}")
     def download(workspace: str, part: str) -> Response:
         at = workspaces.get(workspace)
-        name = {"table": WRITTEN, "certificate": f"{WRITTEN}.discreet.json"}.get(part, "none")
-        path = at.folder / name
-        if not path.is_file():
+        names = [f"{name}{_PARTS[part]}" for name in WRITTEN if part in _PARTS]
+        path = next((at.folder / name for name in names if (at.folder / name).is_file()), None)
+        if path is None:
             raise InvalidProblemError("download", "a result that is there", "none")
-        return FileResponse(path, filename=name, media_type="application/octet-stream")
+        return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+
+_PARTS = {"table": "", "certificate": ".discreet.json", "persons": ".persons.private.csv"}
+"""What can be downloaded -> end of the name of its file."""
 
 
 def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
-    stale = (WRITTEN, f"{WRITTEN}.discreet.json")
+    stale = [f"{name}{end}" for name in WRITTEN for end in _PARTS.values()]
     workspace.begin(kind, form, lambda: _task(workspace, form, kind), stale=stale)
 
 
 def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySize | Anonymize:
-    table = _upload(workspace).table
-    roles = read_roles(form, workspace.columns, table)
+    upload = _upload(workspace)
+    roles = read_roles(form, workspace.columns, upload.table)
+    table = roles.table
     task: LossBySize | Anonymize
-    refuse_unwritable(table.drop(roles.dropped).lazy(), roles.names, WRITTEN, "The table")
     if kind == "frontier":
         task = LossBySize(str(workspace.folder), roles.attributes, COMPARISON_SECONDS)
     else:
+        written = f"anonymized{form.get('ending', '') or '.csv'}"
+        if written not in WRITTEN:
+            raise InvalidProblemError("File", "one of the list", "another")
+        as_text = (*roles.names, roles.person or "")
+        refuse_unwritable(table.drop(roles.dropped).lazy(), as_text, written, "The table")
         k = whole_of(form, "k", "k", least=2)
         require_feasible(table.height, k)
         models, require = read_demands(form, workspace.columns, roles.sensitive)
@@ -354,9 +362,16 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
             require,
             number_of(form, "seconds", "Seconds", default=30.0, most=MAX_SEARCH_SECONDS),
             share,
+            person=roles.person,
+            written=written,
+            labels=upload.labels,
+            recorded={
+                "reading": upload.reading.to_dict(),
+                "recoding": upload.recoding.to_dict(),
+                "models": list(require),
+            },
         )
-    if not (workspace.folder / TABLE).is_file():
-        store(table, workspace.folder / TABLE)
+    store(table, workspace.folder / TABLE)
     return task
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from discreet.core import printed
-from discreet.core.dates import resolved_format
+from discreet.core.dates import FORMATS, resolved_format
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.cells import read_problem
 from discreet.kanonymity.models import read_models
@@ -20,8 +20,10 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
+from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import present_in, refuse_unclear
 from discreet.tables.outlines import read_outline
+from discreet.tables.roles import repeated_persons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,6 +42,7 @@ ROLES = {
     "quasi": "quasi-identifier: others may know it",
     "sensitive": "sensitive: must not be learned",
     "keep": "kept: published as it is, unprotected",
+    "person": "tells persons apart: left out, and persons are counted, not rows",
 }
 """What a column can be; `quasi` are the quasi-identifiers. A column of no role is not published."""
 
@@ -53,14 +56,23 @@ class TypedRoles:
     ----------
     attributes
         The quasi-identifiers.
+    table
+        The table, with common marks of missing values read as missing in the quasi-identifiers.
     sensitive, dropped, kept
         Names of other columns.
+    person
+        Column that tells persons apart.
+    notices
+        Sentences for the curator about missing values and persons.
     """
 
     attributes: tuple[Attribute, ...]
+    table: pl.DataFrame
     sensitive: tuple[str, ...]
     dropped: tuple[str, ...]
     kept: tuple[str, ...] = ()
+    person: str | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -79,8 +91,8 @@ def read_roles(
         For a column without a role, no quasi-identifiers, free text among them, or a taxonomy in which a value has no
         place.
     """
-    attributes: list[Attribute] = []
-    by_role: dict[str, list[str]] = {"sensitive": [], "drop": [], "keep": []}
+    by_role: dict[str, list[str]] = {role: [] for role in ROLES}
+    places: list[int] = []
     for at, column in enumerate(columns):
         role = form.get(f"role-{at}", "")
         if not role:
@@ -88,18 +100,26 @@ def read_roles(
             raise InvalidProblemError(column.name or f"Column {at + 1}", expected, "none")
         if role not in ROLES:
             raise InvalidProblemError(column.name, "a use of the list", "another")
+        by_role[role].append(column.name)
         if role == "quasi":
-            attributes.append(_attribute(form, at, column, table))
-        elif role in by_role:
-            by_role[role].append(column.name)
-    if not attributes:
+            places.append(at)
+    if not places:
         expected = f"at least one marked “{ROLES['quasi']}”"
         raise InvalidProblemError("Columns", expected, "none")
+    if len(by_role["person"]) > 1:
+        expected = f"one marked “{ROLES['person']}” at most"
+        raise InvalidProblemError("Columns", expected, "two")
+    table, notices = recognize_missing(table, by_role["quasi"])
+    person = next(iter(by_role["person"]), None)
+    sentences = [*notices, *repeated_persons(table, person)]
     return TypedRoles(
-        tuple(attributes),
+        tuple(_attribute(form, at, columns[at], table) for at in places),
+        table,
         tuple(by_role["sensitive"]),
         tuple(by_role["drop"]),
         tuple(by_role["keep"]),
+        person,
+        tuple(one.replace(" (--person)", "") for one in sentences),
     )
 
 
@@ -116,6 +136,8 @@ def _attribute(
         return Categorical(name, weight)
     if kind == "dates":
         stated = form.get(f"format-{at}", "").strip()
+        if stated and stated not in FORMATS:
+            raise InvalidProblemError(name, "a format of the list", "another")
         typed = table.schema[name].is_temporal()
         return Dates(
             name, weight, "" if typed else resolved_format(name, present_in(table[name]), stated)
@@ -139,10 +161,15 @@ DEMANDS = {
     "entropy": ("Entropy l-diversity", "a number above 1", "2.5"),
     "recursive": ("Recursive (c, l)-diversity", "c and l, with a comma between them", "3,2"),
     "closeness": ("Farthest from the whole table (t)", "a share from 0 to 1", "0.3"),
+    "ordered-closeness": (
+        "Farthest from it in order (t)",
+        "a share from 0 to 1, and for text its values in order",
+        "0.3,none<mild<severe",
+    ),
 }
 """What classes may have to hold in a sensitive column: its title, what is expected, and an example."""
 
-_NUMBERS = re.compile(r"[0-9./ ]+(,[0-9 ]+)?")
+_NUMBERS = re.compile(r"[0-9./ ]+(,[0-9 ]+|,[^,=]*<[^=]*)?")
 
 
 def read_demands(

@@ -15,10 +15,9 @@ from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyon
 from discreet.studio.parts import on_file, on_form, render
 from discreet.studio.publish_forms import MAX_REGION_COLUMNS, NEIGHBORS, read_limit
 from discreet.studio.publishing import PRIVATE, Publish
-from discreet.studio.reading import DELIMITERS, read_upload
+from discreet.studio.reading import PrivateUploadOptions, UploadOptions, read_upload, upload_form
 from discreet.studio.released import new_name
 from discreet.studio.workspaces import store
-from discreet.tables.decoding import ENCODINGS
 from discreet.tables.dialect import names_in
 
 if TYPE_CHECKING:
@@ -64,8 +63,7 @@ def add_publication(
         return render(
             f"{publication.name}.html",
             workspace=workspaces.open(),
-            delimiters=DELIMITERS,
-            encodings=ENCODINGS,
+            **upload_form(PrivateUploadOptions),
             most=most,
             **publication.first,
         )
@@ -149,17 +147,9 @@ def _load_public(
 def _read(
     file: Path, query: Mapping[str, str], publication: Publication, *, private: bool = False
 ) -> Upload:
-    delimiter, encoding = query.get("delimiter", ""), query.get("encoding", "")
     try:
-        return read_upload(
-            file,
-            query.get("name", ""),
-            delimiter=delimiter,
-            encoding=encoding,
-            nested=True,
-            row_by_row=private,
-            quoted=query.get("quotes") != "none",
-        )
+        options = (PrivateUploadOptions if private else UploadOptions).from_form(query)
+        return read_upload(file, query.get("name", ""), options, nested=True)
     except InvalidProblemError as error:
         # A table that is too large here is for another command than the page of anonymous tables names.
         expected = re.sub(r"`discreet anonymize[^`]*`", f"`{publication.command}`", error.expected)

@@ -1,47 +1,58 @@
-"""Read what was dropped on the page: its format, encoding and delimiter recognized, or a sentence that says what to do.
+"""Uploads as tables: format, encoding and delimiter recognized or stated, or a sentence that says what to do.
 
 No message holds a value of the table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import codecs
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.rooms import make_private
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.core.option_groups import rows_of
 from discreet.tables.columns import holds_numbers, is_prose
-from discreet.tables.decoding import ENCODINGS, copy_as_utf8
-from discreet.tables.dialect import foreign, look
+from discreet.tables.dialect import UTF16, look
+from discreet.tables.foreign_files import Labels
 from discreet.tables.looks import Look
-from discreet.tables.reading import read_row_by_row, read_rows
-from discreet.tables.refusals import refused
+from discreet.tables.option_groups import (
+    DELIMITERS,
+    ENCODINGS,
+    CodingOptions,
+    FileReadingOptions,
+    QuotesOption,
+    RecodingOptions,
+)
+from discreet.tables.options import FileRequest, ReadingOptions
+from discreet.tables.reading import read_labels, read_row_by_row, read_rows
+from discreet.tables.recoding import Recoding, recode
 from discreet.tables.roles import look_of
 from discreet.tables.sizes import in_words, parquet_size, refuse_many
+from discreet.tables.sources import READABLE, plain_file, suffix_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
+    from discreet.core.option_groups import OptionGroup
+
 __all__ = [
-    "DELIMITERS",
-    "ENCODINGS",
     "MOST_ROWS",
     "ColumnSummary",
+    "PrivateUploadOptions",
     "Upload",
+    "UploadOptions",
     "describe",
     "read_upload",
+    "upload_form",
 ]
 
 MOST_ROWS = 1_000_000
 MOST_COLUMNS = 200
 MOST_MEMORY = 1 << 30
 """Bytes of a table that was read."""
-
-DELIMITERS = {"": "recognize it", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 _FILE = "The file"
 _LARGE = (
@@ -52,7 +63,6 @@ _FITS = (
     f"a table of at most {in_words(MOST_MEMORY)} once it is read, where a cell of text takes 16 bytes; leave columns "
     "out, or use `discreet anonymize FILE -k K --quasi A,B --memory 4GB -o OUT` on the command line"
 )
-_PIECE = 1 << 20
 _PREVIEW_ROWS = 5
 
 
@@ -69,11 +79,21 @@ class Upload:
         How it was read, a sentence.
     notices
         What a person should look at.
+    reading, recoding
+        How it was read and recoded.
+    labels
+        Labels of a file of SPSS, Stata or SAS.
+    ending
+        Ending of the file's name.
     """
 
     table: pl.DataFrame
     how: str
     notices: tuple[str, ...]
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    recoding: Recoding = field(default_factory=Recoding)
+    labels: Labels = field(default_factory=Labels)
+    ending: str = ".csv"
 
 
 @final
@@ -109,33 +129,41 @@ class ColumnSummary:
     cells: tuple[str, ...] = ()
 
 
+class UploadOptions(FileReadingOptions, CodingOptions):
+    """How a file is read and coded before its columns are shown."""
+
+
+class PrivateUploadOptions(FileReadingOptions, RecodingOptions, QuotesOption):
+    """How a private file is read and recoded for a release, row by row."""
+
+
+def upload_form(group: type[OptionGroup]) -> dict[str, Any]:
+    """Return the values of the template of the first step: fields of the options, and endings of the files."""
+    endings = ",".join([*READABLE, ".gz", ".zst"])
+    return {"reading": list(rows_of(group)), "endings": endings}
+
+
 def read_upload(
     path: Path,
     name: str,
+    options: UploadOptions | PrivateUploadOptions | None = None,
     *,
-    delimiter: str = "",
-    encoding: str = "",
     nested: bool = False,
-    row_by_row: bool = False,
-    quoted: bool = True,
 ) -> Upload:
-    r"""Read a CSV or Parquet file.
+    r"""Read a file of any kind that :data:`discreet.tables.sources.READABLE` lists.
 
     Parameters
     ----------
     path
-        The file, in a private folder: where it is not in UTF-8, a copy of it that is stands there for a while.
+        The file, in a private folder.
     name
-        What it is called; ``.parquet`` at its end says what it is.
-    delimiter, encoding
-        Keys of :data:`DELIMITERS` and :data:`ENCODINGS`; empty to recognize them.
+        What it is called; its ending says what it is.
+    options
+        How it is read and recoded. Rows of :class:`PrivateUploadOptions` are those of a mechanism that spends budget:
+        none is refused for what it holds, nor changes how others are read; see
+        :func:`~discreet.tables.reading.read_row_by_row`.
     nested
         Whether columns of lists and records are read; see :func:`~discreet.tables.reading.read_rows`.
-    row_by_row
-        Whether the rows are those of a mechanism that spends budget: then none is refused for what it holds, nor
-        changes how others are read; see :func:`~discreet.tables.reading.read_row_by_row`.
-    quoted
-        Whether such a file quotes cells; without quoting, a quote is a letter.
 
     Raises
     ------
@@ -153,70 +181,92 @@ def read_upload(
     >>> read.how, read.table.shape
     ('2 rows and 2 columns, in UTF-8, separated by semicolon.', (2, 2))
     """
-    with path.open("rb") as file:
-        head = file.read(_PIECE)
-    parquet = head.startswith(b"PAR1") or name.lower().endswith(".parquet")
-    if not parquet and (what := foreign(head)):
-        raise refused("csv-none", _FILE, f"{name}, {what}")
-    if delimiter not in DELIMITERS:
-        raise InvalidProblemError("Delimiter", "one of the list", "another")
+    options = options or UploadOptions()
     # The library goes by the ending of a name.
-    place = path.with_name(f"{path.name}-table{'.parquet' if parquet else '.csv'}")
+    place = path.with_name(f"{path.name}-table{_ending(path, name)}")
+    reading, recoding, guessed = options.reading, options.recoding, False
+    read = partial(read_rows, unknown=True, nested=nested)
+    private = False
+    if isinstance(options, PrivateUploadOptions):
+        private = True
+        read = partial(read_row_by_row, quoted=options.quotes == "doubled")
     try:
-        used = ""
-        if parquet:
-            place.hardlink_to(path)
-            size = parquet_size(place)
-            refuse_many(0 if size is None else size.rows, MOST_ROWS, _FILE, _LARGE)
-        else:
-            with make_private(place).open("r+b") as copy:
-                used = copy_as_utf8(
-                    path,
-                    copy,
-                    _FILE,
-                    encoding,
-                    most=MOST_ROWS,
-                    advice=_LARGE,
-                    row_by_row=row_by_row,
-                )
-        by_row = partial(read_row_by_row, quoted=quoted)
-        read = by_row if row_by_row else partial(read_rows, unknown=True, nested=nested)
+        place.hardlink_to(path)
+        size = parquet_size(place) if place.suffix == ".parquet" else None
+        refuse_many(0 if size is None else size.rows, MOST_ROWS, _FILE, _LARGE)
         try:
-            table = read(str(place), _FILE, mark=delimiter, most=MOST_MEMORY, fits=_FITS)
+            table = read(str(place), _FILE, options=reading, most=MOST_MEMORY, fits=_FITS)
         except InvalidProblemError as error:
-            got = str(error.got).replace(str(place), name)
-            raise error.renamed(error.field, got=got) from None
+            if error.code != "encoding" or private or reading.encoding:
+                raise
+            reading, guessed = replace(reading, encoding=_WESTERN), True
+            table = read(str(place), _FILE, options=reading, most=MOST_MEMORY, fits=_FITS)
         refuse_many(table.height, MOST_ROWS, _FILE, _LARGE)
         few = f"{MOST_COLUMNS} columns or fewer; drop what is not published"
         refuse_many(table.width, MOST_COLUMNS, _FILE, few)
-        if parquet:
-            return Upload(table, f"{_shape(table)}, Parquet.", ())
-        mark = look(str(place), _FILE, mark=delimiter, whole=False)
-        return _text(table, used, mark, chosen=bool(encoding), row_by_row=row_by_row)
+        table = recode(table, recoding, _FILE)
+        request = FileRequest(_FILE, str(place), reading, MOST_MEMORY, _FITS, row_by_row=private)
+        how, notices = _described(table, str(place), request, guessed=guessed)
+        labels = read_labels(str(place), reading)
+        return Upload(table, how, notices, reading, recoding, labels, place.suffix)
+    except InvalidProblemError as error:
+        got = str(error.got).replace(str(place), name)
+        raise error.renamed(error.field, got=got) from None
     finally:
         place.unlink(missing_ok=True)
 
 
-def _text(table: pl.DataFrame, used: str, mark: str, *, chosen: bool, row_by_row: bool) -> Upload:
+_WESTERN = "cp1252"
+"""Encoding of text that is no UTF-8, if none is stated."""
+
+
+def _ending(path: Path, name: str) -> str:
+    """Return the ending by which a file is read: Parquet by its bytes, another by its name, and else CSV."""
+    with path.open("rb") as file:
+        if file.read(4) == b"PAR1":
+            return ".parquet"
+    suffix, last = suffix_of(name), Path(name).suffix.lower()
+    if suffix not in READABLE:
+        return ".csv"
+    return suffix if last == suffix else f"{suffix}{last}"
+
+
+def _described(
+    table: pl.DataFrame, place: str, request: FileRequest, *, guessed: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Describe how a file was read, and what a person should look at."""
+    kind = READABLE[suffix_of(place)]
+    if kind != "text":
+        return f"{_shape(table)}, {_KINDS.get(kind, kind.capitalize())}.", ()
+    with plain_file(place, request) as plain:
+        mark = look(str(plain.path), _FILE, mark=plain.mark, whole=False)
+    with Path(place).open("rb") as file:
+        utf16 = file.read(2) in UTF16
+    used = request.options.encoding or ("utf-16" if utf16 else "utf-8")
+    titles = {codecs.lookup(code).name: title for code, title in ENCODINGS.items() if code}
+    encoding = titles.get(used, used)
+    delimiter = DELIMITERS.get("tab" if mark == "\t" else mark, repr(mark))
     notices = []
     if table.width == 1:
         notices.append(
-            f"Only one column was found with {DELIMITERS[mark]} as the delimiter. If the file has more, choose its "
+            f"Only one column was found with {delimiter} as the delimiter. If the file has more, choose its "
             "delimiter above and load it again."
         )
-    if used not in ("utf-8-sig", "utf-16") and not chosen:
+    if guessed:
         notices.append(
-            f"The file is not in UTF-8; it was read as {ENCODINGS[used]}. If letters look wrong, choose its encoding "
+            f"The file is not in UTF-8; it was read as {encoding}. If letters look wrong, choose its encoding "
             "above and load it again."
         )
-    if row_by_row and used == "utf-8-sig" and not chosen:
+    if request.row_by_row and not request.options.encoding and not utf16:
         # Always, since whether a byte of a row is no UTF-8 is private.
         notices.append(
             "Cells are read as UTF-8, whatever their bytes are. If the file was saved in another encoding, such as "
             "Windows-1252, choose it above and load the file again: rows with other letters would be left out."
         )
-    how = f"{_shape(table)}, in {ENCODINGS[used]}, separated by {DELIMITERS[mark]}."
-    return Upload(table, how, tuple(notices))
+    return f"{_shape(table)}, in {encoding}, separated by {delimiter}.", tuple(notices)
+
+
+_KINDS = {"arrow": "Arrow", "workbook": "a workbook", "spss": "SPSS", "sas": "SAS"}
 
 
 def describe(table: pl.DataFrame) -> list[ColumnSummary]:

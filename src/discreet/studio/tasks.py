@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,7 +14,9 @@ from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import compiling
 from discreet.studio.drawn import draw_frontier
 from discreet.studio.forms import DEMANDS
+from discreet.tables.foreign_files import Labels
 from discreet.tables.parsing import read
+from discreet.tables.writing import WRITABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,13 +32,13 @@ if TYPE_CHECKING:
 
     Tell = Callable[[dict[str, Any]], None]
 
-__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "LossBySize", "attack", "sizes_of"]
+__all__ = ["KS", "TABLE", "WRITTEN", "Anonymize", "LossBySize", "attack"]
 
 TABLE = "table.parquet"
 """The table in the private folder, as it was read."""
 
-WRITTEN = "anonymized.csv"
-"""What is to be downloaded; its record stands beside it."""
+WRITTEN = tuple(f"anonymized{ending}" for ending in WRITABLE)
+"""Names of files that can be downloaded, each with its record beside it."""
 
 KS = (2, 3, 5, 10, 20, 50, 100)
 """Class sizes of the frontier."""
@@ -151,6 +153,14 @@ class Anonymize:
         For the search.
     suppress
         Largest share of rows that may be left out.
+    person
+        Column that tells persons apart.
+    written
+        Name of the file that is written, of :data:`WRITTEN`.
+    labels
+        Labels of the file that was read.
+    recorded
+        What the record states besides: how the file was read and recoded, and demands as text.
     """
 
     folder: str
@@ -163,14 +173,18 @@ class Anonymize:
     require: tuple[str, ...]
     seconds: float
     suppress: float = 0.0
+    person: str | None = None
+    written: str = "anonymized.csv"
+    labels: Labels = field(default_factory=Labels)
+    recorded: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, tell: Tell) -> dict[str, Any]:
         """Search, audit, write."""
         from discreet.artefact import save_anonymous
+        from discreet.artefact.anonymous import save_persons
         from discreet.kanonymity import anonymize
         from discreet.kanonymity.candidate import SearchInterrupted
         from discreet.kanonymity.risk import risk
-        from discreet.kanonymity.verify import classes_of
 
         table = _read(self.folder).drop(self.dropped)
         names = tuple(attribute.name for attribute in self.attributes)
@@ -192,6 +206,7 @@ class Anonymize:
                 time_limit=self.seconds,
                 suppress=self.suppress,
                 models=self.models,
+                person=self.person,
                 on_progress=on_progress,
                 sensitive=self.sensitive,
                 keep=(mark, *self.kept),
@@ -204,23 +219,31 @@ class Anonymize:
         tell({"text": "Counting the published cells, and writing."})
         places = made.table[mark].to_list()
         # Which row became which is for the page alone; it must not be in what is published.
-        made = replace(made, table=made.table.drop(mark))
-        save_anonymous(made, Path(self.folder, WRITTEN), self.attributes)
+        stated = {**made.provenance.parameters, **{a: b for a, b in self.recorded.items() if b}}
+        provenance = replace(made.provenance, parameters=stated)
+        made = replace(made, table=made.table.drop(mark), provenance=provenance)
+        file = Path(self.folder, self.written)
+        save_anonymous(made, file, self.attributes, self.labels)
+        if self.person is not None:
+            save_persons(file, self.person, made.diagnostics.persons)
         tell({"text": "Attacking it with the rows that it was made of."})
-        shown = risk(made.table, names, sensitive=self.sensitive)
+        shown = risk(self._with_persons(made), names, sensitive=self.sensitive, person=self.person)
+        was = risk(table, names, sensitive=self.sensitive, person=self.person)
         rows = sorted(range(len(places)), key=places.__getitem__)[:_SHOWN_ROWS]
         columns = [name for name in table.columns if name in (*names, *self.sensitive)]
         before, after = table.select(columns), made.table.select(columns)
         return {
             **vars(made.diagnostics),
             "stopped": stopped,
+            "file": self.written,
+            "has_persons": self.person is not None,
             "guarantee": str(made.guarantee),
             "checks": [check.to_dict() for check in made.certificate.checks],
             "bound": made.bound_in_words(),
             "risk": shown,
-            "was": risk(table, names, sensitive=self.sensitive),
-            "sizes": sizes_of(classes_of(made.table, names).sizes),
-            "were": sizes_of(classes_of(table, names).sizes),
+            "was": was,
+            "sizes": shown.bands(),
+            "were": was.bands(),
             "k": self.k,
             "besides": [_besides(text) for text in self.require],
             "attacked": attack(table, made.table, made.guarantee, self.attributes, self.sensitive),
@@ -228,6 +251,15 @@ class Anonymize:
             "columns_known": names,
             "rows": [(before.row(places[at]), after.row(at)) for at in rows],
         }
+
+    def _with_persons(self, made: Anonymization[pl.DataFrame, Any]) -> pl.DataFrame:
+        """Return the published table, with the number of the person of each row for the curator."""
+        import polars as pl
+
+        if self.person is None:
+            return made.table
+        persons = pl.Series(self.person, made.diagnostics.persons, dtype=pl.Int64)
+        return made.table.with_columns(persons.replace(-1, None))
 
 
 def _besides(text: str) -> str:
@@ -276,28 +308,6 @@ def attack(
         for one in attack_inference(published, name, known):
             findings.append(replace(one, attack=f"{name}: {one.attack}"))
     return findings
-
-
-_BINS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
-
-
-def sizes_of(sizes: NDArray[np.int64]) -> list[tuple[str, int, float]]:
-    """Return for each range of class sizes the number of its classes and their share of the rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sizes_of(np.array([2, 2]))[:2]
-    [('1', 0, 0.0), ('2', 2, 1.0)]
-    """
-    bins = []
-    for low, high in _BINS:
-        label = (
-            f"{low} or more" if high is None else f"{low}" if low == high else f"{low} to {high}"
-        )
-        within = sizes[(sizes >= low) & (sizes <= (high or sizes.max()))]
-        bins.append((label, len(within), float(within.sum() / sizes.sum())))
-    return bins
 
 
 def _read(folder: str) -> pl.DataFrame:

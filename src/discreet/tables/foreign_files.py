@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import zipfile
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
@@ -18,20 +19,77 @@ from discreet.tables.keys import key_text
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
 
     from discreet.tables.options import FileRequest
 
-__all__ = ["read_foreign", "with_whole_numbers"]
+__all__ = ["Labels", "labels_of", "read_foreign", "with_whole_numbers"]
 
 _WORKBOOK_GROWS = 12
 """Bytes in memory for one byte of a workbook's sheets, once they are read."""
 
 _BYTES_PER_CELL = 16
 _MAX_WHOLE = 2.0**53
+
+
+@final
+@dataclass(frozen=True)
+class Labels:
+    """Labels of a file of SPSS, Stata or SAS.
+
+    Parameters
+    ----------
+    columns
+        Label of each column that has one.
+    values
+        Label of each coded number, by column.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
+
+
+def labels_of(path: Path, kind: str, encoding: str = "") -> Labels:
+    """Read the labels of a file of SPSS, Stata or SAS that can be read; files of other kinds have none.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        A value of :data:`discreet.tables.sources.READABLE`.
+    encoding
+        Encoding of its text, if the file states none.
+    """
+    if kind not in {"spss", "stata", "sas"}:
+        return Labels()
+    more = {"encoding": encoding} if encoding else {}
+    meta = _reader_of(kind)(str(path), metadataonly=True, output_format="polars", **more)[1]
+    known = _labels_of_catalog(path, meta) if kind == "sas" else meta.variable_value_labels
+    # Letters stand for kinds of missing values.
+    values = {
+        name: {float(code): text for code, text in each.items() if isinstance(code, int | float)}
+        for name, each in known.items()
+    }
+    return Labels(
+        {name: text for name, text in meta.column_names_to_labels.items() if text}, values
+    )
+
+
+def _reader_of(kind: str) -> Callable[..., Any]:
+    import pyreadstat
+
+    readers: dict[str, Callable[..., Any]] = {
+        "spss": pyreadstat.read_sav,
+        "portable": pyreadstat.read_por,
+        "stata": pyreadstat.read_dta,
+        "sas": pyreadstat.read_sas7bdat,
+        "transport": pyreadstat.read_xport,
+    }
+    return readers[kind]
 
 
 def read_foreign(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
@@ -109,14 +167,7 @@ def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
     import polars as pl
     import pyreadstat
 
-    readers: dict[str, Callable[..., Any]] = {
-        "spss": pyreadstat.read_sav,
-        "portable": pyreadstat.read_por,
-        "stata": pyreadstat.read_dta,
-        "sas": pyreadstat.read_sas7bdat,
-        "transport": pyreadstat.read_xport,
-    }
-    reader = readers[kind]
+    reader = _reader_of(kind)
     # Polars for the metadata too, whose default needs pandas.
     more: dict[str, Any] = {"output_format": "polars"}
     if request.options.encoding:

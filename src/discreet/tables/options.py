@@ -62,7 +62,8 @@ class ReadingOptions:
         if self.encoding:
             try:
                 text = codecs.lookup(self.encoding)
-                b"".decode(self.encoding)
+                # Of no bytes, any codec makes text.
+                b"ab\0\0".decode(text.name, "ignore")
             except (LookupError, ValueError):
                 raise refused("encoding-word", "encoding", repr(self.encoding)) from None
             object.__setattr__(self, "encoding", text.name)

@@ -16,6 +16,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.tables.cells import read_cells
 from discreet.tables.columns import plain_names
 from discreet.tables.dialect import look, refuse_rows, why_unreadable
+from discreet.tables.foreign_files import labels_of
 from discreet.tables.options import FileRequest, ReadingOptions
 from discreet.tables.parsing import UnquotedFile, read, reader_errors, scan
 from discreet.tables.recoding import Recoding, recode
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from discreet.tables.foreign_files import Labels
+
 __all__ = [
     "PUBLIC_SUFFIXES",
     "as_quoted",
+    "read_labels",
     "read_private",
     "read_row_by_row",
     "read_rows",
@@ -114,6 +118,11 @@ def read_rows(
     refuse_times(table, argument)
     refuse_long_text(table, most, argument, fits)
     return read_cells(table.rename(plain_names(table.columns)), options)
+
+
+def read_labels(path: str, options: ReadingOptions) -> Labels:
+    """Read the labels of a file of SPSS, Stata or SAS that :func:`read_rows` has read; other files have none."""
+    return labels_of(Path(path), READABLE.get(Path(path).suffix.lower(), ""), options.encoding)
 
 
 def _fits(most: int) -> str:

@@ -18,6 +18,8 @@ EXPECTED: Final = {
     "array-row": "{numbers} numbers in each row{where}",
     "array-suffix": "a file that ends in .npy or .csv",
     "array-too-long": "at most {most} secrets",
+    "cell-too-long": "cells of at most 32,767 bytes in a workbook or a file of SPSS; let the output end in .csv or "
+    ".parquet",
     "cells-nested": "one value in each cell; unpack or drop its nested columns",
     "column-missing": "a column of {argument} ({known})",
     "column-not-there": "a column of the table ({known})",
@@ -39,6 +41,7 @@ EXPECTED: Final = {
     "file-empty": "a table: a line of names, and rows below it",
     "file-missing": "a file that is there",
     "file-name": "a file that ends in {suffixes}; save a spreadsheet as “CSV UTF-8” first",
+    "file-holds": "what {kind} holds: {form}; let the output end in .csv or .parquet, or {cure}",
     "file-unreadable": "a file that can be read",
     "folder-hive": "a folder of folders named column=value, whose files have the same columns",
     "free-text": "values that persons share; leave {name} out, or put its values into groups by a taxonomy (or into "
@@ -72,6 +75,7 @@ EXPECTED: Final = {
     "options-of-files": "one file or dataframe in memory, for options of reading and recoding",
     "outline-empty": "a nested list: each group on a line, its values indented below it",
     "outline-indented": "a first line that is not indented",
+    "output-name": "a file that ends in {suffixes}",
     "packed-damaged": "a whole compressed file; copy or pack it again",
     "packed-none": "a compressed file, as its name says; drop {suffix} from the name of text",
     "parquet-damaged": "a whole Parquet file; copy or write it again",

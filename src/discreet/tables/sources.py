@@ -353,5 +353,8 @@ def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileReque
                 line, at = lines + before.count("\n"), seen - len(error.object) + error.start + 1
                 got = f" with another byte in line {line} (byte {printed.count(at)} of the file)"
                 raise request.refused("encoding-other", got) from None
+            except UnicodeError:
+                # UTF-16 begins with a mark of its order of bytes.
+                raise request.refused("encoding-other", " without a byte-order mark") from None
             lines += text.count("\n")
             copy.write(text.encode(errors="replace"))

@@ -11,11 +11,11 @@ const sample = () => fill(() => post("sample", ""));
 
 async function load() {
   const file = chosen($("table"));
-  const asked = new URLSearchParams({ name: file.name, delimiter: $("delimiter").value, encoding: $("encoding").value });
+  const asked = new URLSearchParams({ ...JSON.parse(said("load")), name: file.name });
   await fill(() => post(`table?${asked}`, file, "application/octet-stream"));
 }
 
-const SHORT = { "": "no role yet", drop: "left out", quasi: "quasi-identifier", sensitive: "sensitive", keep: "kept" };
+const SHORT = { "": "no role yet", drop: "left out", quasi: "quasi-identifier", sensitive: "sensitive", keep: "kept", person: "persons" };
 
 /** Show of a column what its role needs, and color its header. */
 function fit(set) {

@@ -1,35 +1,57 @@
-"""Options that say how a table is read and recoded, for all commands that read rows of persons."""
+"""Options about how a table is read and recoded, for every entrance that reads rows of persons."""
 
 from __future__ import annotations
 
-from discreet.cli.calls import Option, OptionGroup, option
-from discreet.cli.columns import COLUMNS
-from discreet.cli.options import PROMISED
+from discreet.core.option_groups import OptionGroup, option
 from discreet.tables.options import ReadingOptions
 from discreet.tables.recoding import Recoding
 
 __all__ = [
+    "COLUMNS",
+    "DELIMITERS",
+    "ENCODINGS",
     "READING",
-    "SHOWN",
     "CodingOptions",
     "FileReadingOptions",
     "QuotesOption",
     "RecodingOptions",
 ]
 
+COLUMNS = "Columns"
+"""Heading of the options about columns."""
+
 READING = "Reading"
 """Heading of the options about the file."""
+
+ENCODINGS = {
+    "": "recognize it",
+    "utf-8": "UTF-8",
+    "utf-16": "UTF-16",
+    "cp1252": "Windows-1252 (Western)",
+    "iso-8859-2": "ISO 8859-2 (Central European)",
+    "cp1251": "Windows-1251 (Cyrillic)",
+}
+"""Encodings that a form offers, with a title of each."""
+
+DELIMITERS = {"": "recognize it", ",": "comma", ";": "semicolon", "tab": "tab", "|": "bar"}
+"""Separators of cells that a form offers, with a title of each."""
 
 
 class FileReadingOptions(OptionGroup, panel=READING):
     """How a file is read."""
 
     encoding: str | None = option(
-        "Encoding of text, such as cp1252, iso-8859-2, cp1251 or utf-16. Default: UTF-8.", "NAME"
+        "Encoding of text, such as cp1252, iso-8859-2, cp1251 or utf-16. Default: UTF-8.",
+        "NAME",
+        choices=ENCODINGS,
     )
-    delimiter: str | None = option("Separator of cells. Default: recognized.", "MARK")
+    delimiter: str | None = option(
+        "Separator of cells. Default: recognized.", "MARK", choices=DELIMITERS
+    )
     decimal: str | None = option(
-        "Decimal mark of numbers: , or . The other one separates thousands.", "MARK"
+        "Decimal mark of numbers: , or . The other one separates thousands.",
+        "MARK",
+        choices={"": "as programs write numbers", ",": "comma", ".": "point"},
     )
     sheet: str | None = option("Sheet of a workbook. Default: the first one.", "NAME")
     missing: tuple[str, ...] = option(
@@ -58,6 +80,10 @@ class QuotesOption(OptionGroup, panel="The data"):
         "is refused for one. Public.",
         "doubled|none",
         default="doubled",
+        choices={
+            "doubled": "stand around a cell, doubled within",
+            "none": "are letters: the file has no quoting",
+        },
     )
 
 
@@ -105,16 +131,3 @@ class RecodingOptions(CodingOptions, panel=COLUMNS):
             rounded=self.rounded,
             prefix=self.prefix,
         )
-
-
-SHOWN = {
-    **{name: Option("MARK", READING) for name in ("delimiter", "decimal")},
-    **{name: Option("NAME", READING) for name in ("encoding", "sheet")},
-    "missing": Option("MARK,...", READING, repeated=True),
-    "bins": Option("NAME=CUT,...", COLUMNS, repeated=True),
-    **{name: Option("NAME=NUMBER", COLUMNS, repeated=True) for name in ("top", "bottom")},
-    "rounded": Option("NAME=WIDTH", COLUMNS, flags=("--round",), repeated=True),
-    "prefix": Option("NAME=LENGTH", COLUMNS, repeated=True),
-    **{name: Option("COLUMN", PROMISED) for name in ("person", "weights")},
-}
-"""Argument of a public call -> how it is typed."""
