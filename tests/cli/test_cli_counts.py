@@ -102,7 +102,7 @@ def test_public_units_fix_every_level_s_total(ask: Callable[..., Said]) -> None:
     assert table["size"].min() == 0
     answers = ask("query nm.parquet --level 2 --sizes 1-7 --interval 0.95")
     assert answers.status == 0
-    assert answers.out.splitlines()[0] == "level,region,value,low,high"
+    assert answers.out.splitlines()[0] == "level,region,value,low,high,reliability"
     assert [line.split(",")[1] for line in answers.out.splitlines()[1:]] == ["DC", "GA"]
     assert ask("verify nm.parquet").status == 0
 

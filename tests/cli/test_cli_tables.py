@@ -73,7 +73,7 @@ def test_the_three_commands_of_the_guide(ask: Callable[..., Said]) -> None:
     assert int(table["count"].min()) >= 0  # type: ignore[arg-type] # a number
     answers = ask("query kept.parquet --level 2 --by sex --interval 0.95 --report answers.html")
     lines = answers.out.splitlines()
-    assert lines[0] == "level,region,sex,value,low,high"
+    assert lines[0] == "level,region,sex,value,low,high,reliability"
     assert [line.split(",")[1:3] for line in lines[1:]] == [
         [region, sex] for region in ("GA", "NY", "DC") for sex in ("F", "M")
     ]
@@ -118,9 +118,12 @@ def test_what_is_written_is_what_the_library_reads(ask: Callable[..., Said]) -> 
     kept, out = load_table_measurements("kept.csv"), load_tables("tables.csv")
     assert kept.frame == out.result.frame
     assert out.certificate.passed
-    said = ask("query kept.csv --region GA/Cobb --where sex=F --where age_band=18+,0-17 --json")
+    asked = "query kept.csv --region GA/Cobb --where sex=F --where age_band=18+,0-17 --json"
+    said = ask(f"{asked} --unrounded")
     answer = ask_library(kept, regions=[("GA", "Cobb")], where={"sex": ["F"]})
     assert said.data["answers"][0]["value"] == float(answer.values[0, 0])
+    rounded = answer.to_frame("dict", rounded=True)
+    assert ask(asked).data["answers"][0]["value"] == rounded["value"][0]
     assert said.data["argument"].startswith("the law of the noise")
     assert ask("query kept.csv --level 3 -o answers.csv").out.strip() == "wrote answers.csv"
 

@@ -1,0 +1,109 @@
+"""Reliability of noisy counts by their coefficient of variation, and answers rounded to what their intervals support.
+
+Both are functions of published numbers and public variances. The coefficient of variation is the standard error over
+the absolute value of the number; its limits are those of Statistics Canada's guidelines for releases of surveys.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.core import printed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CLASSES", "RELIABILITY", "described_answers", "mark_reliability", "round_within"]
+
+CLASSES = ("reliable", "use with caution", "unreliable")
+"""Classes of reliability, the best first."""
+
+MAX_COEFFICIENTS_OF_VARIATION = (Fraction("0.165"), Fraction("0.333"))
+"""Largest coefficient of variation of the first two classes."""
+
+RELIABILITY = (
+    "Reliable: the standard error is at most {} of the number; to be used with caution: at most {}; unreliable: more."
+).format(*map(printed.share, MAX_COEFFICIENTS_OF_VARIATION))
+"""Classes of reliability in words."""
+
+MAX_ROUNDING_UNIT_PER_INTERVAL_LENGTH = Fraction(1, 10)
+"""A rounded answer then moves by at most a twentieth of its interval's length."""
+
+
+def mark_reliability(value: Fraction | int, variance: Fraction | float) -> str:
+    """Return the class of a number by its coefficient of variation; a number without noise is reliable.
+
+    Parameters
+    ----------
+    value
+        The number.
+    variance
+        An upper bound on the variance of its noise.
+
+    Examples
+    --------
+    >>> [mark_reliability(value, 100) for value in (61, 60, 30, -30, 0)]
+    ['reliable', 'use with caution', 'unreliable', 'unreliable', 'unreliable']
+    """
+    square, noise = Fraction(value) ** 2, Fraction(variance)
+    for name, limit in zip(CLASSES, MAX_COEFFICIENTS_OF_VARIATION, strict=False):
+        if noise <= limit**2 * square:
+            return name
+    return CLASSES[-1]
+
+
+def round_within(value: Fraction | int, low: int, high: int) -> int:
+    """Round an answer to the largest power of ten that is at most a tenth of its interval's length, or to ones.
+
+    Parameters
+    ----------
+    value
+        The answer, in the middle of its interval but for rounding.
+    low, high
+        The ends of the interval; the result lies between them.
+
+    Examples
+    --------
+    >>> round_within(Fraction(98765, 10), 9500, 10253), round_within(Fraction(98765, 10), 9870, 9883)
+    (9880, 9876)
+    """
+    unit = 1
+    while 10 * unit <= (high - low) * MAX_ROUNDING_UNIT_PER_INTERVAL_LENGTH:
+        unit *= 10
+    return min(max(unit * round(Fraction(value) / unit), low), high)
+
+
+def described_answers(
+    values: NDArray[Any],
+    low: NDArray[Any],
+    high: NDArray[Any],
+    variances: NDArray[Any] | None,
+    *,
+    rounded: bool,
+) -> dict[str, list[Any]]:
+    """Return the columns ``value``, ``low``, ``high`` and, with variances, ``reliability`` of answers.
+
+    Parameters
+    ----------
+    values, low, high
+        ``(n,)``: the answers and the ends of their intervals.
+    variances
+        ``(n,)``: at least the variance of each answer's noise, or ``None``.
+    rounded
+        Whether values are rounded by :func:`round_within`; the marks are those of the values before.
+    """
+    exact: list[Any] = values.tolist()
+    ends = [(int(least), int(most)) for least, most in zip(low, high, strict=True)]
+    whole = values.dtype.kind == "i"
+    columns: dict[str, list[Any]] = {
+        "value": [round_within(one, *each) for one, each in zip(exact, ends, strict=True)]
+        if rounded
+        else [one if whole else float(one) for one in exact],
+        "low": [least for least, _ in ends],
+        "high": [most for _, most in ends],
+    }
+    if variances is not None:
+        pairs = zip(exact, variances.tolist(), strict=True)
+        columns["reliability"] = [mark_reliability(value, noise) for value, noise in pairs]
+    return columns
