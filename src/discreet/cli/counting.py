@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.calls import REQUIRED, OptionGroup, argument, option
@@ -59,6 +60,9 @@ __all__ = [
 
 ROW_BYTES = 24
 """Bytes of a row of counts in a file, about."""
+
+NO_FILES: Mapping[str, Any] = MappingProxyType({})
+"""No outputs besides those that all counts have."""
 
 _TITLES = {
     "hierarchy": "Counts by region and size, with their proof",
@@ -179,6 +183,13 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
     plan_count: int | None = option(
         "With --plan, also the coefficient of variation of a count of this size.", "N"
     )
+    microdata: str | None = option(
+        "Write rows there whose tables are exactly the published ones: no row is a person.", "FILE"
+    )
+    reliability: str | None = option(
+        "Write the table there with each count's standard error and its class of reliability.",
+        "FILE",
+    )
     max_rows: int = option(
         "The most rows of one person; public. With --person no more of them count.", default=1
     )
@@ -251,7 +262,12 @@ def check_files(options: CountsOptions) -> None:
             mark = look(path, name, PUBLIC_SUFFIXES, whole=not private)
             file = as_quoted(path, options.quotes, "--quotes") if private else path
             refuse_unreadable(file, mark, name, row_by_row=private)
-    tables = {"--output": options.output, "--measurements": options.measurements}
+    tables = {
+        "--output": options.output,
+        "--measurements": options.measurements,
+        "--microdata": options.microdata,
+        "--reliability": options.reliability,
+    }
     check_outputs(
         {**tables, "--report": options.report},
         None if Path(options.file).is_dir() else options.file,
@@ -297,7 +313,8 @@ def release_counts(
         budget=open_ledger(options.ledger, options.dataset),
         dataset=options.dataset,
         budget_delta=options.delta,
-        keep_measurements=options.measurements is not None,
+        # The report draws intervals.
+        keep_measurements=(options.measurements or options.report) is not None,
         outputs=outputs,
         **shared_arguments(options),
         **arguments,
@@ -312,8 +329,10 @@ def release_outputs(
     ],
     size: int,
     more: Callable[[Release[Any]], dict[str, Any]],
+    *,
+    others: Mapping[str, tuple[str | None, Callable[[Release[Any]], FileContent], int]] = NO_FILES,
 ) -> ReleaseFiles:
-    """Return the files of a release: the table and its measurements, of `size` bytes about, and the page.
+    """Return the files of a release: the table and its measurements, of `size` bytes about, `others`, and the page.
 
     ``contents`` renders the table and the measurements, ``more`` returns the facts of this kind of counts.
     """
@@ -331,6 +350,7 @@ def release_outputs(
         {
             "--output": (options.output, lambda made: table(made, endings[0]), size),
             "--measurements": (options.measurements, measured, size),
+            **others,
             "--report": (options.report, page, None),
         },
         lambda made, left: render_counts(made, options, left, more(made)),
@@ -364,9 +384,10 @@ def render_counts(
         "charge": provenance.charge or None,
         **({"reason": reason} if reason else {}),
     }
+    notes = [("microdata", more["microdata"])] if more.get("microdata") else []
     return rendered(
         data,
-        facts(public_facts(outcome, left)),
+        facts([*public_facts(outcome, left), *notes]),
         as_json=options.as_json,
         command="counts",
         certificate=certificate,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.counting import (
@@ -20,6 +21,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.workload import read_lists, unrepeated
 from discreet.tables.dialect import stored_file
 from discreet.tables.parsing import free_memory
+from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     from discreet.artefact import ReleaseFiles
@@ -36,12 +38,18 @@ _MAX_DOMAIN_BYTES = 1 << 26
 def publish_tables(options: CountsOptions) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
     from discreet.artefact.counts import counts_content, measurements_content
+    from discreet.artefact.outputs import PAGE_BYTES
+    from discreet.artefact.sidecar import FileContent
     from discreet.hierarchy.contingency.estimates import check_room
+    from discreet.hierarchy.contingency.result import NO_PEOPLE
 
     guarantee = guarantee_of(options)
     if options.people is None:
         raise InvalidProblemError("PEOPLE", "a file with one row for each record", "none")
     check_files(options)
+    if options.output is None and (options.microdata or options.reliability) and not options.plan:
+        expected = "the published table besides --microdata or --reliability"
+        raise InvalidProblemError("--output", expected, "none")
     if options.domain is None:
         raise InvalidProblemError("--domain", "the file of all categories", "none")
     if options.region_list is None and options.regions is not None:
@@ -74,13 +82,28 @@ def publish_tables(options: CountsOptions) -> Status:
         put_out(_rendered_plan(planned, options))
         return Status.DONE
 
+    def rows(made: Release[RegionTables]) -> FileContent:
+        table = made.result.to_rows((options.regions or "").split(","))
+        return FileContent(bytes_of(table, Path(options.microdata or "").suffix))
+
+    def marks(made: Release[RegionTables]) -> FileContent:
+        table = made.result.to_reliability(guarantee)
+        return FileContent(bytes_of(table, Path(options.reliability or "").suffix))
+
+    def facts_of(made: Release[RegionTables]) -> dict[str, Any]:
+        return _table_facts(made) | {"microdata": options.microdata and NO_PEOPLE}
+
     def outputs(planned: TablesPlan) -> ReleaseFiles:
         frame = planned.frame
         check_room(frame, free_memory())
         entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
         size = entries * (ROW_BYTES + 8 * len(frame.domain.attributes))
         contents = (counts_content, measurements_content)
-        return release_outputs(options, "tables", contents, size, _table_facts)
+        others = {
+            "--microdata": (options.microdata, rows, PAGE_BYTES),
+            "--reliability": (options.reliability, marks, size),
+        }
+        return release_outputs(options, "tables", contents, size, facts_of, others=others)
 
     with open_rows(options) as source:
         release_counts(source, options, arguments, outputs)

@@ -9,12 +9,21 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.core import printed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CLASSES", "RELIABILITY", "described_answers", "mark_reliability", "round_within"]
+__all__ = [
+    "CLASSES",
+    "RELIABILITY",
+    "described_answers",
+    "mark_counts",
+    "mark_reliability",
+    "round_within",
+]
 
 CLASSES = ("reliable", "use with caution", "unreliable")
 """Classes of reliability, the best first."""
@@ -51,6 +60,12 @@ def mark_reliability(value: Fraction | int, variance: Fraction | float) -> str:
         if noise <= limit**2 * square:
             return name
     return CLASSES[-1]
+
+
+def mark_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> NDArray[np.str_]:
+    """Return the class of each count by the standard error at the same place; see :func:`mark_reliability`."""
+    limits = [float(limit) * counts for limit in MAX_COEFFICIENTS_OF_VARIATION]
+    return np.select([errors <= limit for limit in limits], CLASSES[:2], CLASSES[2])
 
 
 def round_within(value: Fraction | int, low: int, high: int) -> int:
