@@ -105,10 +105,10 @@ def test_the_truth_is_drawn_only_where_it_is_handed_over() -> None:
     alone = make_chapter("hierarchy", out).body
     assert "rings" not in alone
     assert "true counts" not in alone
-    assert alone.count('role="img"') == 1
+    assert alone.count('role="img"') == 3
     beside = make_chapter("hierarchy", out, truth=out.result).body
     assert "rings are the true counts of the synthetic data" in beside
-    assert beside.count('role="img"') == 2
+    assert beside.count('role="img"') == 4
 
 
 def test_errors_are_drawn_and_listed() -> None:
@@ -122,7 +122,7 @@ def test_errors_are_drawn_and_listed() -> None:
     assert ">0.5<" in body
     assert "-0.25" in body
     assert ">none<" in body
-    assert body.count('role="img"') == 3
+    assert body.count('role="img"') == 5
 
 
 def test_comparison_averages_over_draws() -> None:
@@ -149,7 +149,7 @@ def test_the_demo_s_census_is_a_chapter_and_a_table(tmp_path: Path) -> None:
     chapter = count_demo(file, states=2, counties=4, groups=300, epsilons=(1.0,))
     assert file.is_file()
     assert "discreet verify" in chapter.body
-    assert chapter.body.count('role="img"') == 5
+    assert chapter.body.count('role="img"') == 7
     for name in quick_methods():
         assert f">{name}<" in chapter.body
 

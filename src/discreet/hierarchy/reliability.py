@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSES",
-    "RELIABILITY",
     "described_answers",
     "mark_counts",
     "mark_reliability",
+    "reliability_in_words",
     "round_within",
 ]
 
@@ -31,13 +31,23 @@ CLASSES = ("reliable", "use with caution", "unreliable")
 MAX_COEFFICIENTS_OF_VARIATION = (Fraction("0.165"), Fraction("0.333"))
 """Largest coefficient of variation of the first two classes."""
 
-RELIABILITY = (
-    "Reliable: the standard error is at most {} of the number; to be used with caution: at most {}; unreliable: more."
-).format(*map(printed.share, MAX_COEFFICIENTS_OF_VARIATION))
-"""Classes of reliability in words."""
-
 MAX_ROUNDING_UNIT_PER_INTERVAL_LENGTH = Fraction(1, 10)
 """A rounded answer then moves by at most a twentieth of its interval's length."""
+
+
+def reliability_in_words() -> str:
+    """Return the classes of reliability in a sentence.
+
+    Examples
+    --------
+    >>> reliability_in_words()
+    'Reliable: the standard error is at most 16.5 % of the number; to be used with caution: at most 33.3 %; ...'
+    """
+    reliable, caution = map(printed.share, MAX_COEFFICIENTS_OF_VARIATION)
+    return (
+        f"Reliable: the standard error is at most {reliable} of the number; to be used with caution: at most "
+        f"{caution}; unreliable: more."
+    )
 
 
 def mark_reliability(value: Fraction | int, variance: Fraction | float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.statements import state
 from discreet.hierarchy.query import CountAnswers
-from discreet.hierarchy.reliability import RELIABILITY
+from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot.counts import plot_answers
 from discreet.plot.style import BLUE, FAINT, plain
 from discreet.report.figures import drawn
@@ -57,7 +57,11 @@ def chapter(
         Figure and table; all of it follows from what the guarantee covers.
     """
     table = answers.to_frame("dict", rounded=True)
-    notes, source, most = [f"{measured.guarantee}.", RELIABILITY], "counts", MAX_ROWS_OF_COUNTS
+    notes, source, most = (
+        [f"{measured.guarantee}.", reliability_in_words()],
+        "counts",
+        MAX_ROWS_OF_COUNTS,
+    )
     by: tuple[str, ...] = ()
     by_size = isinstance(answers, CountAnswers)
     if not isinstance(answers, CountAnswers):
