@@ -115,6 +115,12 @@ def test_a_plan_is_checked_against_the_columns_of_the_table(ask: Callable[..., S
         "people.parquet"
     )
     assert "age_band" in ask(PLAN, "--workload", "sex", "--plan").err
+    nested = pl.DataFrame(
+        {"state": ["GA"], "county": ["Cobb"], "sex": [["F"]], "age_band": ["18+"]}
+    )
+    nested.write_parquet("people.parquet")
+    said = ask(PLAN, "--workload", "sex", "--plan")
+    assert (said.status, "sex" in said.err) == (2, True)
 
 
 def test_what_is_written_is_what_the_library_reads(ask: Callable[..., Said]) -> None:

@@ -19,6 +19,7 @@ from discreet.cli.options import (
     PROMISED,
     BudgetOptions,
     HelpAllOption,
+    PlanOptions,
     QuietResultOptions,
     RowEngineOptions,
     VerboseOption,
@@ -176,13 +177,6 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "What is small. Default: deviations, and no asked entry noisier than with independent noise.",
         "|".join(LOSSES),
     )
-    plan: bool = option(
-        "Print the expected errors, the cost and what is assumed; charge nothing and read no value.",
-        default=False,
-    )
-    plan_count: int | None = option(
-        "With --plan, also the coefficient of variation of a count of this size.", "N"
-    )
     microdata: str | None = option(
         "Write rows there whose tables are exactly the published ones: no row is a person.", "FILE"
     )
@@ -204,6 +198,7 @@ class CountsOptions(
     PublicOptions,
     CountsGuarantee,
     MethodOptions,
+    PlanOptions,
     TableOptions,
     FileReadingOptions,
     RecodingOptions,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from discreet.cli.counting import (
     release_outputs,
     shared_arguments,
 )
-from discreet.cli.output import Status, facts, put_out, rendered, warn_of_weakness
+from discreet.cli.output import Status, put_out, rendered_plan, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.workload import read_lists, unrepeated
 from discreet.tables.dialect import stored_file
@@ -135,24 +134,17 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
 
 
 def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
-    """Render what a release would do: public facts alone."""
     proved, count = planned.proved, options.plan_count
-    data = {
-        "guarantee": {**planned.guarantee.to_dict(), "sentence": str(planned.guarantee)},
+    stated = {
         "cost": planned.cost,
         "tables": planned.expected_rows(count),
         "noise": list(planned.noise),
         "proof": None if proved is None else proved._asdict(),
-        "assumed_public": [asdict(one) for one in planned.assumed_public],
-        "charged": False,
     }
     lines = [
-        ("guarantee", str(planned.guarantee)),
         ("would cost", planned.cost),
         *(("plan", line) for line in planned.expected_lines(count)),
         *(("noise", line) for line in planned.noise),
         *(("proof", line) for line in planned.proof),
-        *(("assumed public", f"{one.name}: {one.description}") for one in planned.assumed_public),
-        ("charged", "nothing: this is a plan"),
     ]
-    return rendered(data, facts(lines), as_json=options.as_json, command="counts")
+    return rendered_plan("counts", planned, stated, lines, as_json=options.as_json)
