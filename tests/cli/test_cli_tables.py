@@ -285,6 +285,35 @@ def test_bad_options_are_refused_before_the_charge(
     assert str(Ledger("l.db").account("census").left[0]) == "5"
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--workload", ""], "--workload: expected at least one table with a weight"),
+        (["--workload", "sex,sex"], "--workload: expected each marginal once"),
+        (["--workload", "sex=0"], "--workload: expected a weight from 1e-15 to 1e15 for sex"),
+        (["--workload", "sex=inf"], "--workload: expected a finite number"),
+        (["--workload", "height"], "--workload: expected one of age_band, sex, total, cells"),
+        (["--workload-levels", "0,0,0"], "--workload-levels: expected 3 weights"),
+        (["--workload-levels", "1,inf,1"], "--workload-levels: expected a finite number"),
+        (["--workload-levels", "1,1"], "--workload-levels: expected 3 weights"),
+        (["--marginals", ";cells;cells"], "--marginals: expected one of age_band, sex"),
+        (["--marginals", "sex,sex"], "--marginals: expected each marginal once"),
+        (["--levels", "1/2,1/2"], "--levels: expected 3"),
+    ],
+)
+@pytest.mark.parametrize("planned", [True, False])
+def test_a_workload_that_makes_no_sense_is_a_sentence_before_the_charge(
+    ask: Callable[..., Said], more: list[str], said: str, *, planned: bool
+) -> None:
+    Ledger.create("l.db", "census", ZeroConcentratedDP(5, "add-remove-person"))
+    refused = ask(
+        PLAN, "-o", "t.csv", "--ledger", "l.db", "--dataset", "census", *more, *["--plan"] * planned
+    )
+    assert refused.status == 2
+    assert said in refused.err
+    assert str(Ledger("l.db").account("census").left[0]) == "5"
+
+
 def test_options_about_attributes_need_by(ask: Callable[..., Said]) -> None:
     line = "counts people.parquet --unit sex --regions state,county --region-list r.csv --epsilon 1"
     plain = f"{line} --neighbors add-remove-person"

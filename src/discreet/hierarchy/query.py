@@ -34,11 +34,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.core.tree import Tree
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.result import Backend
 
-__all__ = ["CountAnswers", "query"]
+__all__ = ["COUNTED_KINDS", "CountAnswers", "least_variances", "query"]
 
+COUNTED_KINDS = ("survival", "direct")
+"""Kinds of measurements that answer how many units of a size there are."""
 
 _MAX_WEIGHT = 10**6
 """Largest weight of a size."""
@@ -190,7 +193,7 @@ def query(
     """
     instance_of(measured, Measured, "measured", "Measured")
     frame = measured.frame
-    if measured.kind not in ("survival", "direct"):
+    if measured.kind not in COUNTED_KINDS:
         raise InvalidProblemError("measured", "survival or direct counts", repr(measured.kind))
     chance = to_fraction(interval, "interval")
     if not 0 < chance < 1:
@@ -317,10 +320,10 @@ def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.in
     return np.diff(by_size, prepend=0), 0
 
 
-def _sources(measured: Measured) -> Callable[[int], list[int]]:
-    """Find for each node the measured nodes whose sum estimates it with the least noise."""
-    tree = measured.frame.tree
-    variances = measured.variances()
+def least_variances(
+    tree: Tree, variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Compute for each region the least variance of its own measurement or a sum below it, and whether it is a sum."""
     best = variances.copy()
     divided = np.zeros(tree.n, dtype=bool)
     for node in range(tree.n - 1, -1, -1):
@@ -329,6 +332,13 @@ def _sources(measured: Measured) -> Callable[[int], list[int]]:
             total = float(best[below.start : below.stop].sum())
             divided[node] = total < variances[node]
             best[node] = min(total, float(variances[node]))
+    return best, divided
+
+
+def _sources(measured: Measured) -> Callable[[int], list[int]]:
+    """Find for each node the measured nodes whose sum estimates it with the least noise."""
+    tree = measured.frame.tree
+    best, divided = least_variances(tree, measured.variances())
 
     def sources(node: int) -> list[int]:
         if not np.isfinite(best[node]):

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.hierarchy import contingency, query
+from discreet.hierarchy.query import COUNTED_KINDS
 from discreet.hierarchy.reliability import CLASSES
 from discreet.hierarchy.result import RegionCounts, region_names
 from discreet.plot.style import BLUE, FAINT, GREY, INK, plain
@@ -108,7 +109,7 @@ def _answers(
     answers: Any
     if isinstance(result, RegionCounts):
         measured = result.measurements
-        if measured is None or measured.kind not in ("survival", "direct"):
+        if measured is None or measured.kind not in COUNTED_KINDS:
             return None
         answers = query(measured, sizes=range(1, result.frame.max_size + 1), regions=regions)
     elif result.measurements is None:
