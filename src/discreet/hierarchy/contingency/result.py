@@ -131,9 +131,9 @@ class RegionTables:
             first, end = frame.tree.level_start[one.level - 1 : one.level + 1]
             fixed = one.level == 1 and frame.total is not None
             numbers = int(end - first) * frame.domain.size - fixed
-            above = f" and add up to the published tables of level {one.level - 1}"
+            above = f" that add up to the published tables of level {one.level - 1}"
             if one.level == 1:
-                above = " and add up to the public number of records" if fixed else ""
+                above = " that add up to the public number of records" if fixed else ""
             moved, least = (np.sqrt(2 * half / max(numbers, 1)) for half in (one.upper, one.lower))
             sentences.append(
                 state(
