@@ -325,9 +325,11 @@ def release_outputs(
     size: int,
     more: Callable[[Release[Any]], dict[str, Any]],
     *,
-    others: Mapping[str, tuple[str | None, Callable[[Release[Any]], FileContent], int]] = NO_FILES,
+    extra_files: Mapping[
+        str, tuple[str | None, Callable[[Release[Any]], FileContent], int]
+    ] = NO_FILES,
 ) -> ReleaseFiles:
-    """Return the files of a release: the table and its measurements, of `size` bytes about, `others`, and the page.
+    """Return the files of a release: the table and its measurements, of `size` bytes about, extra ones, and the page.
 
     ``contents`` renders the table and the measurements, ``more`` returns the facts of this kind of counts.
     """
@@ -345,7 +347,7 @@ def release_outputs(
         {
             "--output": (options.output, lambda made: table(made, endings[0]), size),
             "--measurements": (options.measurements, measured, size),
-            **others,
+            **extra_files,
             "--report": (options.report, page, None),
         },
         lambda made, left: render_counts(made, options, left, more(made)),

@@ -286,6 +286,7 @@ def _rendered_plan(
 ) -> str:
     """Check the names and the shape of the records, and render what a choice would do and cost."""
     from discreet.submodular import plan
+    from discreet.submodular.method import draws_in_words, score_noise
     from discreet.submodular.selecting import state_selection
 
     if guarantee is None:
@@ -295,20 +296,21 @@ def _rendered_plan(
         stated.candidates, stated.matroid, guarantee, objective=stated.objective, method=method
     )
     planned.check(stated.records)
-    noise, count = planned.score_noise, options.plan_count
+    name, draws, count = planned.method.name, planned.draws, options.plan_count
+    noise, law = score_noise(name, draws), draws_in_words(name, draws.mechanism, draws.coefficient)
     rows: dict[str, Any] = {
-        "method": planned.method.name,
+        "method": name,
         "why": planned.why,
-        "draws": planned.draws.draws,
-        "law": planned.law,
-        "coefficient": planned.draws.coefficient,
+        "draws": draws.draws,
+        "law": law,
+        "coefficient": draws.coefficient,
         "score_noise": noise,
-        "accounting": [line.to_dict() for line in planned.draws.accounting],
+        "accounting": [line.to_dict() for line in draws.accounting],
     }
     lines = [
-        ("method", f"{planned.method.name}: {planned.why}"),
-        ("draws", f"{planned.draws.draws}: {planned.law}"),
-        *(("accounting", f"{one.rule}: {one.guarantee}") for one in planned.draws.accounting),
+        ("method", f"{name}: {planned.why}"),
+        ("draws", f"{draws.draws}: {law}"),
+        *(("accounting", f"{one.rule}: {one.guarantee}") for one in draws.accounting),
     ]
     if noise is not None:
         words = (

@@ -98,11 +98,11 @@ def publish_tables(options: CountsOptions) -> Status:
         entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
         size = entries * (ROW_BYTES + 8 * len(frame.domain.attributes))
         contents = (counts_content, measurements_content)
-        others = {
+        extra_files = {
             "--microdata": (options.microdata, rows, PAGE_BYTES),
             "--reliability": (options.reliability, marks, size),
         }
-        return release_outputs(options, "tables", contents, size, facts_of, others=others)
+        return release_outputs(options, "tables", contents, size, facts_of, extra_files=extra_files)
 
     with open_rows(options) as source:
         release_counts(source, options, arguments, outputs)

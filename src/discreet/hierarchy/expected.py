@@ -11,6 +11,7 @@ from discreet.core import printed
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.measure import level_shares, node_scales, noise_of, variance_of
 from discreet.hierarchy.query import COUNTED_KINDS, least_variances
+from discreet.hierarchy.reliability import error_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,13 +89,6 @@ def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[st
     lines = []
     for row in rows:
         regions = f"{printed.count(row['regions'])} region{'s' * (row['regions'] > 1)}"
-        error = "not stated for what this method measures"
-        if row["standard_error"] is not None:
-            error = f"standard error {printed.at_most(row['standard_error'], 3)}"
-        line = f"level {row['level']} ({regions}), units of one size: {error}"
-        line += f" (naive: {printed.estimate(row['naive'], 3)})"
-        if "coefficient_of_variation" in row and count is not None:
-            part = printed.share_at_most(row["coefficient_of_variation"], 1)
-            line += f"; coefficient of variation at a count of {printed.count(count)}: {part}"
-        lines.append(line)
+        error = error_in_words(row, count)
+        lines.append(f"level {row['level']} ({regions}), units of one size: {error}")
     return lines

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.tree import Tree
+    from discreet.hierarchy.measure import Noise
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.result import Backend
 
@@ -218,13 +219,7 @@ def query(
                 for scale, many in key
                 for factor, count in shape.items()
             }
-            variance = sum(
-                (
-                    term.factor**2 * many * variance_of(term.scale, measured.noise)
-                    for term, many in terms.items()
-                ),
-                Fraction(0),
-            )
+            variance = _variance(terms, measured.noise)
             widths[key] = half_width(terms, measured.noise, chance), variance
         half, variance = widths[key]
         if abs(value) + half >= _INT64_LIMIT:
@@ -242,6 +237,12 @@ def query(
         weights,
         np.array(variances, dtype=object),
     )
+
+
+def _variance(terms: Mapping[Term, int], noise: Noise) -> Fraction:
+    """Return at least the variance of a sum of independent noises."""
+    parts = [one.factor**2 * many * variance_of(one.scale, noise) for one, many in terms.items()]
+    return sum(parts, Fraction(0))
 
 
 def _in_words(frame: Frame, sizes: Iterable[int]) -> str:

@@ -14,11 +14,14 @@ import numpy as np
 from discreet.core import printed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 __all__ = [
     "CLASSES",
     "described_answers",
+    "error_in_words",
     "mark_counts",
     "mark_reliability",
     "reliability_in_words",
@@ -50,7 +53,7 @@ def reliability_in_words() -> str:
     )
 
 
-def mark_reliability(value: Fraction | int, variance: Fraction | float) -> str:
+def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
     """Return the class of a number by its coefficient of variation; a number without noise is reliable.
 
     Parameters
@@ -65,9 +68,8 @@ def mark_reliability(value: Fraction | int, variance: Fraction | float) -> str:
     >>> [mark_reliability(value, 100) for value in (61, 60, 30, -30, 0)]
     ['reliable', 'use with caution', 'unreliable', 'unreliable', 'unreliable']
     """
-    square, noise = Fraction(value) ** 2, Fraction(variance)
     for name, limit in zip(CLASSES, MAX_COEFFICIENTS_OF_VARIATION, strict=False):
-        if noise <= limit**2 * square:
+        if variance <= limit**2 * value * value:
             return name
     return CLASSES[-1]
 
@@ -96,7 +98,7 @@ def round_within(value: Fraction | int, low: int, high: int) -> int:
     unit = 1
     while 10 * unit <= (high - low) * MAX_ROUNDING_UNIT_PER_INTERVAL_LENGTH:
         unit *= 10
-    return min(max(unit * round(Fraction(value) / unit), low), high)
+    return min(max(unit * round(value * Fraction(1, unit)), low), high)
 
 
 def described_answers(
@@ -120,11 +122,11 @@ def described_answers(
     """
     exact: list[Any] = values.tolist()
     ends = [(int(least), int(most)) for least, most in zip(low, high, strict=True)]
-    whole = values.dtype.kind == "i"
+    is_integer = values.dtype.kind == "i"
     columns: dict[str, list[Any]] = {
         "value": [round_within(one, *each) for one, each in zip(exact, ends, strict=True)]
         if rounded
-        else [one if whole else float(one) for one in exact],
+        else [one if is_integer else float(one) for one in exact],
         "low": [least for least, _ in ends],
         "high": [most for _, most in ends],
     }
@@ -132,3 +134,18 @@ def described_answers(
         pairs = zip(exact, variances.tolist(), strict=True)
         columns["reliability"] = [mark_reliability(value, noise) for value, noise in pairs]
     return columns
+
+
+def error_in_words(row: Mapping[str, Any], count: int | None) -> str:
+    """Describe the standard error of a row, beside naive noise and with the coefficient of variation of a count."""
+    error = row["standard_error"]
+    words = "not stated for what this method measures"
+    if error is not None:
+        words = f"standard error {printed.at_most(error, 3)}"
+        if row.get("largest", error) > error * (1 + 1e-6):
+            words += f", in one region {printed.at_most(row['largest'], 3)}"
+    words += f" (naive: {printed.estimate(row['naive'], 3)})"
+    if "coefficient_of_variation" in row and count is not None:
+        part = printed.share_at_most(row["coefficient_of_variation"], 1)
+        words += f"; coefficient of variation at a count of {printed.count(count)}: {part}"
+    return words

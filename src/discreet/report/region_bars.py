@@ -64,7 +64,7 @@ class LevelBars:
     answers: Mapping[str, Sequence[Any]] | None
 
     def rows(self) -> list[tuple[str, float, str, str]]:
-        """Name, published count, interval and reliability of each region; the last two are empty without answers."""
+        """Return name, published count, interval and reliability of each region; without answers the last are empty."""
         if self.answers is None:
             return [
                 (name, count, "", "")

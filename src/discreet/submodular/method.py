@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -27,6 +28,7 @@ __all__ = [
     "law_of_draws",
     "need_approximate",
     "need_set_function",
+    "score_noise",
 ]
 
 _SCOPES = {
@@ -140,3 +142,13 @@ def draws_in_words(method: str, mechanism: str, coefficient: Fraction | None) ->
         return "The records are not read."
     scope = _SCOPES.get(method, "")
     return state(law_of_draws(method, mechanism), c=estimate(coefficient, 4), scope=scope)
+
+
+def score_noise(method: str, draws: DrawPlan) -> float | None:
+    """Return the standard deviation of Gumbel noise of each score, in people, whose largest sum has the law of a draw.
+
+    ``None`` if no record is read, or the draws have another law.
+    """
+    if draws.coefficient is None or law_of_draws(method, draws.mechanism) != "draws":
+        return None
+    return math.pi / math.sqrt(6) / float(draws.coefficient)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,7 +24,6 @@ from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits, is_private
 from discreet.core.release import run_release
 from discreet.core.views import plan_view
-from discreet.submodular.method import draws_in_words, law_of_draws
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
 from discreet.submodular.problem import ChoiceFacts, Selection
@@ -172,23 +170,6 @@ class Plan:
             PublicInput("candidates", digest, f"{len(self.candidates)} names"),
             matroid,
         )
-
-    @property
-    def law(self) -> str:
-        """Law of the draws, in words."""
-        return draws_in_words(self.method.name, self.draws.mechanism, self.draws.coefficient)
-
-    @property
-    def score_noise(self) -> float | None:
-        """Standard deviation of the Gumbel noise of a score whose largest sum has the law of a draw, in people.
-
-        ``None`` if no record is read, or the draws have another law.
-        """
-        coefficient = self.draws.coefficient
-        law = law_of_draws(self.method.name, self.draws.mechanism)
-        if coefficient is None or law != "draws":
-            return None
-        return math.pi / math.sqrt(6) / float(coefficient)
 
     def check(self, source: object) -> None:
         """Check the names and the shape of a source; no value is read, and nothing is charged.
@@ -343,7 +324,7 @@ class Plan:
         lines = [
             f"method          {self.method.name}: {self.why}",
             f"guarantee       {self.guarantee}",
-            f"draws           {self.draws.draws}: {self.law}",
+            f"draws           {self.draws.draws}",
             *(
                 f"accountant      {line.rule}: {_short(line.guarantee)}"
                 for line in self.draws.accounting

@@ -11,11 +11,11 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.guarantee import PureDP
-from discreet.core.printed import at_most, estimate, share_at_most
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.contingency.measure import marginal_scales, moved_by_person
 from discreet.hierarchy.contingency.shares import Program, kinds_of
 from discreet.hierarchy.measure import amount_of, noise_of, variance_of
+from discreet.hierarchy.reliability import error_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,20 +202,14 @@ def expected_rows(
 
 
 def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
-    """The same in words."""
+    """Return the same in words."""
     lines = []
     for row in rows:
         entries, regions = row["entries"], row["regions"]
         size = f"{entries} {'entry' if entries == 1 else 'entries'}"
         if regions > 1:
             size += f" x {printed.count(regions)} regions"
-        error = at_most(row["standard_error"], 3)
-        line = f"level {row['level']}, {row['marginal']} ({size}): standard error {error}"
-        if row["largest"] > row["standard_error"] * (1 + 1e-6):
-            line += f", in one region {at_most(row['largest'], 3)}"
-        line += f" (naive: {estimate(row['naive'], 3)})"
-        if count is not None:
-            part = share_at_most(row["coefficient_of_variation"], 1)
-            line += f"; coefficient of variation at a count of {printed.count(count)}: {part}"
-        lines.append(line)
+        lines.append(
+            f"level {row['level']}, {row['marginal']} ({size}): {error_in_words(row, count)}"
+        )
     return lines

@@ -116,8 +116,8 @@ class TableAnswers:
         columns = [Column("level", levels[regions]), Column("region", regions, self.regions)]
         for at, name in enumerate(self.by):
             columns.append(Column(name, entries, [one[at] for one in self.categories]))
-        given = (self.values, self.low, self.high, self.variances)
-        values = described_answers(*(one.reshape(-1) for one in given), rounded=rounded)
+        arrays = (self.values, self.low, self.high, self.variances)
+        values = described_answers(*(one.reshape(-1) for one in arrays), rounded=rounded)
         return tidy(columns, values, backend)
 
 
