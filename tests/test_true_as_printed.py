@@ -27,6 +27,7 @@ from discreet.evaluate.audit.audit import audit
 from discreet.evaluate.intervals import Estimate
 from discreet.hierarchy import GroupSizes, contingency
 from discreet.hierarchy import release as release_counts
+from discreet.hierarchy.reliability import reliability_in_words
 from discreet.kanonymity import Categorical, Numeric
 from discreet.kanonymity.risk import risk
 from discreet.lrgeo import Region, design
@@ -241,6 +242,7 @@ def release_page(publication: Any, made: Any, planned: Any) -> str:
     shown = {
         "promise": promise_about_a_person(made.guarantee),
         "checks": proof_of(made.certificate)["checks"],
+        "reliability": reliability_in_words(),
         **publication.show(made, planned),
     }
     files = [("counts.csv", "a table")]

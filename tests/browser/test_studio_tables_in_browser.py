@@ -68,7 +68,7 @@ def describe(watched: Watched, files: tuple[Path, Path, Path]) -> None:
         if "0-17" in page.input_value("#categories"):
             break
         page.wait_for_timeout(100)
-    page.fill("#marginals", "total, sex, cells")
+    page.fill("#workload", "total, sex, cells")
     watched.judge()
     watched.shot("tables-columns-workspace")
     page.click("#layout button.main")

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -19,6 +20,7 @@ from discreet.artefact import load_counts, load_measurements, save_measurements,
 from discreet.artefact.judging import JUDGES
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.tree import Tree
+from discreet.hierarchy import query
 from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.problem import GroupSizes
@@ -102,7 +104,7 @@ def test_public_units_fix_every_level_s_total(ask: Callable[..., Said]) -> None:
     assert table["size"].min() == 0
     answers = ask("query nm.parquet --level 2 --sizes 1-7 --interval 0.95")
     assert answers.status == 0
-    assert answers.out.splitlines()[0] == "level,region,value,low,high"
+    assert answers.out.splitlines()[0] == "level,region,value,low,high,reliability"
     assert [line.split(",")[1] for line in answers.out.splitlines()[1:]] == ["DC", "GA"]
     assert ask("verify nm.parquet").status == 0
 
@@ -112,6 +114,42 @@ def test_with_hardly_any_noise_the_table_is_the_truth(ask: Callable[..., Said]) 
     assert ask(f"counts people.csv {line} --region-list regions.csv -o out.csv").status == 0
     table = pl.read_csv("out.csv").filter(region="all")
     assert table["count"].to_list() == [5, 5, 5, 5]
+
+
+@pytest.mark.parametrize("more", ["", "--method m-h-dp --rho 1/2", "--levels 1/4,1/4,1/2"])
+def test_a_plan_states_the_errors_of_the_query_and_charges_nothing(
+    ask: Callable[..., Said], more: str
+) -> None:
+    line = f"counts people.csv {BASE} --region-list regions.csv {more}"
+    if "--rho" in more:
+        line = line.replace("--epsilon 1 ", "")
+    said = ask(f"{line} --plan --plan-count 200 --json")
+    assert (said.status, said.data["charged"]) == (0, False)
+    assert ask(f"{line} -o out.csv --measurements nm.parquet").status == 0
+    kept = load_measurements("nm.parquet")
+    for level, row in enumerate(said.data["tables"], start=1):
+        nodes = [
+            kept.frame.tree.path(node)
+            for node in np.flatnonzero(kept.frame.tree.levels == level - 1).tolist()
+        ]
+        variances = query(kept, sizes=[2], regions=nodes).variances
+        assert variances is not None
+        assert row["regions"] == len(nodes)
+        assert row["standard_error"] == pytest.approx(float(max(variances)) ** 0.5)
+        assert row["coefficient_of_variation"] == row["standard_error"] / 200
+        assert row["naive"] > 0
+    text = ask(f"{line} --plan").out
+    assert "nothing: this is a plan" in text
+    assert "level 2 (3 regions), units of one size: standard error" in text
+
+
+def test_a_plan_of_sizes_is_checked_against_the_table(ask: Callable[..., Said]) -> None:
+    plan = f"counts people.csv {BASE} --region-list regions.csv --plan"
+    assert "--unit: expected" in ask(plan.replace("--unit household", "")).err
+    assert "home" in ask(plan.replace("--unit household", "--unit home")).err
+    assert "--plan-count: expected" in ask(f"{plan} --plan-count 0").err
+    unproven = f"{plan} --method m-c-ch --accept-no-guarantee"
+    assert "--plan: expected none with --accept-no-guarantee" in ask(unproven).err
 
 
 def test_quantities_and_persons_have_columns(ask: Callable[..., Said], files: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import polars as pl
 import pytest
 
 from cli.commands import say
+from discreet import PureDP
 from discreet.core.errors import InvalidProblemError
+from discreet.ledger import Ledger
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 
 
@@ -75,6 +79,51 @@ def test_without_a_guarantee_the_output_says_so(capsys: pytest.CaptureFixture[st
     said = say(capsys, *UNIFORM, *greedy, *PURE)
     assert said.status == 2
     assert "or --accept-no-guarantee" in said.err
+
+
+@pytest.mark.usefixtures("files")
+def test_a_plan_states_law_cost_and_public_facts_and_charges_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Ledger.create("l.db", "trips", PureDP(2, "add-remove-one"))
+    typed = [*PARTS, *PURE, "--candidates", "candidates.csv", "--method", "algorithm-3", "--plan"]
+    said = say(capsys, *typed, "--plan-count", "50", "--ledger", "l.db", "--dataset", "trips")
+    assert said.status == 0
+    assert "proportional to exp(c times its score)" in said.out
+    assert "coefficient of variation at a score of 50:" in said.out
+    assert "assumed public  candidates: 8 names" in said.out
+    assert "nothing: this is a plan" in said.out
+    assert list(map(str, Ledger("l.db").account("trips").left)) == ["2"]
+    data = say(capsys, *typed, "--json").data
+    # The largest of scores with Gumbel noise of scale 1/c is drawn with a chance proportional to exp(c score).
+    noise = math.pi / math.sqrt(6) / float(Fraction(data["coefficient"]))
+    assert data["score_noise"] == pytest.approx(noise)
+    assert data["charged"] is False
+    made = say(capsys, *[one for one in typed if one != "--plan"], "--json").data
+    for name in ("accounting", "assumed_public", "method"):
+        assert made[name] == data[name]
+
+
+@pytest.mark.usefixtures("files")
+def test_a_plan_of_a_choice_is_checked_against_names_and_types(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    typed = [*PARTS, *PURE, "--candidates", "candidates.csv", "--plan"]
+    edges = pl.read_parquet("edges.parquet")
+    edges.rename({"client": "who"}).write_parquet("edges.parquet")
+    assert "client" in say(capsys, *typed).err
+    edges.with_columns(client=pl.concat_list("client")).write_parquet("edges.parquet")
+    assert say(capsys, *typed).status == 2
+    assert (
+        "--plan-count"
+        in say(
+            capsys, *UNIFORM, *PURE, "--plan", "--plan-count", "0", "--method", "algorithm-3"
+        ).err
+    )
+    said = say(
+        capsys, *UNIFORM, "--method", "non-private-greedy", "--accept-no-guarantee", "--plan"
+    )
+    assert "--plan: expected none with --accept-no-guarantee" in said.err
 
 
 @pytest.mark.usefixtures("files")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,11 @@ from discreet.artefact import (
 )
 from discreet.artefact.judging import judge
 from discreet.core.guarantee import ZeroConcentratedDP
-from discreet.hierarchy.contingency import plan
+from discreet.hierarchy.contingency import Domain, count_cells, plan
 from discreet.hierarchy.contingency import query as ask_library
+from discreet.hierarchy.contingency.expected import entry_errors
+from discreet.hierarchy.contingency.records import RecordColumns
+from discreet.hierarchy.reliability import mark_reliability
 from discreet.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -73,7 +77,7 @@ def test_the_three_commands_of_the_guide(ask: Callable[..., Said]) -> None:
     assert int(table["count"].min()) >= 0  # type: ignore[arg-type] # a number
     answers = ask("query kept.parquet --level 2 --by sex --interval 0.95 --report answers.html")
     lines = answers.out.splitlines()
-    assert lines[0] == "level,region,sex,value,low,high"
+    assert lines[0] == "level,region,sex,value,low,high,reliability"
     assert [line.split(",")[1:3] for line in lines[1:]] == [
         [region, sex] for region in ("GA", "NY", "DC") for sex in ("F", "M")
     ]
@@ -111,6 +115,12 @@ def test_a_plan_is_checked_against_the_columns_of_the_table(ask: Callable[..., S
         "people.parquet"
     )
     assert "age_band" in ask(PLAN, "--workload", "sex", "--plan").err
+    nested = pl.DataFrame(
+        {"state": ["GA"], "county": ["Cobb"], "sex": [["F"]], "age_band": ["18+"]}
+    )
+    nested.write_parquet("people.parquet")
+    said = ask(PLAN, "--workload", "sex", "--plan")
+    assert (said.status, "sex" in said.err) == (2, True)
 
 
 def test_what_is_written_is_what_the_library_reads(ask: Callable[..., Said]) -> None:
@@ -118,11 +128,85 @@ def test_what_is_written_is_what_the_library_reads(ask: Callable[..., Said]) -> 
     kept, out = load_table_measurements("kept.csv"), load_tables("tables.csv")
     assert kept.frame == out.result.frame
     assert out.certificate.passed
-    said = ask("query kept.csv --region GA/Cobb --where sex=F --where age_band=18+,0-17 --json")
+    asked = "query kept.csv --region GA/Cobb --where sex=F --where age_band=18+,0-17 --json"
+    said = ask(f"{asked} --unrounded")
     answer = ask_library(kept, regions=[("GA", "Cobb")], where={"sex": ["F"]})
     assert said.data["answers"][0]["value"] == float(answer.values[0, 0])
+    rounded = answer.to_frame("dict", rounded=True)
+    assert ask(asked).data["answers"][0]["value"] == rounded["value"][0]
     assert said.data["argument"].startswith("the law of the noise")
     assert ask("query kept.csv --level 3 -o answers.csv").out.strip() == "wrote answers.csv"
+
+
+def test_rows_have_exactly_the_published_tables(ask: Callable[..., Said]) -> None:
+    """Counted again without noise, the rows give each published number of each marginal and region."""
+    for end in ("csv", "parquet"):
+        said = ask(f"{BASE} -o tables.csv --microdata rows.{end}")
+        assert said.status == 0
+        assert "no row is a person" in said.out
+        kept = load_tables("tables.csv").result
+        columns = RecordColumns(("state", "county"))
+        counted = count_cells(f"rows.{end}", kept.frame, columns)
+        assert (counted.of_regions(kept.frame.domain.full) == kept.cells).all()
+        assert kept.published is not None
+        for q, table in kept.published.items():
+            assert (counted.of_regions(q) == table).all()
+    rows = pl.read_parquet("rows.parquet")
+    assert rows.columns == ["state", "county", "sex", "age_band"]
+    assert rows.height == int(kept.cells[0].sum())
+    # The table alone decides on them.
+    assert rows.equals(kept.to_rows(["state", "county"]))
+    assert not Path("rows.parquet.discreet.json").exists()
+
+
+def test_rows_without_regions_and_with_blanks_have_the_published_tables() -> None:
+    domain = Domain.read(
+        {"sex": ["F", "M", ""], "age": ["0-17", "18+"]}, zeros=[{"sex": ["M"], "age": ["18+"]}]
+    )
+    guarantee = ZeroConcentratedDP(2, "add-remove-person")
+    planned = plan(None, guarantee, domain=domain, marginals=["cells"])
+    people = pl.DataFrame({"sex": ["F", None, "M"] * 9, "age": ["18+", "18+", "0-17"] * 9})
+    made = planned.release(people).result
+    rows = made.to_rows([])
+    assert rows.columns == ["sex", "age"]
+    counted = count_cells(rows, made.frame, RecordColumns(()))
+    assert (counted.counts == made.cells[made.frame.tree.leaves]).all()
+    marks = made.to_reliability(guarantee, "dict")
+    zero = [at for at in range(6) if (marks["sex"][at], marks["age"][at]) == ("M", "18+")]
+    assert [
+        (marks["count"][at], marks["standard_error"][at], marks["reliability"][at]) for at in zero
+    ] == [(0, 0.0, "reliable")]
+
+
+def test_marks_of_counts_follow_from_published_counts_and_public_errors(
+    ask: Callable[..., Said],
+) -> None:
+    assert ask(f"{BASE} -o tables.csv --reliability marks.csv").status == 0
+    table, marks = pl.read_csv("tables.csv"), pl.read_csv("marks.csv")
+    assert marks.select(table.columns).equals(table)
+    planned = load_tables("tables.csv")
+    errors = entry_errors(planned.result.frame, planned.guarantee)  # type: ignore[arg-type] # of these tables
+    of_sex = marks.filter((pl.col("marginal") == "sex") & (pl.col("region") == "GA"))
+    at = planned.result.frame.marginals.index((0,))
+    assert of_sex["standard_error"].to_list() == [errors[1, at]] * 2
+    assert marks["reliability"].to_list() == [
+        mark_reliability(count, Fraction(error) ** 2)
+        for count, error in marks.select("count", "standard_error").rows()
+    ]
+
+
+def test_rows_and_marks_need_the_table_and_by(ask: Callable[..., Said]) -> None:
+    said = ask(f"{BASE} --microdata rows.csv")
+    assert (said.status, Path("rows.csv").exists()) == (2, False)
+    assert "--output: expected the published table" in said.err
+    assert "--microdata: expected a file that ends" in ask(f"{BASE} -o t.csv --microdata r.txt").err
+    assert (
+        "--reliability: expected a file of its own"
+        in ask(f"{BASE} -o t.csv --reliability t.csv").err
+    )
+    by_size = "counts people.parquet --unit sex --regions state,county --region-list r.csv --max-size 3 --rho 1"
+    said = ask(f"{by_size} --neighbors add-remove-person --microdata rows.csv -o t.csv")
+    assert "--microdata: expected none without --by" in said.err
 
 
 def test_a_ledger_is_charged_before_records_are_read(ask: Callable[..., Said]) -> None:
@@ -196,6 +280,35 @@ def test_bad_options_are_refused_before_the_charge(
 ) -> None:
     Ledger.create("l.db", "census", ZeroConcentratedDP(5, "add-remove-person"))
     refused = ask(f"{BASE} -o t.csv --ledger l.db --dataset census", *more.split())
+    assert refused.status == 2
+    assert said in refused.err
+    assert str(Ledger("l.db").account("census").left[0]) == "5"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--workload", ""], "--workload: expected at least one table with a weight"),
+        (["--workload", "sex,sex"], "--workload: expected each marginal once"),
+        (["--workload", "sex=0"], "--workload: expected a weight from 1e-15 to 1e15 for sex"),
+        (["--workload", "sex=inf"], "--workload: expected a finite number"),
+        (["--workload", "height"], "--workload: expected one of age_band, sex, total, cells"),
+        (["--workload-levels", "0,0,0"], "--workload-levels: expected 3 weights"),
+        (["--workload-levels", "1,inf,1"], "--workload-levels: expected a finite number"),
+        (["--workload-levels", "1,1"], "--workload-levels: expected 3 weights"),
+        (["--marginals", ";cells;cells"], "--marginals: expected one of age_band, sex"),
+        (["--marginals", "sex,sex"], "--marginals: expected each marginal once"),
+        (["--levels", "1/2,1/2"], "--levels: expected 3"),
+    ],
+)
+@pytest.mark.parametrize("planned", [True, False])
+def test_a_workload_that_makes_no_sense_is_a_sentence_before_the_charge(
+    ask: Callable[..., Said], more: list[str], said: str, *, planned: bool
+) -> None:
+    Ledger.create("l.db", "census", ZeroConcentratedDP(5, "add-remove-person"))
+    refused = ask(
+        PLAN, "-o", "t.csv", "--ledger", "l.db", "--dataset", "census", *more, *["--plan"] * planned
+    )
     assert refused.status == 2
     assert said in refused.err
     assert str(Ledger("l.db").account("census").left[0]) == "5"

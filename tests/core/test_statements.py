@@ -628,7 +628,7 @@ def _(rng: Random, *, false: bool) -> Found:
     return None
 
 
-@searched("moved tables", "no tables that are not below zero lie nearer")
+@searched("moved tables", "for all nonnegative tables the difference is at least")
 def _(rng: Random, *, false: bool) -> Found:
     tree = Tree.from_paths([("GA",), ("NY",)], root="US")
     half = Fraction(1, 2)
@@ -651,7 +651,7 @@ def _(rng: Random, *, false: bool) -> Found:
         def far(table: Any, mean: Any = mean, noise: float = noise) -> float:
             return math.sqrt(float(((np.asarray(table) - mean) ** 2).mean()) / noise)
 
-        stated, least = after(text, "published tables lie"), after(text, "lie nearer than")
+        stated, least = after(text, "estimates by"), after(text, "difference is at least")
         if not far(cells) * (1 - 1e-6) <= stated <= far(cells) * 1.01 + 1e-9:
             return f"{text}: {far(cells)}"
         every = product(range(8), repeat=2)

@@ -15,6 +15,7 @@ from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.core.progress import Progress
 from discreet.core.tree import Tree
 from discreet.hierarchy import GroupSizes, Plan, diagnose, from_records, plan, release
+from discreet.hierarchy.expected import expected_lines, expected_rows
 from discreet.hierarchy.methods.m_c_dp import MCDP
 from discreet.tables.parsing import UnquotedFile
 
@@ -321,3 +322,13 @@ def test_counts_that_no_memory_holds_are_refused_before_a_charge(
         InvalidProblemError, match="max_size: expected at most 10,922 for 3 regions, in half"
     ):
         plan([("GA",), ("NY",)], guarantee, columns=["state"], unit="home", max_size=10**9)
+
+
+def test_a_method_that_measures_no_counts_states_no_standard_error() -> None:
+    tree = Tree.from_paths([("GA",), ("NY",)])
+    frame = GroupSizes.from_counts(tree, [[1, 1, 0], [1, 2, 0]], units="public").frame
+    planned = plan(frame, PureDP(1, neighbors="add-remove-person"), method="m-c-ch-calibrated")
+    rows = expected_rows(planned, 100)
+    assert [row["standard_error"] for row in rows] == [None, None]
+    assert all("coefficient_of_variation" not in row for row in rows)
+    assert all("not stated" in line for line in expected_lines(rows, 100))

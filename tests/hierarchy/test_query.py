@@ -147,7 +147,7 @@ def test_an_unknown_backend_is_refused() -> None:
 
 def test_answers_come_as_a_table() -> None:
     table = query(measure(PRIVATE, "direct", SHARP), level=2, sizes=[1]).to_frame()
-    assert table.columns == ["level", "region", "value", "low", "high"]
+    assert table.columns == ["level", "region", "value", "low", "high", "reliability"]
     assert table["value"].to_list() == [2, 5]
 
 

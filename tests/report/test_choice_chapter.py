@@ -186,5 +186,5 @@ def test_a_choice_that_read_no_records_says_so() -> None:
     from discreet.submodular.methods.baselines import RandomBase
 
     body = chapter(made(method=RandomBase())).body
-    assert "The records were not read." in body
+    assert "The records are not read." in body
     assert str(Fraction(1)) in body

@@ -104,10 +104,10 @@ def test_the_truth_is_drawn_only_where_it_is_handed_over() -> None:
     alone = make_chapter("hierarchy", out).body
     assert "rings" not in alone
     assert "true counts" not in alone
-    assert alone.count('role="img"') == 1
+    assert alone.count('role="img"') == 3
     beside = make_chapter("hierarchy", out, truth=out.result).body
     assert "rings are the true counts of the synthetic data" in beside
-    assert beside.count('role="img"') == 2
+    assert beside.count('role="img"') == 4
 
 
 def test_quick_methods_have_a_guarantee() -> None:
@@ -120,7 +120,7 @@ def test_the_demo_s_census_is_a_chapter_and_a_table(tmp_path: Path) -> None:
     chapter = count_demo(file, states=2, counties=4, groups=300)
     assert file.is_file()
     assert "discreet verify" in chapter.body
-    assert chapter.body.count('role="img"') == 3
+    assert chapter.body.count('role="img"') == 5
 
 
 @pytest.mark.parametrize("method", ["raw", "m-h-dp"])

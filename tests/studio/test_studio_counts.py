@@ -329,7 +329,7 @@ def test_a_register_of_units_makes_their_number_exact(browser: Browser, ledger: 
     # Sizes above the largest count as the largest: 5, 6, 7 and 8 of 0 to 8.
     assert out.counts[0].tolist() == [7, 7, 7, 7, 7, 28 - 3]
     assert shown["public_units"]
-    assert shown["levels"][0]["rows"] == [("all", 53, "53 to 53")]
+    assert shown["levels"][0]["rows"] == [("all", 53, "53 to 53", "reliable")]
 
 
 @pytest.mark.parametrize("method", ["hay-sorted", "m-c-ch-calibrated"])
@@ -343,7 +343,9 @@ def test_a_method_without_counts_by_size_has_no_intervals(
     shown = released(browser, ledger, **form)
     assert not shown["measured"]
     assert [name for name, _ in shown["files"]] == [n for n in DOWNLOADS if "measure" not in n]
-    assert [level["picture"] for level in shown["levels"]] == [None, None, None]
+    # Bars are drawn all the same, where there are several regions.
+    assert [level["picture"] is None for level in shown["levels"]] == [True, True, False]
+    assert all(row[2:] == ("", "") for level in shown["levels"] for row in level["rows"])
 
 
 def test_fractional_counts_are_shown_as_they_are(browser: Browser, ledger: Path) -> None:
@@ -359,7 +361,10 @@ def test_many_regions_are_shown_in_part(browser: Browser, ledger: Path) -> None:
     loaded(browser, table)
     browser.at("counts/list?which=list&name=a", "\n".join(["state", *names]).encode())
     shown = released(browser, ledger, **{"region-1": "", "amount": "900"})
-    assert [(level["regions"], level["shown"]) for level in shown["levels"]] == [(1, 1), (50, 40)]
+    assert [(level["regions"], len(level["rows"])) for level in shown["levels"]] == [
+        (1, 1),
+        (50, 40),
+    ]
 
 
 def changed(**columns: str) -> pl.DataFrame:

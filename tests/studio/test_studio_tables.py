@@ -13,6 +13,8 @@ import pytest
 from discreet import PureDP, ZeroConcentratedDP
 from discreet.artefact import load_table_measurements, load_tables
 from discreet.cli.app import run
+from discreet.core import printed
+from discreet.hierarchy import contingency
 from discreet.ledger import Ledger
 from discreet.studio.jobs import Job
 from discreet.studio.publish_forms import Promise
@@ -87,6 +89,7 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     assert "rho 1/2" in plan
     assert plan.count('<th scope="row">sex:age</th>') == 3
     assert "sex 2 x age 2, 4 cells" in plan
+    assert "At a count of" not in plan
     assert not ledger.exists()
     assert "has no budget" in browser.at("tables/run", form).text
     granted = browser.at("tables/grant", {**form, "limit-notion": "rho", "limit-amount": "0.75"})
@@ -113,6 +116,28 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     assert left(ledger) == ["1/4"]
     fetched_again(browser, ledger, out, DOWNLOADS, "Tables, ")
     assert left(ledger) == ["1/4"]
+
+
+def test_a_workload_is_planned_as_by_the_command(browser: Browser, ledger: Path) -> None:
+    loaded(browser)
+    asked = {"marginals": "", "workload": "sex, age=2", "workload_levels": "1, 2, 0"}
+    form = {**FORM, **asked, "loss": "variance", "ledger": str(ledger)}
+    said = browser.at("tables/public", form)
+    assert "4 regions on 2 levels" in said.text
+    plan = browser.at("tables/plan", {**form, "plan_count": "250"}).text
+    assert plan.count('<th scope="row">age</th>') == 2
+    assert "At a count of 250" in plan
+    assert 'src="data:image/svg+xml;base64,' in plan
+    assert "Loss: weighted sum of the variances of all entries" in plan
+    workload = read_tables_form(form, PEOPLE.columns).arguments
+    guarantee = ZeroConcentratedDP("1/2", neighbors="add-remove-person")
+    regions = [("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings"), ("VT", "Essex")]
+    planned = contingency.plan(regions, guarantee, **workload)
+    for one in planned.expected_errors():
+        assert f'<td class="n">{printed.at_most(one.together, 3)}</td>' in plan
+        assert printed.share_at_most(one.worst / 250, 1) in plan
+    assert "Count: expected" in browser.at("tables/plan", {**form, "plan_count": "0"}).text
+    assert not ledger.exists()
 
 
 @pytest.mark.jit
@@ -169,6 +194,24 @@ def test_nothing_is_shown_of_the_private_table_but_its_columns(browser: Browser)
         ),
         ({"shares": "1/2, 1/2"}, "Parts of the budget for the marginals: expected 3 numbers"),
         ({"levels": "1/2, 1/3, 1/3"}, "Parts of the budget for the levels"),
+        ({"workload": ",", "marginals": ""}, "Tables that you need: expected at least one table"),
+        (
+            {"workload": "sex, sex", "marginals": ""},
+            "Tables that you need: expected each marginal once",
+        ),
+        ({"workload": "sex=0", "marginals": ""}, "Tables that you need: expected a weight from"),
+        (
+            {"workload": "sex=inf", "marginals": ""},
+            "Tables that you need: expected a finite number",
+        ),
+        ({"workload": "height", "marginals": ""}, "Tables that you need: expected one of age, sex"),
+        ({"workload": "sex"}, "Marginals: expected none with a workload"),
+        ({"workload_levels": "1, 2"}, "Weights of the levels: expected 3 weights"),
+        ({"workload_levels": "0, 0, 0"}, "Weights of the levels: expected 3 weights"),
+        ({"workload_levels": "1, inf, 1"}, "Weights of the levels: expected a finite number"),
+        ({"loss": "least"}, "What is small: expected one of deviations"),
+        ({"marginals": ";cells;cells"}, "Marginals: expected one of age, sex"),
+        ({"marginals": "cells;cells"}, "Marginals: expected one list for each of 3 levels"),
         ({"max_rows": "0"}, "Rows of a person: expected a whole number of 1 or more"),
         ({"neighbors": ""}, "Neighbors: expected a choice"),
     ],

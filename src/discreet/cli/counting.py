@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.files import (
@@ -17,6 +18,7 @@ from discreet.cli.options import (
     PROMISED,
     BudgetOptions,
     HelpAllOption,
+    PlanOptions,
     QuietResultOptions,
     RowEngineOptions,
     VerboseOption,
@@ -59,6 +61,9 @@ __all__ = [
 
 ROW_BYTES = 24
 """Bytes of a row of counts in a file, about."""
+
+NO_FILES: Mapping[str, Any] = MappingProxyType({})
+"""No outputs besides those that all counts have."""
 
 _TITLES = {
     "hierarchy": "Counts by region and size, with their proof",
@@ -172,12 +177,12 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "What is small. Default: deviations, and no asked entry noisier than with independent noise.",
         "|".join(LOSSES),
     )
-    plan: bool = option(
-        "Print the expected errors, the cost and what is assumed; charge nothing and read no value.",
-        default=False,
+    microdata: str | None = option(
+        "Write rows there whose tables are exactly the published ones: no row is a person.", "FILE"
     )
-    plan_count: int | None = option(
-        "With --plan, also the coefficient of variation of a count of this size.", "N"
+    reliability: str | None = option(
+        "Write the table there with each count's standard error and its class of reliability.",
+        "FILE",
     )
     max_rows: int = option(
         "The most rows of one person; public. With --person no more of them count.", default=1
@@ -193,6 +198,7 @@ class CountsOptions(
     PublicOptions,
     CountsGuarantee,
     MethodOptions,
+    PlanOptions,
     TableOptions,
     FileReadingOptions,
     RecodingOptions,
@@ -251,7 +257,12 @@ def check_files(options: CountsOptions) -> None:
             mark = look(path, name, PUBLIC_SUFFIXES, whole=not private)
             file = as_quoted(path, options.quotes, "--quotes") if private else path
             refuse_unreadable(file, mark, name, row_by_row=private)
-    tables = {"--output": options.output, "--measurements": options.measurements}
+    tables = {
+        "--output": options.output,
+        "--measurements": options.measurements,
+        "--microdata": options.microdata,
+        "--reliability": options.reliability,
+    }
     check_outputs(
         {**tables, "--report": options.report},
         None if Path(options.file).is_dir() else options.file,
@@ -297,7 +308,8 @@ def release_counts(
         budget=open_ledger(options.ledger, options.dataset),
         dataset=options.dataset,
         budget_delta=options.delta,
-        keep_measurements=options.measurements is not None,
+        # The report draws intervals.
+        keep_measurements=(options.measurements or options.report) is not None,
         outputs=outputs,
         **shared_arguments(options),
         **arguments,
@@ -312,8 +324,12 @@ def release_outputs(
     ],
     size: int,
     more: Callable[[Release[Any]], dict[str, Any]],
+    *,
+    extra_files: Mapping[
+        str, tuple[str | None, Callable[[Release[Any]], FileContent], int]
+    ] = NO_FILES,
 ) -> ReleaseFiles:
-    """Return the files of a release: the table and its measurements, of `size` bytes about, and the page.
+    """Return the files of a release: the table and its measurements, of `size` bytes about, extra ones, and the page.
 
     ``contents`` renders the table and the measurements, ``more`` returns the facts of this kind of counts.
     """
@@ -331,6 +347,7 @@ def release_outputs(
         {
             "--output": (options.output, lambda made: table(made, endings[0]), size),
             "--measurements": (options.measurements, measured, size),
+            **extra_files,
             "--report": (options.report, page, None),
         },
         lambda made, left: render_counts(made, options, left, more(made)),
@@ -364,9 +381,10 @@ def render_counts(
         "charge": provenance.charge or None,
         **({"reason": reason} if reason else {}),
     }
+    notes = [("microdata", more["microdata"])] if more.get("microdata") else []
     return rendered(
         data,
-        facts(public_facts(outcome, left)),
+        facts([*public_facts(outcome, left), *notes]),
         as_json=options.as_json,
         command="counts",
         certificate=certificate,

@@ -23,6 +23,7 @@ from discreet.cli.output import (
     Status,
     put_out,
     renamed_arguments,
+    rendered_plan,
     warn,
     warn_of_weakness,
 )
@@ -38,11 +39,13 @@ if TYPE_CHECKING:
 __all__ = ["counts"]
 
 _OPTIONS = {
+    **{name: f"--{name}" for name in ("by", "domain", "marginals", "person", "shares")},
     "columns": "--regions",
     "count": "--plan-count",
     "exact_total": "--exact-total",
     "folder": "--output",
     "loss": "--loss",
+    "max_rows": "--max-rows",
     "outputs": "--output",
     "regions": "--region-list",
     "source": "PEOPLE",
@@ -126,6 +129,9 @@ def _publish_sizes(options: CountsOptions) -> Status:
         "leaves_inherit": options.leaves_inherit,
         **({"quantity": options.quantity} if options.people else {"size": options.size}),
     }
+    if options.plan:
+        put_out(_rendered_plan(options, arguments))
+        return Status.DONE
     plans: list[Plan] = []
 
     def outputs(planned: Plan) -> ReleaseFiles:
@@ -145,6 +151,28 @@ def _publish_sizes(options: CountsOptions) -> Status:
         if options.diagnostics:
             _warn_of_errors(plans[0].diagnose(source, made))
     return Status.DONE
+
+
+def _rendered_plan(options: CountsOptions, arguments: dict[str, Any]) -> str:
+    """Check the names and the shape of the rows, and render what a release would do and cost."""
+    from discreet import hierarchy
+    from discreet.hierarchy.expected import expected_lines, expected_rows
+
+    if options.accept_no_guarantee:
+        raise InvalidProblemError("--plan", "none with --accept-no-guarantee", "both")
+    shared = shared_arguments(options)
+    planned = hierarchy.plan(options.region_list, guarantee_of(options), **shared, **arguments)
+    with open_rows(options) as source:
+        planned.check(source)
+    rows = expected_rows(planned, options.plan_count)
+    stated = {"cost": planned.cost, "method": planned.method_name, "tables": rows}
+    lines = [
+        ("would cost", planned.cost),
+        ("method", f"{planned.method_name}, {planned.why}"),
+        *(("plan", line) for line in expected_lines(rows, options.plan_count)),
+        *(("noise", f"level {at}: {line}") for at, line in enumerate(planned.noise, start=1)),
+    ]
+    return rendered_plan("counts", planned, stated, lines, as_json=options.as_json)
 
 
 def _check_options(options: CountsOptions) -> None:

@@ -162,6 +162,18 @@ class BudgetOptions(OptionGroup, panel=PROMISED):
     )
 
 
+class PlanOptions(OptionGroup, panel=HOW):
+    """A plan in place of a release."""
+
+    plan: bool = option(
+        "Print the expected errors, the cost and what is assumed; charge nothing and read no value.",
+        default=False,
+    )
+    plan_count: int | None = option(
+        "With --plan, also the coefficient of variation of a count of this size.", "N"
+    )
+
+
 def read_guarantee(
     epsilon: str | None,
     rho: str | None,

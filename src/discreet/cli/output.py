@@ -16,6 +16,7 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import IntEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ from discreet.core.printed import facts, one_line
 from discreet.core.release import ChargedError, charge_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import TextIO
 
     from discreet.core.certificate import Certificate
@@ -53,6 +54,7 @@ __all__ = [
     "put_out",
     "renamed_arguments",
     "rendered",
+    "rendered_plan",
     "status_of",
     "stopped",
     "warn",
@@ -158,6 +160,45 @@ def rendered(
     elif text:
         text = _fit(text)
     return text
+
+
+def rendered_plan(
+    command: str,
+    planned: Any,  # noqa: ANN401 - a plan of any release
+    stated: Mapping[str, Any],
+    lines: Iterable[tuple[str, object]],
+    *,
+    as_json: bool,
+) -> str:
+    """Render what a release would do and cost: public facts alone.
+
+    Parameters
+    ----------
+    command
+        Name of the command.
+    planned
+        The plan: its guarantee and its public inputs are printed.
+    stated, lines
+        Its expected errors and the like, for JSON and for text.
+    as_json
+        Whether JSON is printed.
+    """
+    guarantee, public = planned.guarantee, planned.assumed_public
+    data = {
+        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
+        **stated,
+        "assumed_public": [asdict(one) for one in public],
+        "charged": False,
+    }
+    text = facts(
+        [
+            ("guarantee", guarantee),
+            *lines,
+            *(("assumed public", f"{one.name}: {one.description}") for one in public),
+            ("charged", "nothing: this is a plan"),
+        ]
+    )
+    return rendered(data, text, as_json=as_json, command=command)
 
 
 def put_out(text: str) -> None:

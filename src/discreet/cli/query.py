@@ -70,6 +70,10 @@ class QueryOptions(ResultOptions):
     interval: str = option(
         "Probability with which each interval holds the true value.", default="0.95"
     )
+    unrounded: bool = option(
+        "Do not round answers to what their intervals support: unrounded ones add up over regions.",
+        default=False,
+    )
     output: str | None = option(
         "Write the answers there: .csv or .parquet.", "FILE", "--output", "-o"
     )
@@ -77,10 +81,12 @@ class QueryOptions(ResultOptions):
 
 @from_options(QueryOptions, examples=_EXAMPLES)
 def query(options: QueryOptions) -> None:
-    """Answer a question about sizes from kept measurements: without bias, and with an interval.
+    """Answer a question about sizes from kept measurements: without bias, with an interval and a mark of reliability.
 
     Answers come from the noisy counts, not from the published ones, which are biased where counts are small. They may
-    be negative. Asking costs nothing. Measurements of `counts --by` are asked with --by and --where.
+    be negative. Asking costs nothing. A value is rounded to a power of ten of at most a tenth of its interval's
+    length. It is reliable up to a coefficient of variation of 16.5 %, to be used with caution up to 33.3 %, and
+    unreliable beyond. Measurements of `counts --by` are asked with --by and --where.
     """
     from discreet import hierarchy
 
@@ -156,7 +162,7 @@ def _write(
     **more: bool,
 ) -> None:
     """Write the answers, and a page about them if requested."""
-    table = answers.to_frame("polars")
+    table = answers.to_frame("polars", rounded=not options.unrounded)
     if options.output is None:
         text = bytes_of(table, ".csv").decode()
     else:

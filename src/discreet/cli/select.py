@@ -14,6 +14,7 @@ from discreet.cli.options import (
     PROMISED,
     BudgetOptions,
     HelpAllOption,
+    PlanOptions,
     QuietResultOptions,
     read_guarantee,
     read_method,
@@ -23,6 +24,7 @@ from discreet.cli.output import (
     put_out,
     renamed_arguments,
     rendered,
+    rendered_plan,
     warn,
     warn_of_weakness,
 )
@@ -32,6 +34,7 @@ from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.core.option_groups import REQUIRED, OptionGroup, option
 from discreet.core.outcome import Release, public_facts
 from discreet.core.printed import facts
+from discreet.core.spaces.inputs import positive_count
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.tables.option_groups import FileReadingOptions, QuotesOption
 from discreet.tables.reading import as_quoted, read_private
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Unproven
     from discreet.submodular import Objective, Plan, Selection
+    from discreet.submodular.method import Method
 
     Outcome = Release[Selection] | Unproven[Selection]
 
@@ -132,6 +136,7 @@ class SelectOptions(
     GroundOptions,
     ChoiceGuarantee,
     RunOptions,
+    PlanOptions,
     FileReadingOptions,
     QuotesOption,
     QuietResultOptions,
@@ -187,6 +192,9 @@ def select(options: SelectOptions) -> Status:
             "coverage": _coverage(options),
             "candidates": options.candidates,
         }
+        if options.plan:
+            put_out(_rendered_plan(options, guarantee, chosen, data))
+            return Status.DONE
         if guarantee is None:
             if chosen is None:
                 names = ", ".join(sorted(WITHOUT_GUARANTEE))
@@ -269,6 +277,53 @@ def _outputs(planned: Plan, options: SelectOptions) -> ReleaseFiles:
         lambda made, _left: _rendered(made, as_json=options.as_json),
         text_has_result=True,
     )
+
+
+def _rendered_plan(
+    options: SelectOptions,
+    guarantee: DPGuarantee | None,
+    method: Method | None,
+    data: dict[str, Any],
+) -> str:
+    """Check the names and the shape of the records, and render what a choice would do and cost."""
+    from discreet.submodular import plan
+    from discreet.submodular.method import draws_in_words, score_noise
+    from discreet.submodular.selecting import state_selection
+
+    if guarantee is None:
+        raise InvalidProblemError("--plan", "none with --accept-no-guarantee", "both")
+    stated = state_selection(options.matroid, **data)
+    planned = plan(
+        stated.candidates, stated.matroid, guarantee, objective=stated.objective, method=method
+    )
+    planned.check(stated.records)
+    name, draws, count = planned.method.name, planned.draws, options.plan_count
+    noise, law = score_noise(name, draws), draws_in_words(name, draws.mechanism, draws.coefficient)
+    rows: dict[str, Any] = {
+        "method": name,
+        "why": planned.why,
+        "draws": draws.draws,
+        "law": law,
+        "coefficient": draws.coefficient,
+        "score_noise": noise,
+        "accounting": [line.to_dict() for line in draws.accounting],
+    }
+    lines = [
+        ("method", f"{name}: {planned.why}"),
+        ("draws", f"{draws.draws}: {law}"),
+        *(("accounting", f"{one.rule}: {one.guarantee}") for one in draws.accounting),
+    ]
+    if noise is not None:
+        words = (
+            f"as by Gumbel noise of standard deviation {printed.estimate(noise, 3)} on each score"
+        )
+        if count is not None:
+            positive_count(count, "--plan-count")
+            rows["coefficient_of_variation"] = noise / count
+            share = printed.share(noise / count, 1)
+            words += f"; coefficient of variation at a score of {printed.count(count)}: {share}"
+        lines.append(("plan", words))
+    return rendered_plan("select", planned, rows, lines, as_json=options.as_json)
 
 
 def _guarantee(budget: SelectOptions) -> DPGuarantee | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.counting import (
@@ -15,11 +15,12 @@ from discreet.cli.counting import (
     release_outputs,
     shared_arguments,
 )
-from discreet.cli.output import Status, facts, put_out, rendered, warn_of_weakness
+from discreet.cli.output import Status, put_out, rendered_plan, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.workload import read_lists, unrepeated
 from discreet.tables.dialect import stored_file
 from discreet.tables.parsing import free_memory
+from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     from discreet.artefact import ReleaseFiles
@@ -36,12 +37,18 @@ _MAX_DOMAIN_BYTES = 1 << 26
 def publish_tables(options: CountsOptions) -> Status:
     """Check files and options, plan, release and write; the plan charges the ledger before it reads a value."""
     from discreet.artefact.counts import counts_content, measurements_content
+    from discreet.artefact.outputs import PAGE_BYTES
+    from discreet.artefact.sidecar import FileContent
     from discreet.hierarchy.contingency.estimates import check_room
+    from discreet.hierarchy.contingency.result import NO_PEOPLE
 
     guarantee = guarantee_of(options)
     if options.people is None:
         raise InvalidProblemError("PEOPLE", "a file with one row for each record", "none")
     check_files(options)
+    if options.output is None and (options.microdata or options.reliability) and not options.plan:
+        expected = "the published table besides --microdata or --reliability"
+        raise InvalidProblemError("--output", expected, "none")
     if options.domain is None:
         raise InvalidProblemError("--domain", "the file of all categories", "none")
     if options.region_list is None and options.regions is not None:
@@ -74,13 +81,28 @@ def publish_tables(options: CountsOptions) -> Status:
         put_out(_rendered_plan(planned, options))
         return Status.DONE
 
+    def rows(made: Release[RegionTables]) -> FileContent:
+        table = made.result.to_rows((options.regions or "").split(","))
+        return FileContent(bytes_of(table, Path(options.microdata or "").suffix))
+
+    def marks(made: Release[RegionTables]) -> FileContent:
+        table = made.result.to_reliability(guarantee)
+        return FileContent(bytes_of(table, Path(options.reliability or "").suffix))
+
+    def facts_of(made: Release[RegionTables]) -> dict[str, Any]:
+        return _table_facts(made) | {"microdata": options.microdata and NO_PEOPLE}
+
     def outputs(planned: TablesPlan) -> ReleaseFiles:
         frame = planned.frame
         check_room(frame, free_memory())
         entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
         size = entries * (ROW_BYTES + 8 * len(frame.domain.attributes))
         contents = (counts_content, measurements_content)
-        return release_outputs(options, "tables", contents, size, _table_facts)
+        extra_files = {
+            "--microdata": (options.microdata, rows, PAGE_BYTES),
+            "--reliability": (options.reliability, marks, size),
+        }
+        return release_outputs(options, "tables", contents, size, facts_of, extra_files=extra_files)
 
     with open_rows(options) as source:
         release_counts(source, options, arguments, outputs)
@@ -112,24 +134,17 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
 
 
 def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
-    """Render what a release would do: public facts alone."""
     proved, count = planned.proved, options.plan_count
-    data = {
-        "guarantee": {**planned.guarantee.to_dict(), "sentence": str(planned.guarantee)},
+    stated = {
         "cost": planned.cost,
         "tables": planned.expected_rows(count),
         "noise": list(planned.noise),
         "proof": None if proved is None else proved._asdict(),
-        "assumed_public": [asdict(one) for one in planned.assumed_public],
-        "charged": False,
     }
     lines = [
-        ("guarantee", str(planned.guarantee)),
         ("would cost", planned.cost),
         *(("plan", line) for line in planned.expected_lines(count)),
         *(("noise", line) for line in planned.noise),
         *(("proof", line) for line in planned.proof),
-        *(("assumed public", f"{one.name}: {one.description}") for one in planned.assumed_public),
-        ("charged", "nothing: this is a plan"),
     ]
-    return rendered(data, facts(lines), as_json=options.as_json, command="counts")
+    return rendered_plan("counts", planned, stated, lines, as_json=options.as_json)

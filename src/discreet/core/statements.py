@@ -160,9 +160,9 @@ STATEMENTS: Mapping[str, Statement] = {
         "docs/theory/kanonymity/lower-bounds.md",
     ),
     "moved tables": Statement(
-        "level {level}: the published tables lie {moved} standard errors of the noise from the unbiased estimates, "
-        "root mean square over cells, because they are whole, not below zero and add up; no tables that are not below "
-        "zero{above} lie nearer than {least}. The true tables are expected to lie at 1 or nearer.",
+        "level {level}: the published tables differ from the unbiased estimates by {moved} standard errors (root mean "
+        "square over cells), because they are whole, nonnegative and additive; for nonnegative tables{above} the "
+        "difference is at least {least}. For the true tables at most 1 is expected.",
         "Estimates are from the measurements of a region and of those below it; squared distances are weighted by the "
         "inverse of their covariance.",
         "docs/theory/hierarchy/whole-tables.md",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -23,21 +24,25 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.options import instance_of, items_of, name_of
 from discreet.core.printed import count, decimal
-from discreet.hierarchy.measure import Measured
+from discreet.hierarchy.measure import Measured, variance_of
 from discreet.hierarchy.noise_sum import Term, half_width
+from discreet.hierarchy.reliability import described_answers
 from discreet.hierarchy.result import region_columns, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
+    from discreet.core.tree import Tree
+    from discreet.hierarchy.measure import Noise
     from discreet.hierarchy.problem import Frame
     from discreet.hierarchy.result import Backend
 
-__all__ = ["CountAnswers", "query"]
+__all__ = ["COUNTED_KINDS", "CountAnswers", "least_variances", "query"]
 
+COUNTED_KINDS = ("survival", "direct")
+"""Kinds of measurements that answer how many units of a size there are."""
 
 _MAX_WEIGHT = 10**6
 """Largest weight of a size."""
@@ -65,6 +70,8 @@ class CountAnswers:
         That probability, over the noise.
     weights
         Weight of each size that was asked for; default: 1 for all.
+    variances
+        At least the variance of the noise of each answer; ``None`` gives no marks of reliability.
 
     Examples
     --------
@@ -83,6 +90,7 @@ class CountAnswers:
     half_widths: NDArray[np.int64]
     interval: Fraction
     weights: Mapping[int, int] | None = None
+    variances: NDArray[Any] | None = None
 
     @property
     def question(self) -> str:
@@ -105,19 +113,25 @@ class CountAnswers:
     def __repr__(self) -> str:
         return f"CountAnswers(regions={len(self.nodes)}, interval={decimal(self.interval)})"
 
-    def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
+    def to_frame(self, backend: Backend = "polars", *, rounded: bool = False) -> Any:  # noqa: ANN401 - a table of that library
         """Return a table with one row a region and columns ``level``, ``region``, ``value``, ``low`` and ``high``.
+
+        A column ``reliability`` with the class of each answer follows where the variances are known.
+
+        Parameters
+        ----------
+        backend
+            As for :meth:`RegionCounts.to_frame`.
+        rounded
+            Whether values are rounded to what their intervals support.
 
         Raises
         ------
         InvalidProblemError
             For a backend that :meth:`RegionCounts.to_frame` does not know.
         """
-        values = {
-            "value": self.values,
-            "low": self.values - self.half_widths,
-            "high": self.values + self.half_widths,
-        }
+        ends = self.values - self.half_widths, self.values + self.half_widths
+        values = described_answers(self.values, *ends, self.variances, rounded=rounded)
         return tidy(region_columns(self.frame.tree, self.nodes), values, backend)
 
 
@@ -176,11 +190,11 @@ def query(
     >>> data = GroupSizes.from_counts(tree, [[2, 0, 1], [1, 1, 1]], units="private")
     >>> kept = measure(data, "survival", PureDP(200, neighbors="add-remove-person"))
     >>> query(kept, level=2, sizes=[2, 3]).to_frame("dict")
-    {'level': [2, 2], 'region': ['GA', 'NY'], 'value': [1, 2], 'low': [1, 2], 'high': [1, 2]}
+    {'level': [2, 2], 'region': ['GA', 'NY'], 'value': [1, 2], 'low': [1, 2], 'high': [1, 2], 'reliability': [...]}
     """
     instance_of(measured, Measured, "measured", "Measured")
     frame = measured.frame
-    if measured.kind not in ("survival", "direct"):
+    if measured.kind not in COUNTED_KINDS:
         raise InvalidProblemError("measured", "survival or direct counts", repr(measured.kind))
     chance = to_fraction(interval, "interval")
     if not 0 < chance < 1:
@@ -192,8 +206,8 @@ def query(
     own = _products(measured, factors, constant)
     # One noisy value of each size and node is one noise; equal factors are equal terms.
     shape = Counter(abs(int(factor)) for factor in factors if factor)
-    widths: dict[tuple[tuple[Fraction, int], ...], int] = {}
-    values, halves = [], []
+    widths: dict[tuple[tuple[Fraction, int], ...], tuple[int, Fraction]] = {}
+    values, halves, variances = [], [], []
     for node in nodes.tolist():
         used = sources(node)
         value = sum(int(own[at]) for at in used)
@@ -205,12 +219,15 @@ def query(
                 for scale, many in key
                 for factor, count in shape.items()
             }
-            widths[key] = half_width(terms, measured.noise, chance)
-        if abs(value) + widths[key] >= _INT64_LIMIT:
+            variance = _variance(terms, measured.noise)
+            widths[key] = half_width(terms, measured.noise, chance), variance
+        half, variance = widths[key]
+        if abs(value) + half >= _INT64_LIMIT:
             expected = "weights so small that each answer and its interval are below 2^63"
             raise InvalidProblemError("sizes", expected, "larger ones")
         values.append(value)
-        halves.append(widths[key])
+        halves.append(half)
+        variances.append(variance)
     return CountAnswers(
         frame,
         nodes,
@@ -218,7 +235,14 @@ def query(
         np.array(halves, dtype=np.int64),
         chance,
         weights,
+        np.array(variances, dtype=object),
     )
+
+
+def _variance(terms: Mapping[Term, int], noise: Noise) -> Fraction:
+    """Return at least the variance of a sum of independent noises."""
+    parts = [one.factor**2 * many * variance_of(one.scale, noise) for one, many in terms.items()]
+    return sum(parts, Fraction(0))
 
 
 def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
@@ -297,10 +321,10 @@ def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.in
     return np.diff(by_size, prepend=0), 0
 
 
-def _sources(measured: Measured) -> Callable[[int], list[int]]:
-    """Find for each node the measured nodes whose sum estimates it with the least noise."""
-    tree = measured.frame.tree
-    variances = measured.variances()
+def least_variances(
+    tree: Tree, variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Compute for each region the least variance of its own measurement or a sum below it, and whether it is a sum."""
     best = variances.copy()
     divided = np.zeros(tree.n, dtype=bool)
     for node in range(tree.n - 1, -1, -1):
@@ -309,6 +333,13 @@ def _sources(measured: Measured) -> Callable[[int], list[int]]:
             total = float(best[below.start : below.stop].sum())
             divided[node] = total < variances[node]
             best[node] = min(total, float(variances[node]))
+    return best, divided
+
+
+def _sources(measured: Measured) -> Callable[[int], list[int]]:
+    """Find for each node the measured nodes whose sum estimates it with the least noise."""
+    tree = measured.frame.tree
+    best, divided = least_variances(tree, measured.variances())
 
     def sources(node: int) -> list[int]:
         if not np.isfinite(best[node]):

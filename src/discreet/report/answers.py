@@ -9,6 +9,7 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.statements import state
 from discreet.hierarchy.query import CountAnswers
+from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot.counts import plot_answers
 from discreet.plot.style import BLUE, FAINT, plain
 from discreet.report.figures import drawn
@@ -55,8 +56,12 @@ def chapter(
     Chapter
         Figure and table; all of it follows from what the guarantee covers.
     """
-    table = answers.to_frame("dict")
-    notes, source, most = [f"{measured.guarantee}."], "counts", MAX_ROWS_OF_COUNTS
+    table = answers.to_frame("dict", rounded=True)
+    notes, source, most = (
+        [f"{measured.guarantee}.", reliability_in_words()],
+        "counts",
+        MAX_ROWS_OF_COUNTS,
+    )
     by: tuple[str, ...] = ()
     by_size = isinstance(answers, CountAnswers)
     if not isinstance(answers, CountAnswers):
@@ -88,7 +93,8 @@ def chapter(
     if isinstance(answers, CountAnswers) and answers.weights is None and people:
         question = "How many people there are"
     lead = _LEAD.format(question=question, source=source, interval=interval)
-    ends = zip(labels, table["value"], table["low"], table["high"], strict=True)
+    marks = table.get("reliability", [""] * len(labels))
+    ends = zip(labels, table["value"], table["low"], table["high"], marks, strict=True)
     body = render_template(
         "listed.html",
         title=title,
@@ -98,10 +104,10 @@ def chapter(
         figure=drawn(
             draw, 5.6, 1.0 + 0.24 * shown, label="Answers by region, with intervals", salt=anchor
         ),
-        head=["region", "answer", "from", "to"],
+        head=["region", "answer", "from", "to", "reliability"],
         rows=[
-            [label, printed.estimate(value), *printed.interval(low, high)]
-            for label, value, low, high in ends
+            [label, printed.count(value), *printed.interval(low, high), mark]
+            for label, value, low, high, mark in ends
         ],
         notes=notes,
     )

@@ -14,12 +14,14 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.exact import to_fraction
 from discreet.hierarchy.noise_sum import Term, half_width
+from discreet.hierarchy.reliability import reliability_in_words
 from discreet.hierarchy.result import region_names
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
 from discreet.report.figures import drawn
 from discreet.report.hierarchy_figures import draw_multiples, draw_scatter
 from discreet.report.page import Chapter, render_template
+from discreet.report.region_bars import charts_of_regions
 from discreet.report.words import promise_about_a_person
 
 if TYPE_CHECKING:
@@ -83,6 +85,9 @@ def chapter(
             _multiples(result, truth, anchor),
         )
     ]
+    if charts := charts_of_regions(result, anchor):
+        caption = "Units of size 1 or more by region: bars are published. Whiskers, where measurements were kept, "
+        figures.append((f"{caption}are estimates without bias. {reliability_in_words()}", charts))
     if truth is not None:
         figures.append(
             (

@@ -14,13 +14,13 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
-from discreet.core.statements import state
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
 from discreet.report.figures import frontier_svg
 from discreet.report.maps import DRAWING_WIDTH, MARGIN_WIDTH
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person
+from discreet.submodular.method import draws_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,7 +144,9 @@ def chapter(
         map=None if ground is None else _map(ground, selection),
         figure=frontier_svg(curves, f"{value_name} against epsilon", anchor, quantity=value_name),
         curves_note=curves_note,
-        how=_how(release),
+        how=draws_in_words(
+            release.provenance.method, release.result.mechanism, release.result.coefficient
+        ),
         lines=[
             {
                 "rule": line.rule,
@@ -189,24 +191,6 @@ def _names(
             name += f", {f'kind {kind}' if kinds is None else kinds[kind]}"
         shown.append(name)
     return shown
-
-
-def _how(release: Release[Selection]) -> str:
-    """State the law of the draws, by how they were made."""
-    selection, method = release.result, release.provenance.method
-    if selection.coefficient is None:
-        return "The records were not read."
-    scope = _SCOPES.get(method, "")
-    rounded = selection.mechanism in ("rounds", "walk") or method == "subsampled-rounds"
-    law = "draws, then rounding" if rounded else "draws"
-    law = "draws by flips" if selection.mechanism == "permute-and-flip" else law
-    return state(law, c=printed.estimate(selection.coefficient, 4), scope=scope)
-
-
-_SCOPES = {
-    "part-sampled": " among candidates that were sampled at random",
-    "subsampled": " in a secret sample of the records",
-}
 
 
 def _short(guarantee: DPGuarantee) -> str:

@@ -16,6 +16,7 @@ from discreet.artefact.counts import counts_content, measurements_content
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy import GroupSizes, diagnose, plan
+from discreet.hierarchy.query import COUNTED_KINDS
 from discreet.studio.counts_forms import (
     KINDS,
     PUBLIC,
@@ -82,7 +83,7 @@ def _columns(query: Mapping[str, str]) -> dict[str, Any]:
 
 def _keeps(planned: Plan) -> bool:
     """Measurements of other kinds cannot be queried by size."""
-    return planned.method.kind in ("survival", "direct")
+    return planned.method.kind in COUNTED_KINDS
 
 
 @final

@@ -79,4 +79,6 @@ def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
     layout = layout_of(workspace, form, TABLES)
     planned = TABLES.plan(workspace.folder, layout, TABLES.read_promise(form, layout.neighbors))
-    return render("tables_plan.html", **describe_plan(planned))
+    text = form.get("plan_count", "").strip()
+    count = whole_of(form, "plan_count", "Count", least=1) if text else None
+    return render("tables_plan.html", **describe_plan(planned, count))

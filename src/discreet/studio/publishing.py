@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 from discreet.artefact.sidecar import FileContent
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
+from discreet.hierarchy.reliability import reliability_in_words
 from discreet.report import make_chapter, render_report
 from discreet.report.check_words import proof_of
 from discreet.report.words import promise_about_a_person
@@ -250,5 +251,6 @@ class Publish:
             **publication.show(made, planned),
             "files": downloads,
             "book": book,
+            "reliability": reliability_in_words(),
             "release": self.release,
         }

@@ -32,10 +32,13 @@ TITLES = {
     "columns, by, person": "Columns",
     "domain": "Categories",
     "levels": "Parts of the budget for the levels",
+    "loss": "What is small",
     "marginals": "Marginals",
     "max_rows": "Rows of a person",
     "shares": "Parts of the budget for the marginals",
     "tree": "The list of regions",
+    "workload": "Tables that you need",
+    "workload_levels": "Weights of the levels",
     "zeros": "Categories that exclude one another",
 }
 """Arguments of the library -> what this page calls them."""
@@ -68,6 +71,10 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
         "domain": read_categories(form.get("categories", "")),
         "marginals": read_lists(form.get("marginals", "").strip() or None),
         "shares": read_lists(form.get("shares", "").strip() or None),
+        **{
+            name: form.get(name, "").strip() or None
+            for name in ("workload", "workload_levels", "loss")
+        },
         "levels": parts_of(form),
         "person": form.get("person") or None,
         "max_rows": whole_of(form, "max_rows", "Rows of a person", least=1),

@@ -8,14 +8,18 @@ from discreet.artefact.counts import counts_content, measurements_content
 from discreet.core import printed
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency.estimates import check_room
-from discreet.hierarchy.result import region_names
-from discreet.studio.counts_shown import largest_regions
+from discreet.hierarchy.contingency.workload import LOSSES
+from discreet.report.figures import new_figure
+from discreet.report.region_tables import draw_expected
+from discreet.studio.counts_shown import describe_levels, picture
 from discreet.studio.publish_forms import read_promise
 from discreet.studio.publishing import LIST, Publication
 from discreet.studio.tables_forms import TITLES, read_tables_form
 from discreet.tables.parsing import free_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.core.guarantee import PureDP, ZeroConcentratedDP
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
@@ -44,34 +48,46 @@ def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any
     return planned
 
 
-def describe_plan(planned: TablesPlan) -> dict[str, Any]:
+def _columns(_query: Mapping[str, str]) -> dict[str, Any]:
+    return {"losses": LOSSES}
+
+
+def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, Any]:
     """Return the cost and the expected errors of a release: public facts, known before a record is read.
 
     Parameters
     ----------
     planned
         The plan.
+    count
+        A count whose coefficient of variation is shown.
 
     Returns
     -------
     dict
         What the template ``tables_plan.html`` names.
     """
-    frame = planned.frame
+    frame, errors = planned.frame, planned.expected_errors()
+    figure = new_figure(4.9, 1.6 + 0.24 * len(errors))
+    draw_expected(errors, figure.add_subplot())
     rows = [
         {
             "level": one.level,
             "marginal": one.marginal,
             "entries": frame.domain.size_of(frame.domain.marginal(one.marginal)),
-            "share": str(frame.shares[frame.domain.marginal(one.marginal)][one.level - 1]),
             "alone": "not measured" if one.alone is None else printed.at_most(one.alone, 3),
             "together": printed.at_most(one.together, 3),
+            "naive": printed.estimate(one.naive, 3),
+            "coefficient": printed.share_at_most(one.worst / count, 1) if count else "",
         }
-        for one in planned.expected_errors()
+        for one in errors
     ]
     return {
         "cost": planned.cost,
         "errors": rows,
+        "picture": picture(figure),
+        "count": count,
+        "proof": planned.proof,
         "assumed": [(public.name, public.description) for public in planned.assumed_public],
     }
 
@@ -79,30 +95,10 @@ def describe_plan(planned: TablesPlan) -> dict[str, Any]:
 def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
     """Return the values of a release for its page: only what the guarantee covers, so that it may be copied."""
     result = made.result
-    tree, names = result.frame.tree, region_names(result.frame.tree)
-    levels = []
-    for level, nodes, largest in largest_regions(tree, result.cells.sum(axis=1)):
-        ends = ["" for _ in largest]
-        if result.measurements is not None:
-            paths = [tree.path(int(node)) for node in largest]
-            # Never refused, whatever the domain: the budget is spent, and the page has to come.
-            answers = contingency.query(result.measurements, regions=paths, zeros="free")
-            pairs = zip(answers.low[:, 0], answers.high[:, 0], strict=True)
-            ends = [" to ".join(printed.interval(low, high)) for low, high in pairs]
-        levels.append(
-            {
-                "level": level,
-                "regions": len(nodes),
-                "rows": [
-                    (names[node], int(result.cells[node].sum()), end)
-                    for node, end in zip(largest.tolist(), ends, strict=True)
-                ],
-            }
-        )
     table = result.to_frame("polars")
     return {
         **describe_plan(planned),
-        "levels": levels,
+        "levels": describe_levels(result),
         "columns": table.columns,
         "rows": [
             ["" if one is None else str(one) for one in row]
@@ -129,5 +125,6 @@ TABLES = Publication(
     chapter=("tables", "Tables by region, with their proof", {}),
     show=_show,
     first={},
+    columns=_columns,
 )
 """Tables of categories by region."""

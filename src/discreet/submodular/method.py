@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.printed import estimate
+from discreet.core.statements import state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +20,22 @@ if TYPE_CHECKING:
     from discreet.submodular.objectives.objective import Objective
     from discreet.submodular.problem import AccountLine, ChoiceFacts
 
-__all__ = ["Chosen", "DrawPlan", "Method", "need_approximate", "need_set_function"]
+__all__ = [
+    "Chosen",
+    "DrawPlan",
+    "Method",
+    "draws_in_words",
+    "law_of_draws",
+    "need_approximate",
+    "need_set_function",
+    "score_noise",
+]
+
+_SCOPES = {
+    "part-sampled": " among candidates that were sampled at random",
+    "subsampled": " in a secret sample of the records",
+}
+"""Method -> where its law holds."""
 
 Chosen = tuple[tuple[int, int], ...]
 
@@ -95,3 +113,42 @@ def need_approximate(name: str, guarantee: DPGuarantee) -> None:
         raise InvalidProblemError(
             "guarantee", f"ApproxDP for {name}, which needs a delta", type(guarantee).__name__
         )
+
+
+def law_of_draws(method: str, mechanism: str) -> str:
+    """Return the name of the statement that holds of the draws of a method."""
+    if mechanism == "permute-and-flip":
+        return "draws by flips"
+    rounded = mechanism in ("rounds", "walk") or method == "subsampled-rounds"
+    return "draws, then rounding" if rounded else "draws"
+
+
+def draws_in_words(method: str, mechanism: str, coefficient: Fraction | None) -> str:
+    """State the law of the draws.
+
+    Parameters
+    ----------
+    method
+        Name of the method.
+    mechanism, coefficient
+        As in :class:`DrawPlan`.
+
+    Examples
+    --------
+    >>> draws_in_words("fixed", "fixed", None)
+    'The records are not read.'
+    """
+    if coefficient is None:
+        return "The records are not read."
+    scope = _SCOPES.get(method, "")
+    return state(law_of_draws(method, mechanism), c=estimate(coefficient, 4), scope=scope)
+
+
+def score_noise(method: str, draws: DrawPlan) -> float | None:
+    """Return the standard deviation of Gumbel noise of each score, in people, whose largest sum has the law of a draw.
+
+    ``None`` if no record is read, or the draws have another law.
+    """
+    if draws.coefficient is None or law_of_draws(method, draws.mechanism) != "draws":
+        return None
+    return math.pi / math.sqrt(6) / float(draws.coefficient)

@@ -11,20 +11,29 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.guarantee import PureDP
-from discreet.core.printed import at_most, estimate, share_at_most
 from discreet.core.spaces.inputs import positive_count
 from discreet.hierarchy.contingency.measure import marginal_scales, moved_by_person
 from discreet.hierarchy.contingency.shares import Program, kinds_of
 from discreet.hierarchy.measure import amount_of, noise_of, variance_of
+from discreet.hierarchy.reliability import error_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from discreet.core.guarantee import ZeroConcentratedDP
     from discreet.hierarchy.contingency.problem import TableFrame
+    from discreet.hierarchy.contingency.shares import RegionKinds
     from discreet.hierarchy.contingency.workload import Workload
 
-__all__ = ["ExpectedError", "expected_errors", "expected_lines", "expected_rows"]
+__all__ = [
+    "ExpectedError",
+    "entry_errors",
+    "expected_errors",
+    "expected_lines",
+    "expected_rows",
+]
 
 ROUNDED_UP = 1 + 1e-9
 """Factor by which errors and losses are rounded up: sums of positive floats, whose order differs between machines."""
@@ -88,24 +97,9 @@ def expected_errors(
     domain, tree = frame.domain, frame.tree
     pure = isinstance(guarantee, PureDP)
     noise = noise_of(guarantee)
-    scales = marginal_scales(frame, guarantee)
-    kinds = kinds_of(tree, frame.strata.tolist())
-    first = np.unique(kinds.of, return_index=True)[1]
-    strata = frame.strata[first].tolist()
-    shape = (len(strata), len(frame.marginals))
-    program = Program(kinds, domain, frame.marginals, np.ones(shape), "variance")
-    own = [
-        [None if (b := scales[q][one]) is None else variance_of(b, noise) for q in frame.marginals]
-        for one in strata
-    ]
-    weights = [[0.0 if one is None else 1 / float(one) for one in row] for row in own]
-    precision = np.array(weights) @ program.within(frame.marginals)
-    if frame.total is not None and () in program.subsets:
-        # Known exactly.
-        precision[0, program.subsets.index(())] = 1e300
-    spread = program.spread(precision)[0] @ program.entry.T
+    kinds, own, spread = _variances(frame, guarantee)
     demand = [
-        [_is_asked(frame, workload, at, level) for at in range(shape[1])]
+        [_is_asked(frame, workload, at, level) for at in range(len(frame.marginals))]
         for level in range(tree.depth + 1)
     ]
     equal = Fraction(1, max(1, sum(map(sum, demand))))
@@ -130,6 +124,48 @@ def expected_errors(
                 )
             )
     return tuple(errors)
+
+
+def entry_errors(frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP) -> NDArray[np.float64]:
+    """Array ``(n_nodes, marginals)``: standard error of the unbiased estimate of one entry, rounded up.
+
+    Examples
+    --------
+    >>> from discreet import PureDP, Tree
+    >>> from discreet.hierarchy.contingency import Domain, TableFrame
+    >>> frame = TableFrame(
+    ...     Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), {(0,): (Fraction(1, 2),) * 2}
+    ... )
+    >>> entry_errors(frame, PureDP(1, neighbors="add-remove-person")).round(3).tolist()
+    [[2.286], [2.286], [2.286]]
+    """
+    kinds, _, spread = _variances(frame, guarantee)
+    errors = np.asarray(np.sqrt(spread)[kinds.of] * ROUNDED_UP, dtype=np.float64)
+    if frame.total is not None and () in frame.marginals:
+        errors[0, frame.marginals.index(())] = 0.0
+    return errors
+
+
+def _variances(
+    frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP
+) -> tuple[RegionKinds, list[list[Fraction | None]], NDArray[np.float64]]:
+    """Return the kinds of regions, and for each kind and marginal the variance of an entry: measured, and estimated."""
+    noise, scales = noise_of(guarantee), marginal_scales(frame, guarantee)
+    kinds = kinds_of(frame.tree, frame.strata.tolist())
+    first = np.unique(kinds.of, return_index=True)[1]
+    strata = frame.strata[first].tolist()
+    shape = (len(strata), len(frame.marginals))
+    program = Program(kinds, frame.domain, frame.marginals, np.ones(shape), "variance")
+    own = [
+        [None if (b := scales[q][one]) is None else variance_of(b, noise) for q in frame.marginals]
+        for one in strata
+    ]
+    weights = [[0.0 if one is None else 1 / float(one) for one in row] for row in own]
+    precision = np.array(weights) @ program.within(frame.marginals)
+    if frame.total is not None and () in program.subsets:
+        # Known exactly.
+        precision[0, program.subsets.index(())] = 1e300
+    return kinds, own, program.spread(precision)[0] @ program.entry.T
 
 
 def _is_asked(frame: TableFrame, workload: Workload | None, at: int, level: int) -> bool:
@@ -166,20 +202,14 @@ def expected_rows(
 
 
 def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
-    """The same in words."""
+    """Return the same in words."""
     lines = []
     for row in rows:
         entries, regions = row["entries"], row["regions"]
         size = f"{entries} {'entry' if entries == 1 else 'entries'}"
         if regions > 1:
             size += f" x {printed.count(regions)} regions"
-        error = at_most(row["standard_error"], 3)
-        line = f"level {row['level']}, {row['marginal']} ({size}): standard error {error}"
-        if row["largest"] > row["standard_error"] * (1 + 1e-6):
-            line += f", in one region {at_most(row['largest'], 3)}"
-        line += f" (naive: {estimate(row['naive'], 3)})"
-        if count is not None:
-            part = share_at_most(row["coefficient_of_variation"], 1)
-            line += f"; coefficient of variation at a count of {printed.count(count)}: {part}"
-        lines.append(line)
+        lines.append(
+            f"level {row['level']}, {row['marginal']} ({size}): {error_in_words(row, count)}"
+        )
     return lines

@@ -370,9 +370,8 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
         # Read as such first, so that a mistake is one of this argument.
         for names in _by_level(marginals, tree.depth + 1, "marginals"):
             listed = [domain.marginal(name) for name in names]
-            if len(set(listed)) < len(listed) or not listed:
-                got = repr(list(names)) if listed else "an empty list for a level"
-                raise InvalidProblemError("marginals", "each marginal once", got)
+            if len(set(listed)) < len(listed):
+                raise InvalidProblemError("marginals", "each marginal once", repr(list(names)))
     tables = marginals if workload is None else workload
     target = read_workload(
         domain, tree.depth + 1, ["cells"] if tables is None else tables, weights, loss
@@ -429,7 +428,12 @@ def _by_level(marginals: Any, n_levels: int, field: str) -> list[list[str]]:  # 
     if len(marginals) != n_levels:
         raise InvalidProblemError(field, f"one list for each of {n_levels} levels", len(marginals))
     expected = "a list of names such as total or sex:age"
-    return [[*items_of(one, field, expected)] for one in marginals]
+    listed = [[*items_of(one, field, expected)] for one in marginals]
+    if not all(listed):
+        at = 1 + listed.index([])
+        expected = "at least one marginal on each level, or a workload with levels of weight 0"
+        raise InvalidProblemError(field, expected, f"none on level {at}")
+    return listed
 
 
 def _of_level(

@@ -94,7 +94,12 @@ class Attribute:
         return len(self.categories)
 
 
-RESERVED = frozenset({"level", "region", "marginal", "count", "noisy", "value", "low", "high"})
+RESERVED = frozenset(
+    {
+        *("level", "region", "marginal", "count", "noisy"),
+        *("value", "low", "high", "standard_error", "reliability"),
+    }
+)
 """Names of columns that published tables have beside the attributes."""
 
 

@@ -21,6 +21,7 @@ from discreet.core.printed import decimal, one_line
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.widths import Widths
+from discreet.hierarchy.reliability import described_answers
 from discreet.hierarchy.result import Column, region_names, tidy
 
 if TYPE_CHECKING:
@@ -96,8 +97,13 @@ class TableAnswers:
             f"interval={decimal(self.interval)})"
         )
 
-    def to_frame(self, backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
+    def to_frame(self, backend: Backend = "polars", *, rounded: bool = False) -> Any:  # noqa: ANN401 - a table of that library
         """Return the answers as a table: one row for each region and entry, with the attributes as columns.
+
+        Parameters
+        ----------
+        backend, rounded
+            As for :meth:`discreet.hierarchy.query.CountAnswers.to_frame`.
 
         Raises
         ------
@@ -110,11 +116,8 @@ class TableAnswers:
         columns = [Column("level", levels[regions]), Column("region", regions, self.regions)]
         for at, name in enumerate(self.by):
             columns.append(Column(name, entries, [one[at] for one in self.categories]))
-        values = {
-            "value": [float(one) for one in self.values.reshape(-1)],
-            "low": [int(one) for one in self.low.reshape(-1)],
-            "high": [int(one) for one in self.high.reshape(-1)],
-        }
+        arrays = (self.values, self.low, self.high, self.variances)
+        values = described_answers(*(one.reshape(-1) for one in arrays), rounded=rounded)
         return tidy(columns, values, backend)
 
 

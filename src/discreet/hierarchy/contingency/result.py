@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, cast, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import at_least, at_most
+from discreet.core.printed import at_least, at_most, count
 from discreet.core.statements import state
+from discreet.hierarchy.contingency.expected import entry_errors
 from discreet.hierarchy.contingency.measure import noise_in_words
+from discreet.hierarchy.contingency.problem import BLANK
+from discreet.hierarchy.reliability import mark_counts
 from discreet.hierarchy.result import Column, region_columns, tidy
 
 if TYPE_CHECKING:
@@ -24,7 +27,17 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
     from discreet.hierarchy.result import Backend
 
-__all__ = ["LevelGap", "RegionTables", "marginal_columns"]
+__all__ = ["MAX_ROWS", "NO_PEOPLE", "LevelGap", "RegionTables", "marginal_columns"]
+
+MAX_ROWS = 100_000_000
+"""Rows that are made of published counts, at most: some 40 bytes of memory each."""
+
+NO_PEOPLE = (
+    "no row is a person: each published count of a cell is written as that many rows. They have the noise of the "
+    "tables and hold nothing else, so that standard errors computed as of a sample are too small, and a row that "
+    "matches a person is not the record of that person"
+)
+"""Warning about the rows of :meth:`RegionTables.to_rows`."""
 
 
 @final
@@ -118,9 +131,9 @@ class RegionTables:
             first, end = frame.tree.level_start[one.level - 1 : one.level + 1]
             fixed = one.level == 1 and frame.total is not None
             numbers = int(end - first) * frame.domain.size - fixed
-            above = f" and add up to the published tables of level {one.level - 1}"
+            above = f" that add up to the published tables of level {one.level - 1}"
             if one.level == 1:
-                above = " and add up to the public number of records" if fixed else ""
+                above = " that add up to the public number of records" if fixed else ""
             moved, least = (np.sqrt(2 * half / max(numbers, 1)) for half in (one.upper, one.lower))
             sentences.append(
                 state(
@@ -169,11 +182,93 @@ class RegionTables:
         InvalidProblemError
             For a backend that :meth:`RegionCounts.to_frame` does not know.
         """
+        columns = marginal_columns(self.frame, self.frame.marginals)
+        return tidy(columns, {"count": self._counts()}, backend)
+
+    def _counts(self) -> NDArray[np.int64]:
+        """Return the counts of all measured marginals, in the order of :func:`marginal_columns`."""
         domain, marginals = self.frame.domain, self.frame.marginals
-        counts = [domain.project(self.cells, q).reshape(-1) for q in marginals]
-        return tidy(
-            marginal_columns(self.frame, marginals), {"count": np.concatenate(counts)}, backend
+        return np.concatenate([domain.project(self.cells, q).reshape(-1) for q in marginals])
+
+    def to_reliability(
+        self, guarantee: PureDP | ZeroConcentratedDP, backend: Backend = "polars"
+    ) -> Any:  # noqa: ANN401 - a table of that library
+        """Return the table of :meth:`to_frame` with the columns ``standard_error`` and ``reliability`` of each count.
+
+        The standard error is that of the unbiased estimate of the entry: a public fact. The class follows from its
+        ratio to the published count, which is biased where counts are small.
+
+        Parameters
+        ----------
+        guarantee
+            That of the release.
+        backend
+            As for :meth:`to_frame`.
+        """
+        frame, counts = self.frame, self._counts()
+        by_marginal = entry_errors(frame, guarantee).T[..., None]
+        possible = frame.domain.possible[None].astype(np.int64)
+        # Structural zeros have no error.
+        masks = [frame.domain.project(possible, q) > 0 for q in frame.marginals]
+        errors = np.concatenate(
+            [(own * mask).reshape(-1) for own, mask in zip(by_marginal, masks, strict=True)]
         )
+        values = {
+            "count": counts,
+            "standard_error": errors,
+            "reliability": mark_counts(counts, errors),
+        }
+        return tidy(marginal_columns(frame, frame.marginals), values, backend)
+
+    def to_rows(self, columns: Sequence[str], backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
+        """Return rows whose tables are exactly the published ones: each count of a cell as that many rows.
+
+        The rows follow from the published cells alone, in the order of regions and cells; see :data:`NO_PEOPLE`.
+
+        Parameters
+        ----------
+        columns
+            Names of the columns of the region path; a region that ends above the last one has empty cells.
+        backend
+            As for :meth:`to_frame`.
+
+        Raises
+        ------
+        InvalidProblemError
+            For too few names, names that come twice, or more rows than :data:`MAX_ROWS`.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> from discreet import Tree
+        >>> from discreet.hierarchy.contingency import Domain, TableFrame
+        >>> frame = TableFrame(
+        ...     Tree.from_paths([("GA",), ("NY",)]), Domain.read({"sex": ["F", "M"]}), {(0,): (Fraction(1, 2),) * 2}
+        ... )
+        >>> RegionTables(frame, np.array([[2, 1], [1, 1], [1, 0]])).to_rows(["state"], "dict")
+        {'state': ['GA', 'GA', 'NY'], 'sex': ['F', 'M', 'F']}
+        """
+        tree, domain = self.frame.tree, self.frame.domain
+        attributes = [one.name for one in domain.attributes]
+        if len(columns) < tree.depth or len({*columns, *attributes}) < len([*columns, *attributes]):
+            expected = f"{tree.depth} names, other ones than {', '.join(attributes)}"
+            raise InvalidProblemError("columns", expected, repr(list(columns)))
+        counts = self.cells[tree.leaves]
+        total = counts.sum(dtype=np.float64)
+        if total > MAX_ROWS:
+            raise InvalidProblemError("rows", f"at most {count(MAX_ROWS)}", count(int(total)))
+        which = np.repeat(np.arange(counts.size), counts.reshape(-1))
+        leaf, cell = np.divmod(which, domain.size)
+        paths = [tuple(map(str, tree.path(int(node)))) for node in tree.leaves]
+        made = []
+        for depth, name in enumerate(columns[: tree.depth]):
+            words = [path[depth] if depth < len(path) else "" for path in paths]
+            made.append(Column(name, leaf, words))
+        places = np.unravel_index(cell, domain.shape)
+        for attribute, at in zip(domain.attributes, places, strict=True):
+            words = ["" if one == BLANK else one for one in attribute.categories]
+            made.append(Column(attribute.name, at, words))
+        return tidy(made, {}, backend)
 
 
 def marginal_columns(frame: TableFrame, marginals: Sequence[Marginal]) -> list[Column]:

@@ -1,0 +1,151 @@
+"""Reliability of noisy counts by their coefficient of variation, and answers rounded to what their intervals support.
+
+Both are functions of published numbers and public variances. The coefficient of variation is the standard error over
+the absolute value of the number; its limits are those of Statistics Canada's guidelines for releases of surveys.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core import printed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "CLASSES",
+    "described_answers",
+    "error_in_words",
+    "mark_counts",
+    "mark_reliability",
+    "reliability_in_words",
+    "round_within",
+]
+
+CLASSES = ("reliable", "use with caution", "unreliable")
+"""Classes of reliability, the best first."""
+
+MAX_COEFFICIENTS_OF_VARIATION = (Fraction("0.165"), Fraction("0.333"))
+"""Largest coefficient of variation of the first two classes."""
+
+MAX_ROUNDING_UNIT_PER_INTERVAL_LENGTH = Fraction(1, 10)
+"""A rounded answer then moves by at most a twentieth of its interval's length."""
+
+
+def reliability_in_words() -> str:
+    """Return the classes of reliability in a sentence.
+
+    Examples
+    --------
+    >>> reliability_in_words()
+    'Reliable: the standard error is at most 16.5 % of the number; to be used with caution: at most 33.3 %; ...'
+    """
+    reliable, caution = map(printed.share, MAX_COEFFICIENTS_OF_VARIATION)
+    return (
+        f"Reliable: the standard error is at most {reliable} of the number; to be used with caution: at most "
+        f"{caution}; unreliable: more."
+    )
+
+
+def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
+    """Return the class of a number by its coefficient of variation; a number without noise is reliable.
+
+    Parameters
+    ----------
+    value
+        The number.
+    variance
+        An upper bound on the variance of its noise.
+
+    Examples
+    --------
+    >>> [mark_reliability(value, 100) for value in (61, 60, 30, -30, 0)]
+    ['reliable', 'use with caution', 'unreliable', 'unreliable', 'unreliable']
+    """
+    for name, limit in zip(CLASSES, MAX_COEFFICIENTS_OF_VARIATION, strict=False):
+        if variance <= limit**2 * value * value:
+            return name
+    return CLASSES[-1]
+
+
+def mark_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> NDArray[np.str_]:
+    """Return the class of each count by the standard error at the same place; see :func:`mark_reliability`."""
+    limits = [float(limit) * counts for limit in MAX_COEFFICIENTS_OF_VARIATION]
+    return np.select([errors <= limit for limit in limits], CLASSES[:2], CLASSES[2])
+
+
+def round_within(value: Fraction | int, low: int, high: int) -> int:
+    """Round an answer to the largest power of ten that is at most a tenth of its interval's length, or to ones.
+
+    Parameters
+    ----------
+    value
+        The answer, in the middle of its interval but for rounding.
+    low, high
+        The ends of the interval; the result lies between them.
+
+    Examples
+    --------
+    >>> round_within(Fraction(98765, 10), 9500, 10253), round_within(Fraction(98765, 10), 9870, 9883)
+    (9880, 9876)
+    """
+    unit = 1
+    while 10 * unit <= (high - low) * MAX_ROUNDING_UNIT_PER_INTERVAL_LENGTH:
+        unit *= 10
+    return min(max(unit * round(value * Fraction(1, unit)), low), high)
+
+
+def described_answers(
+    values: NDArray[Any],
+    low: NDArray[Any],
+    high: NDArray[Any],
+    variances: NDArray[Any] | None,
+    *,
+    rounded: bool,
+) -> dict[str, list[Any]]:
+    """Return the columns ``value``, ``low``, ``high`` and, with variances, ``reliability`` of answers.
+
+    Parameters
+    ----------
+    values, low, high
+        ``(n,)``: the answers and the ends of their intervals.
+    variances
+        ``(n,)``: at least the variance of each answer's noise, or ``None``.
+    rounded
+        Whether values are rounded by :func:`round_within`; the marks are those of the values before.
+    """
+    exact: list[Any] = values.tolist()
+    ends = [(int(least), int(most)) for least, most in zip(low, high, strict=True)]
+    is_integer = values.dtype.kind == "i"
+    columns: dict[str, list[Any]] = {
+        "value": [round_within(one, *each) for one, each in zip(exact, ends, strict=True)]
+        if rounded
+        else [one if is_integer else float(one) for one in exact],
+        "low": [least for least, _ in ends],
+        "high": [most for _, most in ends],
+    }
+    if variances is not None:
+        pairs = zip(exact, variances.tolist(), strict=True)
+        columns["reliability"] = [mark_reliability(value, noise) for value, noise in pairs]
+    return columns
+
+
+def error_in_words(row: Mapping[str, Any], count: int | None) -> str:
+    """Describe the standard error of a row, beside naive noise and with the coefficient of variation of a count."""
+    error = row["standard_error"]
+    words = "not stated for what this method measures"
+    if error is not None:
+        words = f"standard error {printed.at_most(error, 3)}"
+        if row.get("largest", error) > error * (1 + 1e-6):
+            words += f", in one region {printed.at_most(row['largest'], 3)}"
+    words += f" (naive: {printed.estimate(row['naive'], 3)})"
+    if "coefficient_of_variation" in row and count is not None:
+        part = printed.share_at_most(row["coefficient_of_variation"], 1)
+        words += f"; coefficient of variation at a count of {printed.count(count)}: {part}"
+    return words
