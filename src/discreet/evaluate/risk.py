@@ -227,7 +227,7 @@ def risk(
     journalist, average   66.67 %
     marketer              66.67 %
     <BLANKLINE>
-    1 of 3 rows are in 1 equivalence class with one value of ill each: anyone who finds the class of such a row knows...
+    1 of 3 rows are in 1 equivalence class with one value of ill each, missing values aside: anyone who finds the c...
     age: 100 % of the risk by minimal sample uniques; without it 0 of 3 rows are alone, not 1
     """
     names = items_of(quasi_identifiers, "quasi_identifiers", "names of columns")

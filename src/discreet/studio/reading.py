@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, final
 
-from discreet.artefact.rooms import make_private
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.columns import holds_numbers, is_prose
@@ -19,6 +18,7 @@ from discreet.tables.looks import Look
 from discreet.tables.reading import read_row_by_row, read_rows
 from discreet.tables.refusals import refused
 from discreet.tables.roles import look_of
+from discreet.tables.rooms import make_private
 from discreet.tables.sizes import in_words, parquet_size, refuse_many
 
 if TYPE_CHECKING:
