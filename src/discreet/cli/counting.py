@@ -79,7 +79,9 @@ class PrivateRowOptions(OptionGroup, panel="The data"):
         "A,B,...",
     )
     quantity: str | None = option("Column of the number that each person adds to the size.")
-    person: str | None = option("Column of the person, of whom one row counts, or --max-rows.")
+    person: str | None = option(
+        "Column of the person, of whom one row counts, or --max-rows, drawn at random."
+    )
     refuse_rows: bool = option(
         "Refuse rows that do not count, after the charge. Outside of the guarantee: it tells tables that "
         "differ in one person apart. Default: leave them out, and write their number to standard error alone.",
@@ -180,7 +182,8 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "With --plan, also the coefficient of variation of a count of this size.", "N"
     )
     max_rows: int = option(
-        "The most rows of one person; public. With --person no more of them count.", default=1
+        "The most rows of one person; public. With --person so many of them count, drawn at random.",
+        default=1,
     )
     exact_total: int | None = option(
         "The number of all records, where it is public; with replace-person alone."

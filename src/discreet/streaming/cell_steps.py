@@ -8,7 +8,7 @@ No step draws noise: what they find are true counts, and one that is done twice 
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -20,6 +20,7 @@ from discreet.hierarchy.refusals import PERSON
 from discreet.streaming.buckets import BucketWriter, read_bucket
 from discreet.streaming.pieces import batches
 from discreet.streaming.record_steps import added_up
+from discreet.tables.keys import sampling_key
 
 if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import TableFrame
@@ -43,6 +44,8 @@ class CellPlan:
         Rows that are read at once, and buckets of persons.
     frame, columns
         What is public, and the names of the columns.
+    key
+        Key by which the rows of a person are drawn that count, so that a step that is done twice draws the same ones.
     """
 
     pieces: tuple[Piece, ...]
@@ -50,6 +53,7 @@ class CellPlan:
     buckets: int
     frame: TableFrame
     columns: RecordColumns
+    key: bytes = field(default_factory=sampling_key)
 
 
 def cells(space: Workspace, number: int) -> None:
@@ -78,7 +82,7 @@ def persons(space: Workspace, number: int) -> None:
     table = read_bucket(space, records, "file", plan.buckets, number)
     parts = []
     if table is not None:
-        limited = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows)
+        limited = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows, plan.key)
         parts.append(count_placed(limited, plan.frame))
     space.put(f"persons-{number}", added_up(parts))
 

@@ -110,7 +110,7 @@ STRONG: dict[str, Any] = {"guarantee": ZeroConcentratedDP(10**6, ADDED)}
         (wrong(sex=["F", "secret", "F"]), {}, 2, "1 without a category of sex"),
         (wrong(sex=["F", None, "F"]), {}, 2, "1 without a category of sex"),
         (wrong(state=["GA", "GA", "secret"]), {}, 2, "1 without a lowest region"),
-        (PEOPLE, {"person": "who"}, 2, "1 beyond the first 1 of a person"),
+        (PEOPLE, {"person": "who"}, 2, "1 beyond the 1 of a person that count"),
         (
             PEOPLE,
             {"domain": {"attributes": LISTED, "zeros": [{"sex": ["F"], "age": ["18+"]}]}},

@@ -1,7 +1,7 @@
 """Trusted: from rows of persons to counts by region and cell, by the rule of :mod:`discreet.tables.keys`.
 
 A row counts if its region is a lowest one of the list, each category is listed, and its cell is no structural zero. Of
-a person whose column is named, the first `max_rows` rows count, in the order of region and cell.
+a person whose column is named, at most `max_rows` rows count, drawn at random.
 
 Files are scanned by Polars and grouped in a stream, so that they may be larger than memory: what comes back is one
 number for each region and cell that occurs. Lazy and distributed frames of other libraries are grouped where they are,
@@ -154,7 +154,7 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
         1: "without a lowest region of the list",
         2: "without the name of a person",
         3: "in a structural zero",
-        4: f"beyond the first {frame.max_rows} of a person",
+        4: f"beyond the {frame.max_rows} of a person that count",
     }
     for at, attribute in enumerate(frame.domain.attributes, start=_FIRST_ATTRIBUTE):
         reasons[at] = f"without a category of {attribute.name}"
@@ -199,9 +199,9 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
     return table.select(PERSON, LEAF, CELL, WHY, ROWS)
 
 
-def keep_rows(table: nw.DataFrame[Any], max_rows: int) -> nw.DataFrame[Any]:
-    """Mark the rows of a person beyond the first `max_rows` that count, in the order of region and cell."""
-    numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL])
+def keep_rows(table: nw.DataFrame[Any], max_rows: int, key: bytes = b"") -> nw.DataFrame[Any]:
+    """Mark the rows of a person that could count, but for `max_rows` at random; the key is that of ``nth_rows``."""
+    numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL], key)
     beyond = (nw.col(WHY) == 0) & (nw.col("discreet nth") >= max_rows)
     return numbered.with_columns(nw.when(beyond).then(nw.lit(4)).otherwise(nw.col(WHY)).alias(WHY))
 
