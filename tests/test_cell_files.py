@@ -161,7 +161,10 @@ def test_errors_of_steps_are_charged_once_and_leave_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_lazy_frames_of_other_libraries_are_grouped_where_they_are() -> None:
+def test_lazy_frames_of_other_libraries_are_grouped_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("discreet.tables.keys.urandom", bytes)
     duckdb: Any = pytest.importorskip("duckdb")
     table = people(11)
     with duckdb.connect() as here:

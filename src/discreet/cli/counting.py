@@ -93,7 +93,8 @@ class PublicOptions(OptionGroup, panel="What is public"):
     """The public facts."""
 
     region_list: str | None = option(
-        "The regions that exist, one row for each lowest one. Public; needed unless --public-units is given.",
+        "The regions that exist, one row for each lowest one, with (other) for all that are not listed. Public; "
+        "needed unless --public-units is given.",
         "FILE",
     )
     public_units: str | None = option(
@@ -149,7 +150,8 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "Attributes: publish people by their categories instead of units by size.", "A,B,..."
     )
     domain: str | None = option(
-        "All categories of each attribute, public; or these under attributes, and structural zeros under zeros.",
+        'All categories of each attribute, public, "" for blank cells and "(other)" for all that are not listed; or '
+        "these under attributes, and structural zeros under zeros.",
         "FILE.json",
     )
     marginals: str | None = option(

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of, name_of
 from discreet.core.tree import Tree
-from discreet.hierarchy.problem import Frame
+from discreet.hierarchy.problem import OTHER, Frame
 from discreet.hierarchy.refusals import GROUPS, LEAF, LISTED, UNIT, check_once, check_places
 from discreet.tables.frames import ROW, collect, open_table, text_of
 from discreet.tables.keys import key_of, key_text
@@ -34,6 +34,7 @@ __all__ = [
     "canonical",
     "check_columns",
     "declared_regions",
+    "grouped_keys",
     "join_left",
     "path_keys",
     "place_rows",
@@ -194,7 +195,7 @@ def read_public(
     path_keys(columns, tree)
     if units is None:
         return Public(columns, tree, unit)
-    units = place_rows(units, columns, tree)
+    units = place_rows(units, columns, tree, unlisted=False)
     check_places(units, columns, tree, "public_units")
     counted = collect(units.group_by(LEAF).agg(nw.len().alias(GROUPS)), "public_units")
     groups = np.zeros(len(tree.leaves), dtype=np.int64)
@@ -333,16 +334,58 @@ def canonical(table: Table, columns: tuple[str, ...]) -> Table:
     return table.with_columns(*keys) if keys else table
 
 
-def place_rows(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
-    """Add to each row the number of its lowest region, or -1 if the list has none."""
+def place_rows(
+    table: Table, columns: tuple[str, ...], tree: Tree, *, unlisted: bool = True
+) -> Table:
+    """Add to each row the number of its lowest region, or -1 if the list has none.
+
+    With `unlisted` a row whose path is not in the list is in the region ``(other)`` of the deepest region above it that
+    has one.
+    """
     known: dict[str, Any] = path_keys(columns, tree)
-    leaves = range(len(tree.leaves))
     if not columns:
         return table.with_columns(nw.lit(0, nw.Int64).alias(LEAF))
-    known[LEAF] = list(leaves)
-    listed = nw.from_dict(known, backend=nw.get_native_namespace(table))
-    joined = join_left(table, listed, list(columns), "regions")
-    return joined.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
+    leaves = list(range(len(tree.leaves)))
+    depths = [next(at for at, key in enumerate([*path, ""]) if not key) for path in _rows_of(known)]
+    backend = nw.get_native_namespace(table)
+    listed = nw.from_dict({**known, LEAF: leaves}, backend=backend)
+    table = join_left(table, listed, list(columns), "regions")
+    for depth in range(len(columns), 0, -1) if unlisted else ():
+        others = [
+            leaf
+            for leaf in leaves
+            if depths[leaf] == depth and known[columns[depth - 1]][leaf] == OTHER
+        ]
+        if not others:
+            continue
+        if depth == 1:
+            found: nw.Expr = nw.lit(others[0], nw.Int64)
+        else:
+            above = {name: [known[name][leaf] for leaf in others] for name in columns[: depth - 1]}
+            named = nw.from_dict({**above, _OTHER_LEAF: others}, backend=backend)
+            table, found = join_left(table, named, list(above), "regions"), nw.col(_OTHER_LEAF)
+        unplaced = nw.when(nw.col(LEAF).is_null()).then(found).otherwise(nw.col(LEAF))
+        table = table.with_columns(unplaced.alias(LEAF))
+        table = table.drop(_OTHER_LEAF) if depth > 1 else table
+    return table.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
+
+
+_OTHER_LEAF = "discreet other leaf"
+"""Column of our own: the region ``(other)`` beside a region that is not listed."""
+
+
+def _rows_of(columns: dict[str, list[str]]) -> list[tuple[str, ...]]:
+    return list(zip(*columns.values(), strict=True))
+
+
+def grouped_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
+    """Return the keys of regions by which the rows of a lazy frame are grouped where they are.
+
+    If the list has a region ``(other)``, each column has this key, for :func:`place_rows` to place.
+    """
+    keys = path_keys(columns, tree)
+    has_other = any(OTHER in listed for listed in keys.values())
+    return {name: [*listed, OTHER] if has_other else listed for name, listed in keys.items()}
 
 
 def path_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:

@@ -176,6 +176,18 @@ def test_a_domain_may_list_blank_cells_as_a_category(blank: str | None) -> None:
     assert found.cells[0].tolist() == [1, 1, 1]
 
 
+def test_a_domain_may_list_all_other_cells_as_a_category() -> None:
+    people = wrong(sex=["F", None, "unheard of"])
+    made = planned(domain={"sex": ["F", "M", "(other)"]}, marginals=["cells"], **STRONG)
+    assert made.release(people).result.cells[0].tolist() == [1, 0, 2]
+    made = planned(domain={"sex": ["(other)", "F", None]}, marginals=["cells"], **STRONG)
+    assert made.release(people).result.cells[0].tolist() == [1, 1, 1]
+    grouped = {"kind": {"of": "sex", "groups": {"F": ["F"], "else": ["M", "(other)"]}}}
+    domain = {"sex": ["F", "M", "(other)"], **grouped}
+    made = planned(domain=domain, marginals=["kind"], **STRONG)
+    assert made.release(people).result.marginal("kind")[0].tolist() == [1, 2]
+
+
 def test_without_regions_all_records_are_counted_together() -> None:
     made = planned(regions=None, columns=None, **STRONG).release(PEOPLE)
     assert made.result.marginal("total").tolist() == [[3]]

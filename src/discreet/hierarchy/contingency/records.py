@@ -1,6 +1,7 @@
 """Trusted: from rows of persons to counts by region and cell, by the rule of :mod:`discreet.tables.keys`.
 
-A row counts if its region is a lowest one of the list, each category is listed, and its cell is no structural zero. Of
+A row counts if its region is a lowest one of the list, each category is listed, and its cell is no structural zero.
+Keys that are not listed are those of the category or region ``(other)``, where the public list has it. Of
 a person whose column is named, at most `max_rows` rows count, drawn at random.
 
 Files are scanned by Polars and grouped in a stream, so that they may be larger than memory: what comes back is one
@@ -23,8 +24,9 @@ from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.problem import BLANK
 from discreet.hierarchy.lazy_rows import collect_remote, is_remote, listed_keys
 from discreet.hierarchy.planned import CellSource
+from discreet.hierarchy.problem import OTHER
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, WHY
-from discreet.hierarchy.regions import canonical, join_left, path_keys, place_rows
+from discreet.hierarchy.regions import canonical, grouped_keys, join_left, place_rows
 from discreet.tables.frames import collect, open_table
 from discreet.tables.keys import distinct_keys, key_of, nth_rows, refuse_or_note
 
@@ -185,9 +187,10 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
         name, codes = domain.groups.get(attribute.name, (attribute.name, range(attribute.size)))
         table = table.with_columns(key_of(table, name).alias(text))
         listed = {text: _keys_of_attribute(domain, name), code: list(codes)}
-        other = nw.from_dict(listed, backend=nw.get_native_namespace(table))
-        table = join_left(table, other, [text], "domain")
-        table = table.with_columns(nw.col(code).fill_null(-1).cast(nw.Int64))
+        keys = nw.from_dict(listed, backend=nw.get_native_namespace(table))
+        table = join_left(table, keys, [text], "domain")
+        other = codes[listed[text].index(OTHER)] if OTHER in listed[text] else -1
+        table = table.with_columns(nw.col(code).fill_null(other).cast(nw.Int64))
         cell = cell + nw.col(code) * stride
         why = nw.when(nw.col(code) < 0).then(nw.lit(_FIRST_ATTRIBUTE + at)).otherwise(why)
     why = nw.when(nw.col(LEAF) < 0).then(nw.lit(1)).otherwise(why)
@@ -229,7 +232,7 @@ def _grouped(source: Any, frame: TableFrame, columns: RecordColumns) -> Any:  # 
     """Group the rows of a lazy frame where they are by the keys of their cells, and collect the groups."""
     wanted, domain = columns.of(frame.domain), frame.domain
     table = nw.from_native(source).select(*wanted)
-    labels = path_keys(columns.regions, frame.tree)
+    labels = grouped_keys(columns.regions, frame.tree)
     reasons = dict.fromkeys(labels, 1)
     for name in wanted[len(labels) :]:
         labels[name] = _keys_of_attribute(domain, name)
