@@ -29,7 +29,7 @@ from discreet.kanonymity.models import read_models
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
 from discreet.tables.reading import read_rows
-from discreet.tables.recoding import recode
+from discreet.tables.recoding import recode, recorded
 from discreet.tables.roles import assign_roles, look_of, repeated_persons
 from discreet.tables.sizes import refuse_many
 from discreet.tables.sources import is_hive_folder
@@ -191,8 +191,7 @@ def _stated(
 ) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
     """State in the record what was typed, and for the curator what was noticed."""
     stated = {**made.provenance.parameters, "method": options.method}
-    recorded = {"reading": options.reading.to_dict(), "recoding": options.recoding.to_dict()}
-    stated |= {name: record for name, record in recorded.items() if record}
+    stated |= recorded(options.reading, options.recoding)
     if options.demands:
         # As typed, which can be read back.
         stated["models"] = list(options.demands)

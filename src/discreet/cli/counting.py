@@ -32,6 +32,7 @@ from discreet.hierarchy.methods import DEFAULT, METHODS
 from discreet.streaming.row_engine import RowEngine
 from discreet.tables.dialect import look
 from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
+from discreet.tables.recoding import ReadRows, recorded
 from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
@@ -295,8 +296,11 @@ def release_counts(
     """Plan, charge the ledger, release and write, by the public call of the library."""
     import discreet
 
+    read_as = recorded(options.reading, options.recoding)
+    if options.quotes != "doubled":
+        read_as["quotes"] = options.quotes
     return discreet.counts(
-        source,
+        ReadRows(source, read_as),
         guarantee_of(options),
         regions=options.region_list,
         budget=open_ledger(options.ledger, options.dataset),

@@ -11,7 +11,7 @@ from discreet.hierarchy.contingency.plan import plan as plan_tables
 from discreet.hierarchy.plan import plan as plan_sizes
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_private
-from discreet.tables.recoding import Recoding
+from discreet.tables.recoding import ReadRows, Recoding, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -178,6 +178,8 @@ def counts(
     )
     rules = Recoding.of(bins=bins, top=top, bottom=bottom, rounded=rounded, prefix=prefix)
     source = read_private(source, "source", reading, rules)
+    if read_as := recorded(reading, rules):
+        source = ReadRows(source, read_as)
     shared: dict[str, Any] = {
         "columns": columns,
         "root": root,

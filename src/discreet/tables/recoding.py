@@ -26,9 +26,11 @@ from discreet.tables.refusals import refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from discreet.tables.options import ReadingOptions
+
     Typed = Sequence[str] | Mapping[str, Any]
 
-__all__ = ["Recoding", "recode"]
+__all__ = ["ReadRows", "Recoding", "recode", "recorded"]
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _OPEN = re.compile(
@@ -148,6 +150,36 @@ class Recoding:
             return _plain(number)
 
         return recoded
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """Private rows, and the public options by which they were read and recoded.
+
+    Parameters
+    ----------
+    rows
+        A path or a frame.
+    options
+        As of :func:`recorded`; the record of a release states them.
+    """
+
+    rows: Any
+    options: Mapping[str, Any]
+
+
+def recorded(reading: ReadingOptions, recoding: Recoding) -> dict[str, Any]:
+    """Return the options that differ from the defaults as plain values, for the record beside a table.
+
+    Examples
+    --------
+    >>> from discreet.tables.options import ReadingOptions
+    >>> recorded(ReadingOptions.of(missing="NA"), Recoding.of(top=["age=85"]))
+    {'reading': {'missing': ['NA']}, 'recoding': {'top': {'age': ['85']}}}
+    """
+    both = {"reading": reading.to_dict(), "recoding": recoding.to_dict()}
+    return {name: stated for name, stated in both.items() if stated}
 
 
 _FORMS = {

@@ -186,13 +186,17 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         result = solve(measured, threads=how.threads, on_progress=how.on_progress)
         if how.keep_measurements:
             result = replace(result, measurements=measured)
-        made = Release(result, self.guarantee, Certificate(()), self._provenance(measured, result))
+        made = Release(
+            result, self.guarantee, Certificate(()), self._provenance(measured, result, how.read_as)
+        )
         return replace(made, certificate=verify(made))
 
-    def _provenance(self, measured: MeasuredTables, result: RegionTables) -> Provenance:
+    def _provenance(
+        self, measured: MeasuredTables, result: RegionTables, read_as: Mapping[str, Any]
+    ) -> Provenance:
         gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
         own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
-        parameters = {**measured.parameters(), "method": own, "gaps": gaps}
+        parameters = {**measured.parameters(), "method": own, "gaps": gaps, **read_as}
         proved = self.proved
         if proved is not None and self.record is not None:
             # Other machines add floats up in another order.
