@@ -20,12 +20,12 @@ from discreet.cli.large import run_large
 from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
 from discreet.cli.output import Status, warn
 from discreet.cli.progress import steps
-from discreet.cli.reading_options import CodingOptions, FileReadingOptions
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
+from discreet.streaming.row_engine import refuse_in_pieces
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
 from discreet.tables.reading import read_rows
@@ -84,10 +84,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
     guarantee = KAnonymity(options.k, options.quasi)
     METHODS.resolve(options.method, field="--method", optional=True)
     if options.memory is not None or options.scheduler is not None:
-        if options.is_typed(FileReadingOptions) or options.is_typed(CodingOptions):
-            piecewise = "--memory" if options.memory is not None else "--scheduler"
-            expected = "a table as it stands, without options of reading and recoding"
-            raise InvalidProblemError(piecewise, expected, "one of these")
+        refuse_in_pieces(options.reading, options.recoding)
         return run_large(guarantee, options)
     quiet = options.quiet
     table, notices = _read_table(options)

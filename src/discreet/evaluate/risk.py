@@ -18,7 +18,7 @@ from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
 from discreet.kanonymity.uniques import risk_sources
 from discreet.streaming.pieces import pieces_of, scan_pieces
-from discreet.streaming.row_engine import RowEngine
+from discreet.streaming.row_engine import RowEngine, refuse_in_pieces
 from discreet.tables.cells import by_meaning, recognize_missing
 from discreet.tables.columns import holds_numbers, no_column, unclear_columns
 from discreet.tables.frames import is_lazy, refuse_nested_cells
@@ -336,11 +336,7 @@ class _Source:
                 if name is not None and name not in rows.columns:
                     raise no_column(argument, name, rows.columns, show=show)
             return rows, rows
-        if self.reading != ReadingOptions() or self.recoding.columns:
-            expected = (
-                "files as they are for a table in pieces, without options of reading or recoding"
-            )
-            raise InvalidProblemError(self.argument, expected, "such an option")
+        refuse_in_pieces(self.reading, self.recoding)
         lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
         head = lazy.head(_MAX_SAMPLED_ROWS).collect()
         refuse_nested(head, self.argument, show_columns=show)
