@@ -20,7 +20,7 @@ from discreet.kanonymity.uniques import risk_sources
 from discreet.streaming.pieces import pieces_of, scan_pieces
 from discreet.streaming.row_engine import RowEngine, refuse_in_pieces
 from discreet.tables.cells import by_meaning, recognize_missing
-from discreet.tables.columns import holds_numbers, no_column, unclear_columns
+from discreet.tables.columns import no_column, unclear_columns
 from discreet.tables.frames import is_lazy, refuse_nested_cells
 from discreet.tables.frames import opened as frame_of_rows
 from discreet.tables.options import ReadingOptions
@@ -429,13 +429,6 @@ def _population(
         recorded = load_anonymous(table).attributes
         attributes = [one for one in recorded if one.name in names]
     people = recognize_missing(people, names)[0]
-    if not _is_path(population):
-        return read_problem(people, names, attributes or list(stated.values()), "ncp")
-    if not attributes:
+    if _is_path(population):
         _check_columns(people, names, (), show=show)
-        attributes = [
-            stated.get(name) or Numeric(name)
-            for name in names
-            if name in stated or holds_numbers(people[name])
-        ]
-    return read_problem(people, names, attributes, "ncp")
+    return read_problem(people, names, attributes or list(stated.values()), "ncp")
