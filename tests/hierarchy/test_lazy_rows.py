@@ -177,3 +177,31 @@ def test_rows_outside_of_the_list_are_in_the_nearest_region_other(library: Any) 
         from_records(
             source, unit="home", columns=REGIONS, regions=listed, max_size=2, public_units=homes
         )
+
+
+def test_upper_levels_are_taken_from_the_list(library: Any) -> None:
+    listed = [("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings")]
+    columns = ["(state)", "county"]
+    rows = {"home": ["1", "2", "3"], "county": ["Kings", "Fulton", "Nowhere"]}
+    source = library(pl.DataFrame(rows))
+    given: dict[str, Any] = {"unit": "home", "columns": columns, "max_size": 2}
+    made = from_records(source, regions=listed, **given)
+    tree = made.frame.tree
+    counted = {tree.path(leaf): n for leaf, n in zip(tree.leaves, made.counts[:, 0], strict=True)}
+    assert counted == {("GA", "Fulton"): 1, ("GA", "Cobb"): 0, ("NY", "Kings"): 1}
+    other = from_records(source, regions=[*listed, ("(other)",)], **given)
+    assert other.counts.sum() == 3
+    table = pl.DataFrame(listed, schema=REGIONS, orient="row")
+    assert from_records(source, regions=table, **given).frame == made.frame
+    frame = TableFrame(tree, Domain.read({"home": ["1", "2"]}), {(0,): (Fraction(1, 3),) * 3})
+    cells = count_cells(source, frame, RecordColumns(tuple(columns))).counts
+    assert cells.sum(axis=1).tolist() == made.counts[:, 0].tolist()
+    for change, message in (
+        ({"regions": [*listed, ("NY", "Cobb")]}, "county alone tells apart"),
+        ({"regions": [*listed, ("DC",)]}, "county alone tells apart"),
+        ({"regions": listed, "columns": ["state", "(county)"]}, "those in parentheses above"),
+        ({"regions": listed, "columns": ["(county)", "county"]}, "those in parentheses above"),
+        ({"public_units": table.with_columns(home=pl.lit(1))}, "beside public units"),
+    ):
+        with pytest.raises(InvalidProblemError, match=message):
+            from_records(source, **{**given, **change})

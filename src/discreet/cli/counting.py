@@ -76,7 +76,8 @@ class PrivateRowOptions(OptionGroup, panel="The data"):
     )
     size: str | None = option("Column of the size in --units.")
     regions: str | None = option(
-        "Columns of the region path, from the top down. With --by, none counts all records together.",
+        "Columns of the region path, from the top down, in parentheses those that only --region-list has: "
+        '"(state),county". With --by, none counts all records together.',
         "A,B,...",
     )
     quantity: str | None = option("Column of the number that each person adds to the size.")

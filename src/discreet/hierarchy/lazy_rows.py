@@ -97,12 +97,10 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
         one.alias(ROWS),
     )
     if named.unit is not None:
-        table = table.group_by(*public.columns, UNIT, WHY).agg(
-            nw.col(SIZE).sum(), nw.col(ROWS).sum()
-        )
+        table = table.group_by(*labels, UNIT, WHY).agg(nw.col(SIZE).sum(), nw.col(ROWS).sum())
     if public.units is None:
         top = nw.col(SIZE).clip(upper_bound=frame.max_size)
-        grouped = table.with_columns(top.alias(SIZE)).group_by(*public.columns, SIZE, WHY)
+        grouped = table.with_columns(top.alias(SIZE)).group_by(*labels, SIZE, WHY)
         table = grouped.agg(nw.len().alias(GROUPS), nw.col(ROWS).sum())
     placed = place_rows(collect_remote(table, named.argument), public.columns, public.tree)
     lost = (nw.col(WHY) == 0) & (nw.col(LEAF) < 0)

@@ -268,7 +268,8 @@ def plan(
         What each release has to satisfy: :class:`~discreet.PureDP` or :class:`~discreet.ZeroConcentratedDP`, with
         neighbors ``"add-remove-person"`` or ``"replace-person"``.
     columns
-        Columns of the region path in all tables, from the top down.
+        Columns of the region path in all tables, from the top down; in parentheses those that the list alone has, such
+        as ``["(state)", "county"]``.
     unit
         Column that names the unit, such as a household; needed where each row of the private table is a person.
     size

@@ -26,7 +26,7 @@ from discreet.hierarchy.lazy_rows import collect_remote, is_remote, listed_keys
 from discreet.hierarchy.planned import CellSource
 from discreet.hierarchy.problem import OTHER
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, WHY
-from discreet.hierarchy.regions import canonical, grouped_keys, join_left, place_rows
+from discreet.hierarchy.regions import canonical, grouped_keys, join_left, own_columns, place_rows
 from discreet.tables.frames import collect, open_table
 from discreet.tables.keys import distinct_keys, key_of, nth_rows, refuse_or_note
 
@@ -64,7 +64,7 @@ class RecordColumns:
     Parameters
     ----------
     regions
-        Of the region path, from the top down.
+        Of the region path, from the top down; in parentheses where rows lack the column.
     person
         Of the person, where rows of one person are counted; ``None`` takes the publisher's word for it.
     refuse_rows
@@ -92,7 +92,7 @@ class RecordColumns:
         plain = [one for one in domain.attributes if one.name not in domain.groups]
         for one in plain:
             distinct_keys([_label(category) for category in one.categories], "domain")
-        wanted = [*self.regions, *(one.name for one in plain)]
+        wanted = [*own_columns(self.regions), *(one.name for one in plain)]
         wanted += [] if self.person is None else [self.person]
         for name in wanted:
             name_of(name, "columns, by, person")
