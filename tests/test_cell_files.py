@@ -226,8 +226,8 @@ def test_cells_are_read_and_recoded_in_pieces_as_in_memory(
     strong = ZeroConcentratedDP(10**7, neighbors="add-remove-person")
     rules = CellRules(ReadingOptions.of(missing="sex=?"), Recoding.of(bins=["years=20"]))
     typed: dict[str, Any] = {"missing": ["sex=?"], "bins": ["years=20"]}
-    whole = dc.counts(f"one{suffix}", strong, **given, **typed)
-    pieces = dc.counts(RecordFiles("people", rules=rules), strong, **given)
+    whole: Any = dc.counts(f"one{suffix}", strong, **given, **typed)
+    pieces: Any = dc.counts(RecordFiles("people", rules=rules), strong, **given)
     assert (whole.result.cells == pieces.result.cells).all()
     assert whole.result.cells[0].sum() == table.height
     wrong = RecordFiles("people", rules=CellRules(recoding=Recoding.of(top=["height=2"])))

@@ -143,7 +143,13 @@ def test_a_source_that_fails_in_the_middle_is_charged_once_and_said() -> None:
 
 
 def test_rows_outside_of_the_list_are_in_the_nearest_region_other(library: Any) -> None:
-    listed = [("GA", "Fulton"), ("GA", "(other)"), ("NY", "Queens"), ("DC",), ("(other)",)]
+    listed: list[tuple[Any, ...]] = [
+        ("GA", "Fulton"),
+        ("GA", "(other)"),
+        ("NY", "Queens"),
+        ("DC",),
+        ("(other)",),
+    ]
     rows = {
         "GA Fulton": 0,
         "GA Queens": 1,

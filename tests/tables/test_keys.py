@@ -68,7 +68,7 @@ def test_each_set_of_rows_of_a_person_is_kept_as_often_as_another() -> None:
     many = sets.list.eval(pl.element().cast(pl.String)).list.join("").value_counts()["count"]
     assert (sizes, len(many)) == ([4], 15)
     # The standard deviation is 19; a fair draw fails once in 10^8 runs.
-    assert 280 < many.min() < many.max() < 520  # type: ignore[operator]
+    assert 280 < many.min() < many.max() < 520
 
 
 def test_other_persons_and_the_order_of_rows_change_no_draw() -> None:

@@ -57,7 +57,7 @@ def refuse_in_pieces(reading: ReadingOptions, recoding: Recoding | None = None) 
     discreet.core.errors.InvalidProblemError: encoding: expected none for a table in pieces; write it as UTF-8 with...
     """
     stated = reading.to_dict()
-    names = [name for name in ("encoding", "delimiter", "sheet") if name in stated]
+    names: list[str] = [name for name in ("encoding", "delimiter", "sheet") if name in stated]
     if recoding is not None:
         cells = (name.partition("_by_")[0] for name in stated)
         names = list(dict.fromkeys((*names, *cells, *recoding.to_dict())))

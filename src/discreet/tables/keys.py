@@ -295,10 +295,13 @@ def _seed(key: bytes, name: str) -> int:
 
 def _mixed(seeds: NDArray[np.uint64], places: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return number `places` of the stream of SplitMix64 from each seed; no two of one stream are equal."""
-    mixed = seeds + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed: NDArray[np.uint64] = seeds + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 def refuse_or_note(

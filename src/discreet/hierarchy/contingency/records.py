@@ -186,10 +186,11 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
         code, text = f"discreet code {at}", f"discreet text {at}"
         name, codes = domain.groups.get(attribute.name, (attribute.name, range(attribute.size)))
         table = table.with_columns(key_of(table, name).alias(text))
-        listed = {text: _keys_of_attribute(domain, name), code: list(codes)}
+        labels = _keys_of_attribute(domain, name)
+        listed = {text: labels, code: list(codes)}
         keys = nw.from_dict(listed, backend=nw.get_native_namespace(table))
         table = join_left(table, keys, [text], "domain")
-        other = codes[listed[text].index(OTHER)] if OTHER in listed[text] else -1
+        other = codes[labels.index(OTHER)] if OTHER in labels else -1
         table = table.with_columns(nw.col(code).fill_null(other).cast(nw.Int64))
         cell = cell + nw.col(code) * stride
         why = nw.when(nw.col(code) < 0).then(nw.lit(_FIRST_ATTRIBUTE + at)).otherwise(why)
