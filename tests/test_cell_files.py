@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import discreet as dc
+from cli.commands import say
 from discreet.cli.app import app
 from discreet.core.budget import MemoryBudget
 from discreet.core.errors import InvalidProblemError, SolverError
@@ -22,6 +24,8 @@ from discreet.hierarchy.contingency.records import RecordColumns, count_cells
 from discreet.streaming import RecordFiles, pieces, record_files
 from discreet.streaming import steps as large_steps
 from discreet.streaming.cell_steps import CELL_STEPS
+from discreet.tables.options import ReadingOptions
+from discreet.tables.recoding import CellRules, Recoding
 from test_record_files import CANARY, write
 
 REGIONS = ("state", "county")
@@ -112,10 +116,11 @@ def test_rows_outside_of_the_rule_are_left_out_with_a_private_note(
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("most", [1, 2])
-def test_of_each_person_the_first_rows_by_region_and_cell_count(
-    tmp_path: Path, seed: int, most: int
+def test_rows_of_each_person_are_drawn_by_these_rows_and_a_key_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, most: int
 ) -> None:
-    """Neighbors by all rows of one person differ in at most so many rows, whatever the order of the file."""
+    """With one key, neighbors by all rows of one person differ in at most so many rows, whatever their order."""
+    monkeypatch.setattr("discreet.tables.keys.urandom", lambda size: bytes([seed] * size))
     table = people(seed)
     columns = RecordColumns(REGIONS, "who")
     shuffled = table.sample(fraction=1, shuffle=True, seed=seed)
@@ -160,7 +165,10 @@ def test_errors_of_steps_are_charged_once_and_leave_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_lazy_frames_of_other_libraries_are_grouped_where_they_are() -> None:
+def test_lazy_frames_of_other_libraries_are_grouped_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("discreet.tables.keys.urandom", bytes)
     duckdb: Any = pytest.importorskip("duckdb")
     table = people(11)
     with duckdb.connect() as here:
@@ -202,3 +210,47 @@ def test_the_command_reads_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert run.exit_code != 0
         assert said in f"{run.output}{run.exception}"
     assert not Path("o.csv").exists()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_cells_are_read_and_recoded_in_pieces_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = pl.when(pl.col("age") == 1).then(pl.lit("?")).otherwise("sex").alias("sex")
+    table = people(13).with_columns(odd, (pl.col("age").cast(pl.Int64) * 20).alias("years"))
+    write(table, tmp_path / "people", 3, suffix=suffix)
+    (table.write_csv if suffix == ".csv" else table.write_parquet)(f"one{suffix}")
+    given: dict[str, Any] = {"columns": REGIONS, "regions": LISTED, "by": ["sex", "years"]}
+    given["domain"] = {"sex": ["F", "M", ""], "years": ["<20", ">=20", ""]}
+    strong = ZeroConcentratedDP(10**7, neighbors="add-remove-person")
+    rules = CellRules(ReadingOptions.of(missing="sex=?"), Recoding.of(bins=["years=20"]))
+    typed: dict[str, Any] = {"missing": ["sex=?"], "bins": ["years=20"]}
+    whole: Any = dc.counts(f"one{suffix}", strong, **given, **typed)
+    pieces: Any = dc.counts(RecordFiles("people", rules=rules), strong, **given)
+    assert (whole.result.cells == pieces.result.cells).all()
+    assert whole.result.cells[0].sum() == table.height
+    wrong = RecordFiles("people", rules=CellRules(recoding=Recoding.of(top=["height=2"])))
+    budget = MemoryBudget({"d": strong})
+    with pytest.raises(InvalidProblemError, match="height"):
+        dc.counts(wrong, strong, **given, budget=budget, dataset="d")
+    assert budget.account("d").left[0] == 10**7
+
+
+def test_options_that_pieces_have_not_are_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(people(13), tmp_path / "people", 2)
+    counted = "counts people --by sex --domain d.json --epsilon 1 --neighbors add-remove-person"
+    Path("d.json").write_text('{"sex": ["F", "M"]}', encoding="utf-8")
+    for command, option, value in (
+        (counted, "--encoding", "cp1252"),
+        (counted, "--delimiter", "|"),
+        ("risk people --quasi age", "--missing", "age=9"),
+        ("risk people --quasi age", "--round", "age=9"),
+        ("anonymize people -k 2 --quasi age --memory 1GB -o o.csv", "--top", "age=9"),
+    ):
+        said = say(capsys, *command.split(), option, value)
+        assert said.status == 2
+        assert f"{option}: expected none for a table in pieces" in said.err

@@ -19,11 +19,11 @@ from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
 from discreet.artefact import interruption_of, kind_of, load_anonymous, save_anonymous, sidecar_of
 from discreet.artefact import placing as placing_module
-from discreet.artefact.rooms import PREFIX, remove_left_behind
 from discreet.artefact.sidecar import read_meta, write_table
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.problem import Numeric
+from discreet.tables.rooms import PREFIX, remove_left_behind
 from kanonymity.tables import anonymize_kept as anonymize
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed as on POSIX")

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from discreet.artefact.rooms import PREFIX, private_room, remove_left_behind
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.problem import Numeric
 from discreet.streaming import anonymize as large
 from discreet.streaming import anonymize_files
 from discreet.tables import writing
+from discreet.tables.reading import read_rows
+from discreet.tables.rooms import PREFIX, private_room, remove_left_behind
 
 ROOT = Path(__file__).parents[1]
 TWO = KAnonymity(2, ("age",))
@@ -162,3 +165,35 @@ def test_a_run_that_is_ended_leaves_nothing_and_one_that_is_killed_is_cleared_by
     assert len(list(tmp_path.glob(f"{PREFIX}*"))) == 1
     assert remove_left_behind(tmp_path) == 1
     assert {path.name for path in tmp_path.iterdir()} == {"in.csv"}
+
+
+COPY = """
+import sys, time
+from discreet.tables.options import FileRequest, ReadingOptions
+from discreet.tables.sources import plain_file
+
+with plain_file(sys.argv[1], FileRequest("table", "table", ReadingOptions(), 10**6, "less")):
+    print("the copy is on the disk", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_private_copy_of_a_killed_reader_is_cleared_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, temporary = tmp_path / "people.csv.gz", tmp_path / "temporary"
+    temporary.mkdir()
+    source.write_bytes(gzip.compress(b"name\nAda\n"))
+    where = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        [sys.executable, "-c", COPY, str(source)], env=where, stdout=subprocess.PIPE
+    ) as reader:
+        assert reader.stdout is not None
+        reader.stdout.readline()
+        reader.kill()
+    left = [path.name for path in temporary.glob(f"{PREFIX}*/*")]
+    assert "table.csv" in left
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    assert read_rows(str(source), "table").rows() == [("Ada",)]
+    assert list(temporary.iterdir()) == []

@@ -16,10 +16,10 @@ import pytest
 
 from cli.commands import say
 from cli.test_cli_process import WHERE
-from discreet.artefact.rooms import PREFIX
 from discreet.cli import signals
 from discreet.cli.app import run
 from discreet.cli.output import Status
+from discreet.tables.rooms import PREFIX
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

@@ -473,3 +473,28 @@ def test_rho_is_charged_to_an_epsilon_delta_budget_at_a_delta(ask: Callable[...,
     people = f"counts people.parquet {sizes} --neighbors add-remove-person -o s.csv --delta 1e-6"
     assert "--delta: expected none" in ask(f"{people} --epsilon 1 --ledger l.db --dataset X").err
     assert "--delta: expected none" in ask(f"{people} --rho 1").err
+
+
+@pytest.mark.parametrize("kind", ["units", "tables"])
+def test_the_record_states_how_the_table_was_read_and_recoded(
+    ask: Callable[..., Said], kind: str
+) -> None:
+    table = pl.read_parquet("people.parquet").with_columns(home=pl.lit("1"))
+    table.write_csv("odd.csv", separator="|")
+    what = "--by sex --domain domain.json" if kind == "tables" else "--unit home --max-size 2"
+    line = f"counts odd.csv --regions state,county --region-list r.csv {what} --epsilon 1"
+    line = f"{line} --neighbors add-remove-person -q"
+    assert ask(f"{line} --missing NA,sex=? --delimiter | --prefix state=2 -o t.csv").status == 0
+    sidecar = Path("t.csv.discreet.json")
+    parameters = json.loads(sidecar.read_text(encoding="utf-8"))["provenance"]["parameters"]
+    assert parameters["reading"] == {
+        "delimiter": "|",
+        "missing": ["NA"],
+        "missing_by_column": [["sex", "?"]],
+    }
+    assert parameters["recoding"] == {"prefix": {"state": ["2"]}}
+    assert ask("verify t.csv").status == 0
+    assert ask(f"{line} --quotes none -o t.csv").status == 0
+    parameters = json.loads(sidecar.read_text(encoding="utf-8"))["provenance"]["parameters"]
+    assert parameters["quotes"] == "none"
+    assert "reading" not in parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from discreet.core.budget import MemoryBudget
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.hierarchy import from_records, from_units, plan
+from discreet.hierarchy.contingency import Domain, TableFrame
+from discreet.hierarchy.contingency.records import RecordColumns, count_cells
 from remote_frames import LIBRARIES
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dask support is moving:FutureWarning")
@@ -137,3 +140,74 @@ def test_a_source_that_fails_in_the_middle_is_charged_once_and_said() -> None:
         planned.release(source, budget=tight, dataset="d")
     # Nothing of a lazy frame is computed before the charge.
     assert not asked
+
+
+def test_rows_outside_of_the_list_are_in_the_nearest_region_other(library: Any) -> None:
+    listed: list[tuple[Any, ...]] = [
+        ("GA", "Fulton"),
+        ("GA", "(other)"),
+        ("NY", "Queens"),
+        ("DC",),
+        ("(other)",),
+    ]
+    rows = {
+        "GA Fulton": 0,
+        "GA Queens": 1,
+        "GA (other)": 1,
+        "GA -": 1,
+        "NY Queens": 2,
+        "NY Fulton": 4,
+        "DC -": 3,
+        "DC Fulton": 4,
+        "- -": 4,
+        "XX Fulton": 4,
+        "- Queens": 4,
+        "(other) -": 4,
+    }
+    paths = [[None if cell == "-" else cell for cell in path.split()] for path in rows]
+    people = pl.DataFrame(
+        [[f"h{n}", *path] for n, path in enumerate(paths)], schema=["home", *REGIONS], orient="row"
+    )
+    source = library(people)
+    made = from_records(source, unit="home", columns=REGIONS, regions=listed, max_size=2)
+    tree = made.frame.tree
+    leaves = [listed.index(tree.path(leaf)) for leaf in tree.leaves.tolist()]
+    assert made.counts[:, 0].tolist() == [list(rows.values()).count(leaf) for leaf in leaves]
+    domain = {"home": ["h0", "(other)"]}
+    frame = TableFrame(tree, Domain.read(domain), {(0,): (Fraction(1, 3),) * 3})
+    cells = count_cells(source, frame, RecordColumns(tuple(REGIONS))).counts
+    expected = [[1, 0], [0, 3], [0, 1], [0, 1], [0, 6]]
+    assert cells.tolist() == [expected[leaf] for leaf in leaves]
+    homes = people.head(1).with_columns(county=pl.lit("Nowhere"))
+    with pytest.raises(InvalidProblemError, match="county: expected a region of the list"):
+        from_records(
+            source, unit="home", columns=REGIONS, regions=listed, max_size=2, public_units=homes
+        )
+
+
+def test_upper_levels_are_taken_from_the_list(library: Any) -> None:
+    listed = [("GA", "Fulton"), ("GA", "Cobb"), ("NY", "Kings")]
+    columns = ["(state)", "county"]
+    rows = {"home": ["1", "2", "3"], "county": ["Kings", "Fulton", "Nowhere"]}
+    source = library(pl.DataFrame(rows))
+    given: dict[str, Any] = {"unit": "home", "columns": columns, "max_size": 2}
+    made = from_records(source, regions=listed, **given)
+    tree = made.frame.tree
+    counted = {tree.path(leaf): n for leaf, n in zip(tree.leaves, made.counts[:, 0], strict=True)}
+    assert counted == {("GA", "Fulton"): 1, ("GA", "Cobb"): 0, ("NY", "Kings"): 1}
+    other = from_records(source, regions=[*listed, ("(other)",)], **given)
+    assert other.counts.sum() == 3
+    table = pl.DataFrame(listed, schema=REGIONS, orient="row")
+    assert from_records(source, regions=table, **given).frame == made.frame
+    frame = TableFrame(tree, Domain.read({"home": ["1", "2"]}), {(0,): (Fraction(1, 3),) * 3})
+    cells = count_cells(source, frame, RecordColumns(tuple(columns))).counts
+    assert cells.sum(axis=1).tolist() == made.counts[:, 0].tolist()
+    for change, message in (
+        ({"regions": [*listed, ("NY", "Cobb")]}, "county alone tells apart"),
+        ({"regions": [*listed, ("DC",)]}, "county alone tells apart"),
+        ({"regions": listed, "columns": ["state", "(county)"]}, "those in parentheses above"),
+        ({"regions": listed, "columns": ["(county)", "county"]}, "those in parentheses above"),
+        ({"public_units": table.with_columns(home=pl.lit(1))}, "beside public units"),
+    ):
+        with pytest.raises(InvalidProblemError, match=message):
+            from_records(source, **{**given, **change})

@@ -15,7 +15,6 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact.folders import RECORD, count_folder, load_folder
-from discreet.artefact.rooms import make_private
 from discreet.core.errors import (
     CertificateError,
     InfeasibleError,
@@ -46,6 +45,7 @@ from discreet.streaming import steps as large_steps
 from discreet.streaming.anonymize import anonymize_files
 from discreet.streaming.run import _quotas
 from discreet.streaming.workspace import Workspace
+from discreet.tables.rooms import make_private
 from discreet.tables.writing import join_files
 
 if TYPE_CHECKING:

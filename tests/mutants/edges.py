@@ -43,7 +43,7 @@ MUTANTS = (
     ),
     Mutant(
         "files on their way are for everybody",
-        "artefact/rooms.py",
+        "tables/rooms.py",
         find="path.touch(0o600, exist_ok=False)",
         replace="path.touch(0o666, exist_ok=False)",
         breaks="private rows are kept from others by their folder alone",
@@ -51,7 +51,7 @@ MUTANTS = (
     ),
     Mutant(
         "rooms are not locked",
-        "artefact/rooms.py",
+        "tables/rooms.py",
         find="            try_lock(lock.fileno())\n            # Under",
         replace="            # Under",
         breaks="a run removes the rows of another one that lives",

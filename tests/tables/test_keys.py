@@ -8,7 +8,7 @@ import narwhals as nw
 import polars as pl
 import pytest
 
-from discreet.tables.keys import key_of, key_text, whole_of, with_plain_cells
+from discreet.tables.keys import key_of, key_text, nth_rows, whole_of, with_plain_cells
 
 ENDS = [2**63 - 1, -(2**63), 0, None]
 
@@ -73,3 +73,33 @@ def test_the_whole_calendar_has_keys(*, lazy: bool) -> None:
     for unit in ("ms", "us"):
         series = pl.Series(moments, dtype=pl.Datetime(unit))
         assert keys(series, lazy=lazy) == ["0001-01-01", "9999-12-31T23:59:59"]
+
+
+def test_each_set_of_rows_of_a_person_is_kept_as_often_as_another() -> None:
+    """4 of 6 rows are kept at random: 15 sets, each 400 times in 6,000 draws on average."""
+    rows = nw.from_native(
+        pl.DataFrame({"who": [f"p{n}" for n in range(6000)] * 6}).with_columns(
+            why=pl.lit(0), cell=pl.int_range(pl.len()) // 6000
+        )
+    )
+    kept = nth_rows(rows, "who", ["why", "cell"]).to_native().filter(pl.col("discreet nth") < 4)
+    sets = kept.group_by("who").agg(pl.col("cell").sort().implode())["cell"]
+    sizes = sets.list.len().unique().to_list()
+    many = sets.list.eval(pl.element().cast(pl.String)).list.join("").value_counts()["count"]
+    assert (sizes, len(many)) == ([4], 15)
+    # The standard deviation is 19; a fair draw fails once in 10^8 runs.
+    assert 280 < many.min() < many.max() < 520
+
+
+def test_other_persons_and_the_order_of_rows_change_no_draw() -> None:
+    rows = pl.DataFrame({"who": ["a", "b", "b", "a", "b", "c"], "why": [0] * 6, "cell": range(6)})
+    key = b"any"
+
+    def numbers(table: pl.DataFrame) -> set[tuple[object, ...]]:
+        return set(nth_rows(nw.from_native(table), "who", ["why", "cell"], key).rows())
+
+    whole = numbers(rows)
+    assert numbers(rows[::-1]) == whole
+    for who in "abc":
+        left = {row for row in whole if row[0] != who}
+        assert numbers(rows.filter(pl.col("who") != who)) == left

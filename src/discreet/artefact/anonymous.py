@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.artefact.layout import whole_numbers
 from discreet.artefact.placing import unwritable
-from discreet.artefact.rooms import make_private
 from discreet.artefact.sidecar import place_table, read_meta, write_table
 from discreet.core.certificate import Certificate
 from discreet.core.errors import MALFORMED, InvalidProblemError
@@ -27,6 +26,7 @@ from discreet.kanonymity.problem import (
     Taxonomy,
 )
 from discreet.tables.dialect import stored_file
+from discreet.tables.rooms import make_private
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:

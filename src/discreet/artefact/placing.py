@@ -9,9 +9,9 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact.rooms import make_private, private_room
 from discreet.core.errors import InvalidProblemError
 from discreet.core.system import creation_rights, sync_folder
+from discreet.tables.rooms import make_private, private_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

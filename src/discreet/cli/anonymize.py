@@ -25,11 +25,12 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import read_models
+from discreet.streaming.row_engine import refuse_in_pieces
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
 from discreet.tables.option_groups import CodingOptions, FileReadingOptions
 from discreet.tables.reading import read_labels, read_rows
-from discreet.tables.recoding import recode
+from discreet.tables.recoding import recode, recorded
 from discreet.tables.roles import assign_roles, look_of, repeated_persons
 from discreet.tables.sizes import refuse_many
 from discreet.tables.sources import is_hive_folder
@@ -84,10 +85,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
     guarantee = KAnonymity(options.k, options.quasi)
     METHODS.resolve(options.method, field="--method", optional=True)
     if options.memory is not None or options.scheduler is not None:
-        if options.is_typed(FileReadingOptions) or options.is_typed(CodingOptions):
-            piecewise = "--memory" if options.memory is not None else "--scheduler"
-            expected = "a table as it stands, without options of reading and recoding"
-            raise InvalidProblemError(piecewise, expected, "one of these")
+        refuse_in_pieces(options.reading, options.recoding)
         return run_large(guarantee, options)
     quiet = options.quiet
     table, notices = _read_table(options)
@@ -193,8 +191,7 @@ def _stated(
 ) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
     """State in the record what was typed, and for the curator what was noticed."""
     stated = {**made.provenance.parameters, "method": options.method}
-    recorded = {"reading": options.reading.to_dict(), "recoding": options.recoding.to_dict()}
-    stated |= {name: record for name, record in recorded.items() if record}
+    stated |= recorded(options.reading, options.recoding)
     if options.demands:
         # As typed, which can be read back.
         stated["models"] = list(options.demands)

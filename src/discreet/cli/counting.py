@@ -34,6 +34,7 @@ from discreet.streaming.row_engine import RowEngine
 from discreet.tables.dialect import look
 from discreet.tables.option_groups import FileReadingOptions, QuotesOption, RecodingOptions
 from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
+from discreet.tables.recoding import ReadRows, recorded
 from discreet.tables.sources import is_plain
 
 if TYPE_CHECKING:
@@ -80,11 +81,14 @@ class PrivateRowOptions(OptionGroup, panel="The data"):
     )
     size: str | None = option("Column of the size in --units.")
     regions: str | None = option(
-        "Columns of the region path, from the top down. With --by, none counts all records together.",
+        "Columns of the region path, from the top down, in parentheses those that only --region-list has: "
+        '"(state),county". With --by, none counts all records together.',
         "A,B,...",
     )
     quantity: str | None = option("Column of the number that each person adds to the size.")
-    person: str | None = option("Column of the person, of whom one row counts, or --max-rows.")
+    person: str | None = option(
+        "Column of the person, of whom one row counts, or --max-rows, drawn at random."
+    )
     refuse_rows: bool = option(
         "Refuse rows that do not count, after the charge. Outside of the guarantee: it tells tables that "
         "differ in one person apart. Default: leave them out, and write their number to standard error alone.",
@@ -96,7 +100,8 @@ class PublicOptions(OptionGroup, panel="What is public"):
     """The public facts."""
 
     region_list: str | None = option(
-        "The regions that exist, one row for each lowest one. Public; needed unless --public-units is given.",
+        "The regions that exist, one row for each lowest one, with (other) for all that are not listed. Public; "
+        "needed unless --public-units is given.",
         "FILE",
     )
     public_units: str | None = option(
@@ -152,7 +157,8 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "Attributes: publish people by their categories instead of units by size.", "A,B,..."
     )
     domain: str | None = option(
-        "All categories of each attribute, public; or these under attributes, and structural zeros under zeros.",
+        'All categories of each attribute, public, "" for blank cells and "(other)" for all that are not listed; or '
+        "these under attributes, and structural zeros under zeros.",
         "FILE.json",
     )
     marginals: str | None = option(
@@ -185,7 +191,8 @@ class TableOptions(OptionGroup, panel="Tables of attributes"):
         "FILE",
     )
     max_rows: int = option(
-        "The most rows of one person; public. With --person no more of them count.", default=1
+        "The most rows of one person; public. With --person so many of them count, drawn at random.",
+        default=1,
     )
     exact_total: int | None = option(
         "The number of all records, where it is public; with replace-person alone."
@@ -301,8 +308,11 @@ def release_counts(
     """Plan, charge the ledger, release and write, by the public call of the library."""
     import discreet
 
+    read_as = recorded(options.reading, options.recoding)
+    if options.quotes != "doubled":
+        read_as["quotes"] = options.quotes
     return discreet.counts(
-        source,
+        ReadRows(source, read_as),
         guarantee_of(options),
         regions=options.region_list,
         budget=open_ledger(options.ledger, options.dataset),

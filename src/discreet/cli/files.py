@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.artefact import interruption_of, is_table, sidecar_of
 from discreet.artefact.foreign import use_of
-from discreet.artefact.rooms import remove_left_behind
 from discreet.artefact.sidecar import kind_of
 from discreet.cli.output import put_out, renamed_arguments, warn
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.rooms import remove_left_behind
 from discreet.tables.writing import WRITABLE
 
 if TYPE_CHECKING:

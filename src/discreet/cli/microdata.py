@@ -7,11 +7,14 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol
 
+import narwhals as nw
+
 from discreet.cli.columns import Kinds, StatedKinds
 from discreet.cli.options import names_of
 from discreet.cli.output import renamed_arguments
 from discreet.core.dates import FORMATS, resolved_format
 from discreet.core.errors import InvalidProblemError
+from discreet.kanonymity.cells import kind_of
 from discreet.kanonymity.problem import (
     Attribute,
     Categorical,
@@ -21,8 +24,7 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.tables.columns import holds_numbers, no_column, present_in
-from discreet.tables.looks import look_at
+from discreet.tables.columns import no_column, present_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,9 +171,8 @@ def _attribute(
             return _checked_date(table, name, Dates(name, weight, *value))
         case "--numeric" | "--bounds":
             return Numeric(name, weight, *stated["--bounds"].get(name, (None, None)))
-    if _looks_like_dates(table, name):
-        return _checked_date(table, name, Dates(name, weight))
-    return Numeric(name, weight) if holds_numbers(table[name]) else Categorical(name, weight)
+    kind = replace(kind_of(nw.from_native(table[name], series_only=True), name), weight=weight)
+    return _checked_date(table, name, kind) if isinstance(kind, Dates) else kind
 
 
 def _prefixes(given: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -213,16 +214,6 @@ def _dates(given: Sequence[str]) -> dict[str, tuple[str, str]]:
             raise InvalidProblemError("--date", f"NAME=FORMAT with {', '.join(FORMATS)}", got)
         dates[name.strip()] = (form, finest.strip() if colon else "day")
     return dates
-
-
-def _looks_like_dates(table: Columns, name: str) -> bool:
-    column = table[name]
-    if column.dtype.is_temporal():
-        return str(column.dtype).startswith("Date")
-    present = present_in(column)
-    return (
-        bool(present) and look_at(name, present, rows=len(present) + 1, different=1).kind == "dates"
-    )
 
 
 def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:

@@ -62,7 +62,8 @@ __all__ = [
 ]
 
 _SAME = (
-    "again against allow_unprotected categorical cell dataset delta effort epsilon failure for_life "
+    "again against allow_unprotected bins bottom categorical cell dataset decimal delimiter delta effort "
+    "encoding epsilon failure for_life missing sheet top "
     "gap host interval level levels max_quantity max_size memory method methods metric mode "
     "neighbors numeric optimality others per_day population port prior public_units radius "
     "region_list regions reports rho samples scale scheduler sensitive server sizes spacing "
@@ -81,6 +82,7 @@ _ARGUMENTS = {name: f"--{name.replace('_', '-')}" for name in _SAME.split()} | {
     "people": "PEOPLE",
     "point": "PLACE",
     "points": "PLACES or --embeddings",
+    "rounded": "--round",
     "seconds": "--epoch",
     "utility_loss": "--loss",
 }

@@ -83,8 +83,8 @@ STATEMENTS: Mapping[str, Statement] = {
         "[Swe02]_, Definition 2",
     ),
     "one value in a class": Statement(
-        "{rows} of {total} rows are in {classes} with one value of {column} each: anyone who "
-        "finds the class of such a row knows the value.",
+        "{rows} of {total} rows are in {classes} with one value of {column} each, missing values "
+        "aside: anyone who finds the class of such a row knows its value, if it is not missing.",
         "A missing value counts only in a class of missing values, as one value.",
         "[MKGV07]_, Section 2",
     ),

@@ -18,9 +18,9 @@ from discreet.kanonymity.problem import Categorical, Numeric, Taxonomy
 from discreet.kanonymity.risk import risk as risk_of_rows
 from discreet.kanonymity.uniques import risk_sources
 from discreet.streaming.pieces import pieces_of, scan_pieces
-from discreet.streaming.row_engine import RowEngine
+from discreet.streaming.row_engine import RowEngine, refuse_in_pieces
 from discreet.tables.cells import by_meaning, recognize_missing
-from discreet.tables.columns import holds_numbers, no_column, unclear_columns
+from discreet.tables.columns import no_column, unclear_columns
 from discreet.tables.frames import is_lazy, refuse_nested_cells
 from discreet.tables.frames import opened as frame_of_rows
 from discreet.tables.options import ReadingOptions
@@ -227,7 +227,7 @@ def risk(
     journalist, average   66.67 %
     marketer              66.67 %
     <BLANKLINE>
-    1 of 3 rows are in 1 equivalence class with one value of ill each: anyone who finds the class of such a row knows...
+    1 of 3 rows are in 1 equivalence class with one value of ill each, missing values aside: anyone who finds the c...
     age: 100 % of the risk by minimal sample uniques; without it 0 of 3 rows are alone, not 1
     """
     names = items_of(quasi_identifiers, "quasi_identifiers", "names of columns")
@@ -336,11 +336,7 @@ class _Source:
                 if name is not None and name not in rows.columns:
                     raise no_column(argument, name, rows.columns, show=show)
             return rows, rows
-        if self.reading != ReadingOptions() or self.recoding.columns:
-            expected = (
-                "files as they are for a table in pieces, without options of reading or recoding"
-            )
-            raise InvalidProblemError(self.argument, expected, "such an option")
+        refuse_in_pieces(self.reading, self.recoding)
         lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
         head = lazy.head(_MAX_SAMPLED_ROWS).collect()
         refuse_nested(head, self.argument, show_columns=show)
@@ -433,13 +429,6 @@ def _population(
         recorded = load_anonymous(table).attributes
         attributes = [one for one in recorded if one.name in names]
     people = recognize_missing(people, names)[0]
-    if not _is_path(population):
-        return read_problem(people, names, attributes or list(stated.values()), "ncp")
-    if not attributes:
+    if _is_path(population):
         _check_columns(people, names, (), show=show)
-        attributes = [
-            stated.get(name) or Numeric(name)
-            for name in names
-            if name in stated or holds_numbers(people[name])
-        ]
-    return read_problem(people, names, attributes, "ncp")
+    return read_problem(people, names, attributes or list(stated.values()), "ncp")

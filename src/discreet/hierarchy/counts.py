@@ -11,7 +11,7 @@ from discreet.hierarchy.contingency.plan import plan as plan_tables
 from discreet.hierarchy.plan import plan as plan_sizes
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_private
-from discreet.tables.recoding import Recoding
+from discreet.tables.recoding import ReadRows, Recoding, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -87,7 +87,7 @@ def counts(
         :class:`~discreet.ZeroConcentratedDP` (rho, Gaussian noise), with neighbors ``"add-remove-person"`` or
         ``"replace-person"``.
     columns
-        Columns of the region path, from the top down.
+        Columns of the region path, from the top down; in parentheses those that only `regions` has.
     regions
         Regions that exist, public; see :func:`discreet.hierarchy.plan`.
     root
@@ -178,6 +178,8 @@ def counts(
     )
     rules = Recoding.of(bins=bins, top=top, bottom=bottom, rounded=rounded, prefix=prefix)
     source = read_private(source, "source", reading, rules)
+    if read_as := recorded(reading, rules):
+        source = ReadRows(source, read_as)
     shared: dict[str, Any] = {
         "columns": columns,
         "root": root,

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 
 from discreet.core.errors import InvalidProblemError
+from discreet.hierarchy.problem import OTHER
 from discreet.hierarchy.refusals import GROUPS, LEAF, ROWS, SIZE, UNIT, WHY
-from discreet.hierarchy.regions import place_rows
+from discreet.hierarchy.regions import grouped_keys, place_rows
 from discreet.tables.frames import collect
-from discreet.tables.keys import key_of, key_text, whole_of
+from discreet.tables.keys import key_of, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ def listed_keys(
     table
         The lazy frame.
     labels
-        Column -> its public keys.
+        Column -> its public keys; if :data:`~discreet.hierarchy.problem.OTHER` is one, other keys are it.
     reasons
         Column -> number of the reason for other keys.
     why
@@ -59,6 +60,9 @@ def listed_keys(
     keys = {name: key_of(table, name) for name in labels}
     for name in reversed(list(labels)):
         listed = keys[name].is_in(list(dict.fromkeys(labels[name])))
+        if OTHER in labels[name]:
+            keys[name] = nw.when(listed).then(keys[name]).otherwise(nw.lit(OTHER))
+            continue
         why = nw.when(listed).then(why).otherwise(nw.lit(reasons[name]))
     shown = [
         nw.when(why == 0).then(key).otherwise(nw.lit("")).alias(name) for name, key in keys.items()
@@ -83,11 +87,7 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
     why = nw.when(fine).then(nw.lit(0)).otherwise(nw.lit(2))
     if named.unit is not None:
         why = nw.when(unit == "").then(nw.lit(3)).otherwise(why)
-    paths = [public.tree.path(leaf) for leaf in public.tree.leaves.tolist()]
-    labels = {
-        name: [key_text(path[at]) if at < len(path) else "" for path in paths]
-        for at, name in enumerate(public.columns)
-    }
+    labels = grouped_keys(public.columns, public.tree)
     texts, why = listed_keys(table, labels, dict.fromkeys(labels, 1), why)
     size = size.cast(nw.Int64).clip(upper_bound=most)
     one = nw.lit(1).cast(nw.Int64)
@@ -99,12 +99,10 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
         one.alias(ROWS),
     )
     if named.unit is not None:
-        table = table.group_by(*public.columns, UNIT, WHY).agg(
-            nw.col(SIZE).sum(), nw.col(ROWS).sum()
-        )
+        table = table.group_by(*labels, UNIT, WHY).agg(nw.col(SIZE).sum(), nw.col(ROWS).sum())
     if public.units is None:
         top = nw.col(SIZE).clip(upper_bound=frame.max_size)
-        grouped = table.with_columns(top.alias(SIZE)).group_by(*public.columns, SIZE, WHY)
+        grouped = table.with_columns(top.alias(SIZE)).group_by(*labels, SIZE, WHY)
         table = grouped.agg(nw.len().alias(GROUPS), nw.col(ROWS).sum())
     placed = place_rows(collect_remote(table, named.argument), public.columns, public.tree)
     lost = (nw.col(WHY) == 0) & (nw.col(LEAF) < 0)

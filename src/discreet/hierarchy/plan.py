@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, cast, final
 
 from discreet.core.calls import explained
@@ -32,7 +33,7 @@ from discreet.hierarchy.survival import check_needs
 from discreet.hierarchy.verify import PROMISES, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
     from fractions import Fraction
 
     from discreet.core.exact import Exact
@@ -218,7 +219,7 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         )
         report = Reporter(how.on_progress, clock=None)
         result = solved(self.method, measured, how.keep_measurements, report)
-        provenance = provenance_of(self.method, measured, self.declared)
+        provenance = provenance_of(self.method, measured, self.declared, how.read_as)
         made = Release(result, self.guarantee, Certificate(()), provenance)
         return replace(made, certificate=verify(made))
 
@@ -267,7 +268,8 @@ def plan(
         What each release has to satisfy: :class:`~discreet.PureDP` or :class:`~discreet.ZeroConcentratedDP`, with
         neighbors ``"add-remove-person"`` or ``"replace-person"``.
     columns
-        Columns of the region path in all tables, from the top down.
+        Columns of the region path in all tables, from the top down; in parentheses those that the list alone has, such
+        as ``["(state)", "county"]``.
     unit
         Column that names the unit, such as a household; needed where each row of the private table is a person.
     size
@@ -463,14 +465,17 @@ def _load_kernels(method: Hashable, guarantee: DPForPersons, depth: int, units: 
 
 
 def provenance_of(
-    method: Method, measured: Measured, declared: tuple[PublicInput, ...] = ()
+    method: Method,
+    measured: Measured,
+    declared: tuple[PublicInput, ...] = (),
+    read_as: Mapping[str, Any] = MappingProxyType({}),
 ) -> Provenance:
-    """Record the method, its parameters, the noise and what was assumed to be public."""
+    """Record the method, its parameters, the noise, how rows were read, and what was assumed to be public."""
     own: dict[str, Any] = asdict(method)  # type: ignore[call-overload] # methods are dataclasses
     promises = getattr(method, "promises", PROMISES)
     return Provenance(
         METHODS.name_of(method),
-        {**measured.parameters(), "method": own, "promises": list(promises)},
+        {**measured.parameters(), "method": own, "promises": list(promises), **read_as},
         (*measured.frame.assumed_public(), *declared),
         seeded=measured.seeded,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -20,10 +21,11 @@ from discreet.core.options import callback, whole_number
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.release import run_release
+from discreet.tables.recoding import ReadRows
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -78,12 +80,13 @@ class CellSource(_Rows, Protocol):
 
 
 class Drawing(NamedTuple):
-    """How a result is drawn; as for :meth:`RegionPlan.release`."""
+    """How a result is drawn, as for :meth:`RegionPlan.release`, and the public options by which rows were read."""
 
     bits: UniformSource | None = None
     keep_measurements: bool = False
     threads: int = 1
     on_progress: Callable[[Progress], None] | None = None
+    read_as: Mapping[str, Any] = MappingProxyType({})
 
 
 class RegionPlan(ABC, Generic[DataT, ResultT]):
@@ -206,7 +209,8 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
         budget_delta
             Delta at which rho is charged to an (epsilon, delta) budget; see :func:`~discreet.core.budget.charge_of`.
         bits
-            Source of chance; the operating system's by default. With any other the outcome is marked as not private.
+            Source of the noise; the operating system's by default. With any other the outcome is marked as not private.
+            Which rows of a person count is drawn by the operating system's.
         keep_measurements
             Whether the result carries the noisy counts. They are covered by the same guarantee and cost nothing more.
         threads
@@ -246,6 +250,9 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
         >>> out.result.counts.tolist(), str(ledger.account("census").left[0])
         ([[1, 1], [0, 1], [1, 0]], '100')
         """
+        read_as: Mapping[str, Any] = {}
+        if isinstance(source, ReadRows):
+            source, read_as = source.rows, source.options
         callback(on_progress)
         as_bits(bits)
         whole_number(threads, "threads", "at least one thread")
@@ -257,7 +264,8 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
         def draw() -> Release[ResultT]:
             Reporter(on_progress, clock=None)("reading the table")
             counted = source if isinstance(source, self._data_type) else self._count(source)
-            return self.draw(counted, Drawing(bits, keep_measurements, threads, on_progress))
+            how = Drawing(bits, keep_measurements, threads, on_progress, read_as)
+            return self.draw(counted, how)
 
         return run_release(
             self,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOST_GROUPS",
     "MOST_PERSONS",
+    "OTHER",
     "Frame",
     "GroupSizes",
     "RegionFrame",
@@ -43,6 +44,10 @@ _MAX_COLUMN_NUMBER = 1 << 62
 
 MOST_GROUPS = 2**45
 """So many groups keep every sum of differences, on trees as deep as one likes to draw, inside 64-bit integers."""
+
+
+OTHER = "(other)"
+"""Category or region of all keys that the public list does not have, where the list has this one."""
 
 
 class RegionFrame:

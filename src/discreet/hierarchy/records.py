@@ -3,7 +3,7 @@
 A row counts if its region is a lowest one of the list, its unit has a name, its number is whole, and its unit is public
 in this region where units are public. A unit is a name in a region: rows of one name in two regions are two units. So
 each row of a person adds at most `max_quantity` to one unit, and nothing else depends on that row. Of a person with
-several rows one counts where the column of persons is named.
+several rows one counts, drawn at random, where the column of persons is named.
 
 In a table of units, sizes of rows with one name in one region are added up. Where units are public and have no names,
 and a region has more rows than public units, the smallest sizes are left out: the number of units of size s or more
@@ -73,7 +73,7 @@ _REASONS = {
     3: "without the name of a unit",
     4: "without the name of a person",
     5: "of a unit that is not public in this region",
-    6: "beyond the first of a person",
+    6: "beyond the one of a person that counts",
     7: "units with rows in other regions too, each counted as a unit of its own",
     8: "units beyond the public number of a region",
 }
@@ -144,9 +144,9 @@ def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table
     )
 
 
-def keep_one_row(table: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Mark all rows of a person but the first that counts, in the order of region, unit and size."""
-    numbered = nth_rows(table, PERSON, [WHY, LEAF, UNIT, SIZE])
+def keep_one_row(table: nw.DataFrame[Any], key: bytes = b"") -> nw.DataFrame[Any]:
+    """Mark all rows of a person that could count but one at random; the key is that of ``nth_rows``."""
+    numbered = nth_rows(table, PERSON, [WHY, LEAF, UNIT, SIZE], key)
     again = (nw.col(WHY) == 0) & (nw.col("discreet nth") > 0)
     replacements = {LEAF: nw.lit(-1), SIZE: nw.lit(0), UNIT: nw.lit(""), WHY: nw.lit(6)}
     return numbered.with_columns(

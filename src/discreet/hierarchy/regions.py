@@ -15,7 +15,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of, name_of
 from discreet.core.tree import Tree
-from discreet.hierarchy.problem import Frame
+from discreet.hierarchy.problem import OTHER, Frame
 from discreet.hierarchy.refusals import GROUPS, LEAF, LISTED, UNIT, check_once, check_places
 from discreet.tables.frames import ROW, collect, open_table, text_of
 from discreet.tables.keys import key_of, key_text
@@ -34,7 +34,9 @@ __all__ = [
     "canonical",
     "check_columns",
     "declared_regions",
+    "grouped_keys",
     "join_left",
+    "own_columns",
     "path_keys",
     "place_rows",
     "read_public",
@@ -140,7 +142,7 @@ class Named:
             When one of them has two uses.
         """
         names = (self.unit, self.size, self.quantity, self.person)
-        wanted = [*public.columns, *(name for name in names if name is not None)]
+        wanted = [*own_columns(public.columns), *(name for name in names if name is not None)]
         if len(set(wanted)) < len(wanted):
             raise InvalidProblemError(
                 "unit, size, quantity, person", "different columns", repr(wanted)
@@ -187,6 +189,9 @@ def read_public(
             "regions", "the public list of regions, or public units", "neither"
         )
     units = None
+    if (regions is None or public_units is not None) and own_columns(columns) != columns:
+        expected = "no column in parentheses beside public units, which have all columns"
+        raise InvalidProblemError("columns", expected, repr(columns))
     if public_units is not None:
         wanted = columns if unit is None else (*columns, unit)
         units = canonical(open_table(public_units, "public_units", wanted), columns)
@@ -194,7 +199,7 @@ def read_public(
     path_keys(columns, tree)
     if units is None:
         return Public(columns, tree, unit)
-    units = place_rows(units, columns, tree)
+    units = place_rows(units, columns, tree, unlisted=False)
     check_places(units, columns, tree, "public_units")
     counted = collect(units.group_by(LEAF).agg(nw.len().alias(GROUPS)), "public_units")
     groups = np.zeros(len(tree.leaves), dtype=np.int64)
@@ -243,9 +248,31 @@ def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
     names = items_of(columns, "columns", "different columns, from the top down")
     for name in (*names, unit):
         name_of(name, "columns" if name is not unit else "unit")
-    if not names or len({*names, unit}) <= len(names):
-        raise InvalidProblemError("columns", "different columns, from the top down", repr(columns))
+    bare = [*_bare(names), *([unit] if unit is not None else [])]
+    own = own_columns(names)
+    if not own or names[len(names) - len(own) :] != own or len(set(bare)) < len(bare):
+        expected = "different columns, from the top down, those in parentheses above the others"
+        raise InvalidProblemError("columns", expected, repr(columns))
     return names
+
+
+def own_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that the rows have. Those in parentheses are upper levels that only the list of regions has.
+
+    Examples
+    --------
+    >>> own_columns(["(state)", "county"])
+    ('county',)
+    """
+    return tuple(name for name in columns if not _in_list_alone(name))
+
+
+def _in_list_alone(name: str) -> bool:
+    return name.startswith("(") and name.endswith(")")
+
+
+def _bare(columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name[1:-1] if _in_list_alone(name) else name for name in columns)
 
 
 def declared_regions(
@@ -271,6 +298,8 @@ def declared_regions(
     InvalidProblemError
         Where no row names a region, or one region ends in two columns. No cell is quoted.
     """
+    if own_columns(columns) != columns:
+        raise InvalidProblemError("columns", "none in parentheses without a list", repr(columns))
     table = canonical(open_table(given, "regions", columns), columns)
     # In order of their names: the order of the rows is private.
     listed = collect(table.select(*columns).unique(), "regions").sort(*columns)
@@ -308,6 +337,7 @@ def _read_tree(
         listed = collect(units.select(*columns).unique(), argument).sort(*columns)  # type: ignore[union-attr]
     else:
         argument = "regions"
+        columns = _bare(columns)
         table = open_table(regions, argument, columns)
         texts = (text_of(table, name, name).alias(name) for name in columns)
         listed = collect(table.with_columns(*texts), argument).sort(ROW)
@@ -329,39 +359,82 @@ def _read_tree(
 
 def canonical(table: Table, columns: tuple[str, ...]) -> Table:
     """Write the labels of regions as keys, which are empty for what is missing."""
-    keys = [key_of(table, name).alias(name) for name in columns]
+    keys = [key_of(table, name).alias(name) for name in own_columns(columns)]
     return table.with_columns(*keys) if keys else table
 
 
-def place_rows(table: Table, columns: tuple[str, ...], tree: Tree) -> Table:
-    """Add to each row the number of its lowest region, or -1 if the list has none."""
-    known: dict[str, Any] = path_keys(columns, tree)
-    leaves = range(len(tree.leaves))
+def place_rows(
+    table: Table, columns: tuple[str, ...], tree: Tree, *, unlisted: bool = True
+) -> Table:
+    """Add to each row the number of its lowest region, or -1 if the list has none.
+
+    With `unlisted` a row whose path is not in the list is in the region ``(other)`` of the deepest region above it that
+    has one.
+    """
+    known = path_keys(columns, tree)
     if not columns:
         return table.with_columns(nw.lit(0, nw.Int64).alias(LEAF))
-    known[LEAF] = list(leaves)
-    listed = nw.from_dict(known, backend=nw.get_native_namespace(table))
-    joined = join_left(table, listed, list(columns), "regions")
-    return joined.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
+    paths = [tree.path(leaf) for leaf in tree.leaves.tolist()]
+    backend = nw.get_native_namespace(table)
+    listed = nw.from_dict({**known, LEAF: list(range(len(paths)))}, backend=backend)
+    table = join_left(table, listed, list(known), "regions")
+    for depth in range(len(columns), 0, -1) if unlisted else ():
+        others = [
+            leaf for leaf, path in enumerate(paths) if len(path) == depth and path[-1] == OTHER
+        ]
+        above = {name: known.get(name) for name in columns[: depth - 1]}
+        if not others or None in above.values():
+            continue
+        found: nw.Expr = nw.lit(others[0], nw.Int64)
+        if above:
+            places = {name: [keys[leaf] for leaf in others] for name, keys in above.items() if keys}
+            named = nw.from_dict({**places, _OTHER_LEAF: others}, backend=backend)
+            table, found = join_left(table, named, list(above), "regions"), nw.col(_OTHER_LEAF)
+        unplaced = nw.when(nw.col(LEAF).is_null()).then(found).otherwise(nw.col(LEAF))
+        table = table.with_columns(unplaced.alias(LEAF))
+        table = table.drop(_OTHER_LEAF) if above else table
+    return table.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))
+
+
+_OTHER_LEAF = "discreet other leaf"
+"""Column of our own: the region ``(other)`` beside a region that is not listed."""
+
+
+def grouped_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
+    """Return the keys of regions by which the rows of a lazy frame are grouped where they are.
+
+    If the list has a region ``(other)``, each column has this key, for :func:`place_rows` to place.
+    """
+    keys = path_keys(columns, tree)
+    has_other = any(OTHER in tree.path(leaf) for leaf in tree.leaves.tolist())
+    return {name: [*listed, OTHER] if has_other else listed for name, listed in keys.items()}
 
 
 def path_keys(columns: tuple[str, ...], tree: Tree) -> dict[str, list[str]]:
-    """Return the keys of the paths of all lowest regions, by column.
+    """Return the keys of the paths of all lowest regions, by the columns that the rows have.
 
     Raises
     ------
     InvalidProblemError
-        For too few columns, or regions whose labels are one key, such as 1 and 1.0.
+        For too few columns, regions whose labels are one key, such as 1 and 1.0, or columns in parentheses where the
+        others do not tell all regions apart.
     """
     paths = [tree.path(leaf) for leaf in tree.leaves.tolist()]
-    depth = len(columns)
+    depth, own = len(columns), own_columns(columns)
     if tree.depth > depth:
         raise InvalidProblemError("columns", f"{tree.depth} columns, as the tree is deep", depth)
     keys = [[key_text(label) for label in path] + [""] * (depth - len(path)) for path in paths]
+    rest = [tuple(path[depth - len(own) :]) for path in keys]
     if len(set(map(tuple, keys))) < len(keys):
         expected = "regions whose labels differ as numbers, since 1 and 1.0 are one value"
         raise InvalidProblemError("regions", expected, "two that do not")
-    return {name: [path[at] for path in keys] for at, name in enumerate(columns)}
+    ends = [path[-1] if not at[0] else "" for at, path in zip(rest, paths, strict=True) if at]
+    if own != columns and (len(set(rest)) < len(rest) or set(ends) - {"", OTHER}):
+        expected = (
+            f"regions that {', '.join(own)} alone tells apart; name all columns without parentheses"
+        )
+        raise InvalidProblemError("regions", expected, "others")
+    return {name: [path[at] for path in rest] for at, name in enumerate(own)}
 
 
 def join_left(table: Table, other: Table, on: str | list[str], argument: str) -> Table:

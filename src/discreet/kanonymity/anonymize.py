@@ -283,7 +283,7 @@ def anonymize(
     from discreet.tables.contents import mark_table_verified
     from discreet.tables.frames import opened, singled_out
     from discreet.tables.options import ReadingOptions
-    from discreet.tables.recoding import Recoding, recode
+    from discreet.tables.recoding import Recoding, recode, recorded
     from discreet.tables.roles import Given
 
     claim: object = guarantee
@@ -325,8 +325,7 @@ def anonymize(
         "rows": "shuffled",
         **_demanded(guarantee, models or {}, person, mapped),
         "roles": roles.public(),
-        **({"reading": stated} if (stated := reading.to_dict()) else {}),
-        **({"recoding": stated} if (stated := recoding.to_dict()) else {}),
+        **recorded(reading, recoding),
     }
 
     def write(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.problem import Attribute, CodedColumn
 
-__all__ = ["cells_of_runs", "publish", "read_problem", "shuffled", "values_of"]
+__all__ = ["cells_of_runs", "kind_of", "publish", "read_problem", "shuffled", "values_of"]
 
 VALUES_PER_BIT_MASK = 63
 """Values of a column below which a set of them is one number."""
@@ -85,15 +85,24 @@ def read_problem(
     for name in names:
         if name not in frame.columns:
             raise InvalidProblemError("quasi_identifiers", "columns of the table", repr(name))
-    chosen = [stated.get(name) or _kind_of(frame[name], name) for name in names]
+    chosen = [stated.get(name) or kind_of(frame[name], name) for name in names]
     columns = {
         attribute.name: _values_to_code(frame[attribute.name], attribute) for attribute in chosen
     }
     return Problem.from_columns(columns, chosen, loss=loss)
 
 
-def _kind_of(series: nw.Series[Any], name: str) -> Attribute:
-    """Take numbers as numbers and dates as dates; a format that is not clear is refused where dates are read."""
+def kind_of(series: nw.Series[Any], name: str) -> Attribute:
+    """Return the attribute of a column by its values: numeric, dates or categorical.
+
+    A format of dates that is not clear is refused where dates are read.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> kind_of(nw.from_native(pl.Series(["1.5", "2"]), series_only=True), "cm")
+    Numeric(name='cm', weight=1.0, low=None, high=None)
+    """
     if series.dtype.is_numeric():
         return Numeric(name)
     if series.dtype in (nw.Date, nw.Datetime) or look_of_column(series, name).kind == "dates":

@@ -69,7 +69,8 @@ class Risk:
         For each sensitive column the greatest distance between a class and the table, with missing values as one more
         value or without them, whichever is greater.
     homogeneous
-        For each sensitive column how many rows are in classes with one value, and how many such classes there are.
+        For each sensitive column how many rows are in classes with one value, missing values aside, and how many such
+        classes there are.
     persons
         Number of persons, if persons were counted: sizes are then numbers of persons, and a mean over rows is one over
         persons, each at the greatest risk of its rows. ``None`` if rows were counted.
@@ -118,7 +119,7 @@ class Risk:
         --------
         >>> found = risk({"age": [20, 20, 30], "ill": ["no", "no", "yes"]}, ["age"], sensitive=["ill"])
         >>> found.homogeneity_in_words()[0].partition(":")[0]
-        '3 of 3 rows are in 2 equivalence classes with one value of ill each'
+        '3 of 3 rows are in 2 equivalence classes with one value of ill each, missing values aside'
         """
         return homogeneity_in_words(self.rows, self.homogeneous)
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.artefact.anonymous import place_anonymous
 from discreet.artefact.folders import RECORD, count_folder, record_of
 from discreet.artefact.placing import keep as keep_on_disk
-from discreet.artefact.rooms import make_private
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
@@ -34,6 +33,7 @@ from discreet.streaming.workspace import workspace_in, writing
 from discreet.tables.contents import mark_table_verified
 from discreet.tables.parsing import free_memory, reader_errors
 from discreet.tables.roles import Given, roles_of_scan
+from discreet.tables.rooms import make_private
 from discreet.tables.writing import join_files
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ No step draws noise: what they find are true counts, and one that is done twice 
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -20,12 +20,14 @@ from discreet.hierarchy.refusals import PERSON
 from discreet.streaming.buckets import BucketWriter, read_bucket
 from discreet.streaming.pieces import batches
 from discreet.streaming.record_steps import added_up
+from discreet.tables.keys import sampling_key
 
 if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import TableFrame
     from discreet.hierarchy.contingency.records import RecordColumns
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
+    from discreet.tables.recoding import CellRules
 
 __all__ = ["CELL_STEPS", "CellPlan", "cells", "persons"]
 
@@ -43,6 +45,10 @@ class CellPlan:
         Rows that are read at once, and buckets of persons.
     frame, columns
         What is public, and the names of the columns.
+    rules
+        How cells are read and recoded.
+    key
+        Key by which the rows of a person are drawn that count, so that a step that is done twice draws the same ones.
     """
 
     pieces: tuple[Piece, ...]
@@ -50,6 +56,8 @@ class CellPlan:
     buckets: int
     frame: TableFrame
     columns: RecordColumns
+    rules: CellRules
+    key: bytes = field(default_factory=sampling_key)
 
 
 def cells(space: Workspace, number: int) -> None:
@@ -62,7 +70,7 @@ def cells(space: Workspace, number: int) -> None:
             parts = []
             wanted = plan.columns.of(plan.frame.domain)
             for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-                rows = nw.from_native(batch.plain, eager_only=True)
+                rows = nw.from_native(plan.rules.apply(batch.plain), eager_only=True)
                 table: Any = placed_rows(rows, plan.frame, plan.columns)
                 if plan.columns.person is None:
                     parts.append(count_placed(table, plan.frame))
@@ -78,7 +86,7 @@ def persons(space: Workspace, number: int) -> None:
     table = read_bucket(space, records, "file", plan.buckets, number)
     parts = []
     if table is not None:
-        limited = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows)
+        limited = keep_rows(nw.from_native(table, eager_only=True), plan.frame.max_rows, plan.key)
         parts.append(count_placed(limited, plan.frame))
     space.put(f"persons-{number}", added_up(parts))
 

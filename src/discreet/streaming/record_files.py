@@ -13,7 +13,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -34,9 +34,11 @@ from discreet.streaming.pieces import pieces_of, scan_pieces
 from discreet.streaming.record_steps import RecordPlan
 from discreet.streaming.risk_steps import RiskPlan, SensitiveValues, added
 from discreet.streaming.workspace import workspace_in
+from discreet.tables.cells import read_cells
 from discreet.tables.frames import collect
 from discreet.tables.keys import check_types
 from discreet.tables.parsing import free_memory
+from discreet.tables.recoding import CellRules, recode
 
 if TYPE_CHECKING:
     import os
@@ -86,6 +88,8 @@ class RecordFiles:
     by_meaning
         Whether :meth:`count_classes` takes equal numbers in two spellings for one value, and blank cells for missing
         ones; by default rows are compared as they are stored.
+    rules
+        How cells are read and recoded before they are counted, for plans of counts.
 
     Examples
     --------
@@ -113,6 +117,7 @@ class RecordFiles:
     memory: int | None = None
     executor: object | None = None
     by_meaning: bool = False
+    rules: CellRules = field(default_factory=CellRules)
 
     def __post_init__(self) -> None:
         whole_number(self.threads, "threads", "at least one thread")
@@ -135,7 +140,11 @@ class RecordFiles:
         InvalidProblemError
             As said.
         """
-        check_types(nw.from_native(self._check_names(argument, wanted)), wanted)
+        scanned = self._check_names(argument, wanted)
+        check_types(nw.from_native(scanned), wanted)
+        # Rules of columns that are not there, or have no cells to recode, are refused by the schema.
+        empty = scanned.collect_schema().to_frame()
+        recode(read_cells(empty, self.rules.reading), self.rules.recoding, argument)
 
     def _check_names(self, argument: str, wanted: Sequence[str]) -> pl.LazyFrame:
         """Refuse missing columns and workers that do not fit; return the scan of the files."""
@@ -174,7 +183,7 @@ class RecordFiles:
         """
         pieces = pieces_of(self.source, named.argument, row_by_row=True)
         batch, buckets = self._sizes(pieces)
-        plan = RecordPlan(pieces, batch, buckets, _collected(public), named, frame)
+        plan = RecordPlan(pieces, batch, buckets, _collected(public), named, frame, self.rules)
         with self._workspace(plan) as (space, engine):
             kinds = {"scatter": len(pieces)}
             kinds |= {"once": buckets} if plan.by_person else {}
@@ -205,7 +214,7 @@ class RecordFiles:
         """
         pieces = pieces_of(self.source, PEOPLE, row_by_row=True)
         batch, buckets = self._sizes(pieces)
-        plan = CellPlan(pieces, batch, buckets, frame, columns)
+        plan = CellPlan(pieces, batch, buckets, frame, columns, self.rules)
         with self._workspace(plan) as (space, engine):
             kinds = {"cells": len(pieces)}
             kinds |= {} if columns.person is None else {"persons": buckets}

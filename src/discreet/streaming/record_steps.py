@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -23,6 +23,7 @@ from discreet.hierarchy.records import add_groups, count_groups, keep_one_row, r
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, SIZE, UNIT, WHY
 from discreet.streaming.buckets import BucketWriter, read_bucket
 from discreet.streaming.pieces import batches
+from discreet.tables.keys import sampling_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.regions import Named, Public
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
+    from discreet.tables.recoding import CellRules
 
 __all__ = ["RECORD_STEPS", "RecordPlan", "added_up", "gather", "once", "scatter"]
 
@@ -53,6 +55,10 @@ class RecordPlan:
         Rows that are read at once, and buckets of units.
     public, named, frame
         What is public, and the names of the columns.
+    rules
+        How cells are read and recoded.
+    key
+        Key by which the rows of a person are drawn that count, so that a step that is done twice draws the same ones.
     """
 
     pieces: tuple[Piece, ...]
@@ -61,6 +67,8 @@ class RecordPlan:
     public: Public
     named: Named
     frame: Frame
+    rules: CellRules
+    key: bytes = field(default_factory=sampling_key)
 
     @property
     def by_unit(self) -> bool:
@@ -79,7 +87,7 @@ def rows_of_piece(plan: RecordPlan, number: int) -> Iterator[Any]:
         raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     wanted = plan.named.columns(plan.public)
     for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-        table = nw.from_native(batch.plain, eager_only=True)
+        table = nw.from_native(plan.rules.apply(batch.plain), eager_only=True)
         yield read_rows(table, plan.public, plan.named, plan.frame)
 
 
@@ -107,7 +115,7 @@ def once(space: Workspace, number: int) -> None:
         with closing(BucketWriter(units, plan.buckets, [UNIT])) as writer:
             table = read_bucket(space, before, "file", plan.buckets, number)
             if table is not None:
-                one_row_each = keep_one_row(nw.from_native(table, eager_only=True))
+                one_row_each = keep_one_row(nw.from_native(table, eager_only=True), plan.key)
                 writer.add(add_groups(one_row_each).to_native())
         space.keep(f"once-{number}", units, {"rounds": writer.rounds})
 

@@ -12,7 +12,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import as_quoted, read_private
-from discreet.tables.recoding import Recoding
+from discreet.tables.recoding import CellRules, Recoding
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.streaming.record_files import RecordFiles
 
-__all__ = ["RowEngine", "bytes_in"]
+__all__ = ["RowEngine", "bytes_in", "refuse_in_pieces"]
 
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([KMGT])i?B?", re.IGNORECASE | re.ASCII)
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -40,6 +40,35 @@ def bytes_in(text: str, argument: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
+def refuse_in_pieces(reading: ReadingOptions, recoding: Recoding | None = None) -> None:
+    """Refuse the options under which a table cannot be read in pieces, by name.
+
+    Parameters
+    ----------
+    reading
+        Options of reading. Pieces of a file are read as UTF-8 with the separator that is recognized.
+    recoding
+        Rules that cannot be applied to pieces either; all marks of cells are then refused as well.
+
+    Examples
+    --------
+    >>> refuse_in_pieces(ReadingOptions.of(encoding="cp1252"))
+    Traceback (most recent call last):
+    discreet.core.errors.InvalidProblemError: encoding: expected none for a table in pieces; write it as UTF-8 with...
+    """
+    stated = reading.to_dict()
+    names: list[str] = [name for name in ("encoding", "delimiter", "sheet") if name in stated]
+    if recoding is not None:
+        cells = (name.partition("_by_")[0] for name in stated)
+        names = list(dict.fromkeys((*names, *cells, *recoding.to_dict())))
+    for name in names:
+        expected = (
+            "none for a table in pieces; write it as UTF-8 with commas, with its cells as they are to be "
+            "read, or read one file in memory"
+        )
+        raise InvalidProblemError(name, expected, "one")
+
+
 @final
 @dataclass(frozen=True)
 class RowEngine:
@@ -54,7 +83,7 @@ class RowEngine:
     scheduler
         Address of a Dask scheduler whose workers read the pieces.
     reading, recoding
-        How a file in memory is read and recoded, row by row.
+        How a file in memory is read and recoded, row by row; in pieces, how cells are read and recoded.
     quotes
         ``"doubled"`` for CSV by RFC 4180, or ``"none"`` for a file without quoting.
 
@@ -99,9 +128,7 @@ class RowEngine:
                 raise InvalidProblemError("threads", "1 for one file in memory", self.threads)
             yield read_private(source, "source", self.reading, self.recoding)
             return
-        if self.reading != ReadingOptions() or self.recoding.columns:
-            expected = "none of reading or recoding for a table in pieces"
-            raise InvalidProblemError("source", expected, "such an option")
+        refuse_in_pieces(self.reading)
         if source is not path:
             raise InvalidProblemError("quotes", "none only for one file in memory", "more")
         require("streaming", "memory" if self.memory else "source")
@@ -111,7 +138,8 @@ class RowEngine:
         memory = None if self.memory is None else bytes_in(self.memory, "memory")
         client: Any = None if self.scheduler is None else connected(self.scheduler, "scheduler")
         try:
-            yield RecordFiles(path, folder, self.threads, memory, client)
+            rules = CellRules(self.reading, self.recoding)
+            yield RecordFiles(path, folder, self.threads, memory, client, rules=rules)
         finally:
             if client is not None:
                 client.close()

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from discreet.artefact.rooms import make_private
 from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.randomness import SystemBits
@@ -42,6 +41,7 @@ from discreet.streaming.risk_steps import RISK_STEPS
 from discreet.streaming.stacks import Place, TableStack, listed, places_of, read_table
 from discreet.streaming.workspace import Workspace
 from discreet.tables.parsing import reader_errors
+from discreet.tables.rooms import make_private
 from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:

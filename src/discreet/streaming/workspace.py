@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.rooms import make_private, private_room
 from discreet.core.errors import InvalidProblemError
+from discreet.tables.rooms import make_private, private_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from discreet.artefact.placing import beside, put_in_place
-from discreet.artefact.rooms import private_room
 from discreet.core.errors import InvalidProblemError
 from discreet.studio.jobs import Job
 from discreet.tables import writing
+from discreet.tables.rooms import private_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -13,11 +13,13 @@ A mechanism that spends budget refuses nothing because of a value. What options,
    (:class:`~discreet.tables.parsing.UnquotedFile`) a row is a line, a quote is a letter, and nothing is refused.
 2. A row counts if its keys are in the public lists and its number is whole and not negative. Other rows are left out.
    Rows of one unit in two regions are two units, one in each region.
-3. Of a person, of whom at most m rows may count, the first m in the order of region and cell count (:func:`nth_rows`).
+3. Of a person, of whom at most m rows may count, m count that are drawn at random (:func:`nth_rows`).
 
 Why the guarantee stays: rules 1 and 2 look at one row and at public lists, rule 3 at the rows of one person. So the
 counted rows are the union, over persons, of a set that depends on the rows of that person alone, and that has at most m
-rows. Let T and T' be neighbors by adding all rows of a person p. The sets of all other persons are the same in both
+rows. Rule 3 draws from the rows of one person by a key that is random and does not depend on any row: for each value of
+the key it is such a set, so that the guarantee holds for each value, and hence for a key that nobody knows. Let T and
+T' be neighbors by adding all rows of a person p. The sets of all other persons are the same in both
 tables, and that of p is empty in T: the counted tables differ in at most m rows of p, which is what the sensitivity of
 each mechanism is computed for. To replace p is to remove and to add. An order of the rows over all persons ("the first
 rows of the file"), a limit for the whole table, or a type that is inferred from a column would break this, because one
@@ -38,6 +40,8 @@ import re
 import sys
 from collections import Counter
 from contextlib import suppress
+from hashlib import blake2b
+from os import urandom
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -49,6 +53,8 @@ from discreet.tables.refusals import refused, warning
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     Table = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 __all__ = [
@@ -58,6 +64,7 @@ __all__ = [
     "key_text",
     "nth_rows",
     "refuse_or_note",
+    "sampling_key",
     "whole_of",
     "with_plain_cells",
     "write_private_note",
@@ -252,26 +259,75 @@ def distinct_keys(labels: Sequence[str], field: str) -> list[str]:
     return list(seen)
 
 
-def nth_rows(table: nw.DataFrame[Any], person: str, order: Sequence[str]) -> nw.DataFrame[Any]:
-    """Number the rows of each person from 0 in the given order, in the column ``discreet nth``.
+def sampling_key() -> bytes:
+    """Return a new random key for :func:`nth_rows`, from the operating system."""
+    return urandom(_KEY_BYTES)
 
-    The numbers of a person depend on the rows of that person alone.
+
+_KEY_BYTES = 16
+
+
+def nth_rows(
+    table: nw.DataFrame[Any], person: str, order: Sequence[str], key: bytes = b""
+) -> nw.DataFrame[Any]:
+    """Number the rows of each person from 0 in random order, in the column ``discreet nth``.
+
+    The numbers of a person depend on the rows of that person and on the key alone, so that one key gives the same
+    numbers again, whatever else the table holds and in whatever order.
+
+    Parameters
+    ----------
+    table, person
+        The rows, and the column of persons.
+    order
+        Columns by which rows are told apart. Rows that differ in the first one are numbered apart.
+    key
+        Key of the draw; a new :func:`sampling_key` by default.
 
     Examples
     --------
     >>> import polars as pl
-    >>> rows = nw.from_native(pl.DataFrame({"who": ["b", "a", "b"], "cell": [3, 1, 2]}))
-    >>> nth_rows(rows, "who", ["cell"]).to_native().rows()
-    [('a', 1, 0), ('b', 2, 0), ('b', 3, 1)]
+    >>> rows = nw.from_native(pl.DataFrame({"who": ["b", "a", "b"], "why": [0, 0, 1], "cell": [3, 1, 2]}))
+    >>> nth_rows(rows, "who", ["why", "cell"]).to_native().rows()
+    [('a', 0, 1, 0), ('b', 0, 3, 0), ('b', 1, 2, 0)]
     """
     ordered = table.sort(person, *order)
-    names = ordered[person].to_numpy()
-    at = np.arange(len(names))
-    first = np.ones(len(names), dtype=bool)
-    first[1:] = names[1:] != names[:-1]
-    nth = at - np.maximum.accumulate(np.where(first, at, 0))
+    names, reasons = ordered[person].to_numpy(), ordered[order[0]].to_numpy()
+    starts = np.ones(len(names), dtype=bool)
+    starts[1:] = (names[1:] != names[:-1]) | (reasons[1:] != reasons[:-1])
+    begins = np.flatnonzero(starts)
+    sizes = np.diff(begins, append=len(names))
+    nth = np.arange(len(names)) - np.repeat(begins, sizes)
+    several = np.repeat(sizes > 1, sizes)
+    if several.any():
+        key = key or sampling_key()
+        seeds = np.array(
+            [_seed(key, str(name)) for name in names[begins[sizes > 1]]], dtype=np.uint64
+        )
+        drawn = _mixed(np.repeat(seeds, sizes[sizes > 1]), nth[several])
+        runs = np.repeat(np.arange(len(begins)), sizes)[several]
+        # Sorted by run, as the rows are: what changes is the order inside of each run.
+        shuffled = nth[several]
+        shuffled[np.lexsort((drawn, runs))] = nth[several]
+        nth[several] = shuffled
     made = nw.new_series("discreet nth", nth, nw.Int64, backend=table.implementation)
     return nw.maybe_reset_index(ordered).with_columns(made)
+
+
+def _seed(key: bytes, name: str) -> int:
+    hashed = blake2b(name.encode(errors="surrogatepass"), key=key, digest_size=8).digest()
+    return int.from_bytes(hashed, "little")
+
+
+def _mixed(seeds: NDArray[np.uint64], places: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return number `places` of the stream of SplitMix64 from each seed; no two of one stream are equal."""
+    mixed: NDArray[np.uint64] = seeds + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 def refuse_or_note(

@@ -9,7 +9,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
@@ -18,17 +18,20 @@ import narwhals as nw
 
 from discreet.core.exact import to_fraction
 from discreet.core.options import items_of
-from discreet.tables.cells import replaced
+from discreet.tables.cells import read_cells, replaced
 from discreet.tables.columns import no_column
 from discreet.tables.keys import key_text
+from discreet.tables.options import ReadingOptions
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import polars as pl
+
     Typed = Sequence[str] | Mapping[str, Any]
 
-__all__ = ["Recoding", "recode"]
+__all__ = ["CellRules", "ReadRows", "Recoding", "recode", "recorded"]
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _OPEN = re.compile(
@@ -148,6 +151,70 @@ class Recoding:
             return _plain(number)
 
         return recoded
+
+
+@final
+@dataclass(frozen=True)
+class CellRules:
+    """Public rules for one cell at a time, which can therefore be applied to any piece of a table.
+
+    Parameters
+    ----------
+    reading, recoding
+        Marks of missing values and the decimal mark; and how columns are recoded.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rules = CellRules(ReadingOptions.of(missing=["sex=?"]), Recoding.of(prefix=["zip=3"]))
+    >>> rules.apply(pl.DataFrame({"zip": ["02139", "10001"]}))["zip"].to_list()
+    ['021', '100']
+    """
+
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    recoding: Recoding = field(default_factory=Recoding)
+
+    def apply(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Apply the rules of the columns that are there."""
+        marks = (pair for pair in self.reading.missing_by_column if pair[0] in rows.columns)
+        reading = replace(self.reading, missing_by_column=tuple(marks))
+        kept = {
+            one.name: tuple(
+                pair for pair in getattr(self.recoding, one.name) if pair[0] in rows.columns
+            )
+            for one in fields(Recoding)
+        }
+        recoded: pl.DataFrame = recode(read_cells(rows, reading, row_by_row=True), Recoding(**kept))
+        return recoded
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """Private rows, and the public options by which they were read and recoded.
+
+    Parameters
+    ----------
+    rows
+        A path or a frame.
+    options
+        As of :func:`recorded`; the record of a release states them.
+    """
+
+    rows: Any
+    options: Mapping[str, Any]
+
+
+def recorded(reading: ReadingOptions, recoding: Recoding) -> dict[str, Any]:
+    """Return the options that differ from the defaults as plain values, for the record beside a table.
+
+    Examples
+    --------
+    >>> recorded(ReadingOptions.of(missing="NA"), Recoding.of(top=["age=85"]))
+    {'reading': {'missing': ['NA']}, 'recoding': {'top': {'age': ['85']}}}
+    """
+    both = {"reading": reading.to_dict(), "recoding": recoding.to_dict()}
+    return {name: stated for name, stated in both.items() if stated}
 
 
 _FORMS = {

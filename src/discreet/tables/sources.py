@@ -1,7 +1,8 @@
 """Files as they are on a disk: what kind a file is, and a plain file or a frame that holds the same table.
 
 Compressed text, text in other encodings, and text with a line ``sep=;`` before the names or with empty lines or Ctrl-Z
-after the rows are copied as plain UTF-8 into a private temporary folder, which is removed when the table was read.
+after the rows are copied as plain UTF-8 into a private temporary folder, which is removed when the table was read, and
+after a crash by the next process that reads a file.
 Workbooks and files of SPSS, Stata and SAS are read by :mod:`discreet.tables.foreign_files`.
 """
 
@@ -15,7 +16,7 @@ import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
@@ -23,6 +24,7 @@ from discreet.core.extras import require
 from discreet.tables.dialect import UTF16, foreign, missing_file, names_of_line, stored_file
 from discreet.tables.options import ReadingOptions
 from discreet.tables.refusals import refused
+from discreet.tables.rooms import private_room
 
 if TYPE_CHECKING:
     import os
@@ -156,8 +158,8 @@ def plain_file(path: str, request: FileRequest) -> Iterator[PlainFile]:
     InvalidProblemError
         For no file, one whose bytes are of another kind than its name says, another encoding, or a larger one.
     """
-    with TemporaryDirectory(prefix="discreet-") as name:
-        folder, source = Path(name), Path(path)
+    with private_room(Path(gettempdir())) as folder:
+        source = Path(path)
         if path == STANDARD_INPUT:
             request = replace(request, shown="standard input")
             source = _copied(

@@ -110,7 +110,7 @@ STRONG: dict[str, Any] = {"guarantee": ZeroConcentratedDP(10**6, ADDED)}
         (wrong(sex=["F", "secret", "F"]), {}, 2, "1 without a category of sex"),
         (wrong(sex=["F", None, "F"]), {}, 2, "1 without a category of sex"),
         (wrong(state=["GA", "GA", "secret"]), {}, 2, "1 without a lowest region"),
-        (PEOPLE, {"person": "who"}, 2, "1 beyond the first 1 of a person"),
+        (PEOPLE, {"person": "who"}, 2, "1 beyond the 1 of a person that count"),
         (
             PEOPLE,
             {"domain": {"attributes": LISTED, "zeros": [{"sex": ["F"], "age": ["18+"]}]}},
@@ -174,6 +174,18 @@ def test_a_domain_may_list_blank_cells_as_a_category(blank: str | None) -> None:
     assert found.frame.domain.attributes[0].categories == ("F", "M", "(blank)")
     assert found.marginal("total")[0, 0] == 3
     assert found.cells[0].tolist() == [1, 1, 1]
+
+
+def test_a_domain_may_list_all_other_cells_as_a_category() -> None:
+    people = wrong(sex=["F", None, "unheard of"])
+    made = planned(domain={"sex": ["F", "M", "(other)"]}, marginals=["cells"], **STRONG)
+    assert made.release(people).result.cells[0].tolist() == [1, 0, 2]
+    made = planned(domain={"sex": ["(other)", "F", None]}, marginals=["cells"], **STRONG)
+    assert made.release(people).result.cells[0].tolist() == [1, 1, 1]
+    grouped = {"kind": {"of": "sex", "groups": {"F": ["F"], "else": ["M", "(other)"]}}}
+    domain = {"sex": ["F", "M", "(other)"], **grouped}
+    made = planned(domain=domain, marginals=["kind"], **STRONG)
+    assert made.release(people).result.marginal("kind")[0].tolist() == [1, 2]
 
 
 def test_without_regions_all_records_are_counted_together() -> None:

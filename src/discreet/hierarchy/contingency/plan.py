@@ -35,7 +35,7 @@ from discreet.hierarchy.contingency.whole import Descent, method_name
 from discreet.hierarchy.contingency.workload import LOSSES, Workload, read_workload
 from discreet.hierarchy.measure import check_guarantee, level_shares
 from discreet.hierarchy.planned import CellSource, Drawing, RegionPlan
-from discreet.hierarchy.regions import read_regions
+from discreet.hierarchy.regions import own_columns, read_regions
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -186,13 +186,17 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         result = solve(measured, threads=how.threads, on_progress=how.on_progress)
         if how.keep_measurements:
             result = replace(result, measurements=measured)
-        made = Release(result, self.guarantee, Certificate(()), self._provenance(measured, result))
+        made = Release(
+            result, self.guarantee, Certificate(()), self._provenance(measured, result, how.read_as)
+        )
         return replace(made, certificate=verify(made))
 
-    def _provenance(self, measured: MeasuredTables, result: RegionTables) -> Provenance:
+    def _provenance(
+        self, measured: MeasuredTables, result: RegionTables, read_as: Mapping[str, Any]
+    ) -> Provenance:
         gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
         own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
-        parameters = {**measured.parameters(), "method": own, "gaps": gaps}
+        parameters = {**measured.parameters(), "method": own, "gaps": gaps, **read_as}
         proved = self.proved
         if proved is not None and self.record is not None:
             # Other machines add floats up in another order.
@@ -247,8 +251,8 @@ def plan(
     guarantee
         What each release has to satisfy, with neighbors ``"add-remove-person"`` or ``"replace-person"``.
     columns
-        Columns of the region path in all tables, from the top down. Without columns and `regions` all records are
-        counted together.
+        Columns of the region path, from the top down, in parentheses those that the list alone has. Without columns
+        and `regions` all records are counted together.
     domain
         The attributes with all their categories: a :class:`Domain`, or lists by name, with structural zeros under
         ``"zeros"`` beside ``"attributes"`` where there are some. In place of its categories a coarsened attribute has
@@ -344,6 +348,9 @@ def plan(
             total,
         )
         names = names[: frame.tree.depth]
+        if tree.depth and not own_columns(names):
+            expected = "a weight for a level whose column is not in parentheses"
+            raise InvalidProblemError("workload_levels", expected, repr(workload_levels))
     else:
         parts = _parts(read, tree.depth + 1, marginals, shares, levels)
         frame = TableFrame(tree, read, parts, max_rows, total)

@@ -197,7 +197,7 @@ class Domain:
         ----------
         listed
             The categories of each attribute; whole numbers are read as text, and ``""`` or ``None`` as the category
-            of empty cells, :data:`BLANK`.
+            of empty cells, :data:`BLANK`. A category ``(other)`` is that of all cells that are not listed.
         by
             Which attributes, and in which order; all of them where it is ``None``.
         zeros

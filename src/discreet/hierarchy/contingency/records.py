@@ -1,7 +1,8 @@
 """Trusted: from rows of persons to counts by region and cell, by the rule of :mod:`discreet.tables.keys`.
 
-A row counts if its region is a lowest one of the list, each category is listed, and its cell is no structural zero. Of
-a person whose column is named, the first `max_rows` rows count, in the order of region and cell.
+A row counts if its region is a lowest one of the list, each category is listed, and its cell is no structural zero.
+Keys that are not listed are those of the category or region ``(other)``, where the public list has it. Of
+a person whose column is named, at most `max_rows` rows count, drawn at random.
 
 Files are scanned by Polars and grouped in a stream, so that they may be larger than memory: what comes back is one
 number for each region and cell that occurs. Lazy and distributed frames of other libraries are grouped where they are,
@@ -23,8 +24,9 @@ from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.problem import BLANK
 from discreet.hierarchy.lazy_rows import collect_remote, is_remote, listed_keys
 from discreet.hierarchy.planned import CellSource
+from discreet.hierarchy.problem import OTHER
 from discreet.hierarchy.refusals import LEAF, PERSON, ROWS, WHY
-from discreet.hierarchy.regions import canonical, join_left, path_keys, place_rows
+from discreet.hierarchy.regions import canonical, grouped_keys, join_left, own_columns, place_rows
 from discreet.tables.frames import collect, open_table
 from discreet.tables.keys import distinct_keys, key_of, nth_rows, refuse_or_note
 
@@ -62,7 +64,7 @@ class RecordColumns:
     Parameters
     ----------
     regions
-        Of the region path, from the top down.
+        Of the region path, from the top down; in parentheses where rows lack the column.
     person
         Of the person, where rows of one person are counted; ``None`` takes the publisher's word for it.
     refuse_rows
@@ -90,7 +92,7 @@ class RecordColumns:
         plain = [one for one in domain.attributes if one.name not in domain.groups]
         for one in plain:
             distinct_keys([_label(category) for category in one.categories], "domain")
-        wanted = [*self.regions, *(one.name for one in plain)]
+        wanted = [*own_columns(self.regions), *(one.name for one in plain)]
         wanted += [] if self.person is None else [self.person]
         for name in wanted:
             name_of(name, "columns, by, person")
@@ -154,7 +156,7 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
         1: "without a lowest region of the list",
         2: "without the name of a person",
         3: "in a structural zero",
-        4: f"beyond the first {frame.max_rows} of a person",
+        4: f"beyond the {frame.max_rows} of a person that count",
     }
     for at, attribute in enumerate(frame.domain.attributes, start=_FIRST_ATTRIBUTE):
         reasons[at] = f"without a category of {attribute.name}"
@@ -184,10 +186,12 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
         code, text = f"discreet code {at}", f"discreet text {at}"
         name, codes = domain.groups.get(attribute.name, (attribute.name, range(attribute.size)))
         table = table.with_columns(key_of(table, name).alias(text))
-        listed = {text: _keys_of_attribute(domain, name), code: list(codes)}
-        other = nw.from_dict(listed, backend=nw.get_native_namespace(table))
-        table = join_left(table, other, [text], "domain")
-        table = table.with_columns(nw.col(code).fill_null(-1).cast(nw.Int64))
+        labels = _keys_of_attribute(domain, name)
+        listed = {text: labels, code: list(codes)}
+        keys = nw.from_dict(listed, backend=nw.get_native_namespace(table))
+        table = join_left(table, keys, [text], "domain")
+        other = codes[labels.index(OTHER)] if OTHER in labels else -1
+        table = table.with_columns(nw.col(code).fill_null(other).cast(nw.Int64))
         cell = cell + nw.col(code) * stride
         why = nw.when(nw.col(code) < 0).then(nw.lit(_FIRST_ATTRIBUTE + at)).otherwise(why)
     why = nw.when(nw.col(LEAF) < 0).then(nw.lit(1)).otherwise(why)
@@ -199,9 +203,9 @@ def placed_rows(table: Table, frame: TableFrame, columns: RecordColumns) -> Tabl
     return table.select(PERSON, LEAF, CELL, WHY, ROWS)
 
 
-def keep_rows(table: nw.DataFrame[Any], max_rows: int) -> nw.DataFrame[Any]:
-    """Mark the rows of a person beyond the first `max_rows` that count, in the order of region and cell."""
-    numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL])
+def keep_rows(table: nw.DataFrame[Any], max_rows: int, key: bytes = b"") -> nw.DataFrame[Any]:
+    """Mark the rows of a person that could count, but for `max_rows` at random; the key is that of ``nth_rows``."""
+    numbered = nth_rows(table, PERSON, [WHY, LEAF, CELL], key)
     beyond = (nw.col(WHY) == 0) & (nw.col("discreet nth") >= max_rows)
     return numbered.with_columns(nw.when(beyond).then(nw.lit(4)).otherwise(nw.col(WHY)).alias(WHY))
 
@@ -229,7 +233,7 @@ def _grouped(source: Any, frame: TableFrame, columns: RecordColumns) -> Any:  # 
     """Group the rows of a lazy frame where they are by the keys of their cells, and collect the groups."""
     wanted, domain = columns.of(frame.domain), frame.domain
     table = nw.from_native(source).select(*wanted)
-    labels = path_keys(columns.regions, frame.tree)
+    labels = grouped_keys(columns.regions, frame.tree)
     reasons = dict.fromkeys(labels, 1)
     for name in wanted[len(labels) :]:
         labels[name] = _keys_of_attribute(domain, name)
