@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.large import run_large
 from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
 from discreet.cli.output import Status, warn
-from discreet.cli.progress import steps
+from discreet.cli.progress import progress
 from discreet.cli.reading_options import CodingOptions, FileReadingOptions
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
@@ -109,7 +110,10 @@ def anonymize(options: AnonymizeOptions) -> Status:
     warn_of_kept(published, roles, typed, show=options.show_columns, quiet=quiet)
     status = Status.DONE
     try:
-        with compiling(lambda: warn(COMPILING, quiet=quiet)):
+        with (
+            compiling(lambda: warn(COMPILING, quiet=quiet)),
+            progress(sys.stderr, quiet=quiet, start="anonymizing") as on_progress,
+        ):
             made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize_table(
                 published,
                 guarantee,
@@ -120,7 +124,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
                 k_map=options.k_map,
                 sensitive=roles.sensitive,
                 keep=roles.keep,
-                on_progress=steps(quiet=quiet),
+                on_progress=on_progress,
                 throw=False,
                 **options.of(RecodingSearchOptions),
                 **options.of(SuppressionOptions),

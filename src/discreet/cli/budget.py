@@ -13,6 +13,7 @@ from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import JsonOption, ReportOption
 from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments, warn_of_weakness
 from discreet.core import printed
+from discreet.core.calculus import to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 from discreet.core.printed import one_line
@@ -264,6 +265,9 @@ def _line(charge: Charge) -> str:
     return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _MAX_LINE_LETTERS)
 
 
+_SHOWN_DELTA = "1e-6"
+"""Delta at which a limit of zero-concentrated privacy is shown as approximate privacy, too."""
+
 _VERDICTS = {
     "extends": "all that was there then is there unchanged, in its order",
     "older": "fewer grants and charges than then: an old copy, or one whose end was cut off",
@@ -327,7 +331,10 @@ def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) 
         )
         left = ", ".join(map(printed.decimal_down, account.left))
         spent = ", ".join(map(printed.decimal_up, account.spent))
-        rows += [("dataset", name), ("limit", account.limit), ("spent", spent), ("left", left)]
+        rows += [("dataset", name), ("limit", account.limit)]
+        if isinstance(account.limit, ZeroConcentratedDP):
+            rows.append(("which implies", to_approx_dp(account.limit, delta=_SHOWN_DELTA)))
+        rows += [("spent", spent), ("left", left)]
     emit({"datasets": listed}, facts(rows) if rows else "", as_json=as_json, command=command)
 
 

@@ -19,6 +19,7 @@ from discreet.core.outcome import FOR_THE_CURATOR, Anonymization, Provenance, Pu
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.core.randomness.bits import as_bits
+from discreet.core.views import bars
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import KMap, demand_text
@@ -102,6 +103,16 @@ class AnonymizationDiagnostics:
     notices: tuple[str, ...] = ()
     persons: tuple[int, ...] = ()
 
+    def pictured(self, made: Anonymization[Any, AnonymizationDiagnostics]) -> str:
+        """Draw how many rows are in equivalence classes of each size, counted in the published table."""
+        import narwhals as nw
+
+        names, rows = list(made.guarantee.quasi_identifiers), "rows of a class"
+        classes = nw.from_native(made.table).group_by(names).agg(nw.len().alias(rows))
+        sizes, n = np.unique(classes[rows].to_numpy(), return_counts=True)
+        lines = [(f"{size} rows", float(many)) for size, many in zip(sizes, n, strict=True)]
+        return bars(lines, "Equivalence classes of each size in the published table")
+
     def described(
         self,
         made: Anonymization[Any, AnonymizationDiagnostics],
@@ -126,14 +137,14 @@ class AnonymizationDiagnostics:
         stated = printed.bounds(self.lower, self.information_loss)
         optimal = printed.optimum(self.lower, self.information_loss)
         stated += f", proved {optimal}" if optimal else ""
-        took = f"{printed.seconds(self.seconds)}; written and verified in {printed.seconds(self.seconds_after)}"
+        took = f"{printed.seconds(self.seconds)}; shuffled and verified in {printed.seconds(self.seconds_after)}"
         distances = {name: printed.at_most(float(published.closeness[name])) for name in sensitive}
         return [
             ("information loss", f"{stated} ({parameters['loss']})"),
             ("where the bound is that", made.bound_in_words()),
             ("mean loss", f"{printed.at_most(self.mean_loss, 4)} of a cell"),
             ("classes", f"{published.classes}, the smallest of {published.k} rows"),
-            ("rows", f"{published.rows} written, {self.suppressed} suppressed, order shuffled"),
+            ("rows", f"{published.rows} kept, {self.suppressed} suppressed, order shuffled"),
             *(
                 (f"values of {name}", f"{published.diversity[name]} or more in each class")
                 for name in sensitive
