@@ -19,10 +19,10 @@ from discreet.core.outcome import FOR_THE_CURATOR, Anonymization, Provenance, Pu
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.core.randomness.bits import as_bits
-from discreet.core.views import bars
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import KMap, demand_text
+from discreet.kanonymity.risk import Risk, draw_class_sizes, risk
 from discreet.kanonymity.search.mapped import Population, kinds_for, search_mapped
 from discreet.kanonymity.search.search import search
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, Problem
     from discreet.kanonymity.problem.native import Values
-    from discreet.kanonymity.risk import Risk
     from discreet.kanonymity.search.search import Found, SearchStep
     from discreet.tables.options import ReadingOptions
     from discreet.tables.recoding import Recoding
@@ -104,14 +103,8 @@ class AnonymizationDiagnostics:
     persons: tuple[int, ...] = ()
 
     def pictured(self, made: Anonymization[Any, AnonymizationDiagnostics]) -> str:
-        """Draw how many rows are in equivalence classes of each size, counted in the published table."""
-        import narwhals as nw
-
-        names, rows = list(made.guarantee.quasi_identifiers), "rows of a class"
-        classes = nw.from_native(made.table).group_by(names).agg(nw.len().alias(rows))
-        sizes, n = np.unique(classes[rows].to_numpy(), return_counts=True)
-        lines = [(f"{size} rows", float(many)) for size, many in zip(sizes, n, strict=True)]
-        return bars(lines, "Equivalence classes of each size in the published table")
+        """Draw how many equivalence classes of each size the published table has."""
+        return draw_class_sizes(made.table, made.guarantee.quasi_identifiers)
 
     def described(
         self,
@@ -127,8 +120,6 @@ class AnonymizationDiagnostics:
         published
             Risk of its table, if it is known.
         """
-        from discreet.kanonymity.risk import risk
-
         parameters = made.provenance.parameters
         sensitive = parameters["roles"]["sensitive"]
         published = published or risk(
