@@ -82,7 +82,7 @@ def test_what_is_left_and_what_was_charged(ask: Callable[[str], Said]) -> None:
     [
         ("create ledger.db --dataset d", "--epsilon: expected a limit here, or with --rho, got neither"),
         ("create ledger.db --dataset d --epsilon 1 --rho 1 --neighbors replace-one", "got both"),
-        ("create ledger.db --dataset d --epsilon 1", "--neighbors: expected a relation here"),
+        ("create ledger.db --dataset d --epsilon 1", "--neighbors: expected one of add-remove-one, replace-one"),
         ("create ledger.db --dataset d --epsilon 1 --neighbors replace-one --unit km", "got both"),
         ("create ledger.db --dataset d --rho 1 --unit km", "--unit: expected no such option"),
         ("create ledger.db --dataset d --rho 1 --neighbors replace-one --delta 1e-6", "--delta: expected no such"),

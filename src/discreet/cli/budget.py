@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, get_args
 
 import typer
 
@@ -15,7 +15,7 @@ from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments,
 from discreet.core import printed
 from discreet.core.calculus import to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, Neighbors, PureDP, ZeroConcentratedDP
 from discreet.core.printed import one_line
 from discreet.ledger import Ledger
 
@@ -299,7 +299,11 @@ def _limit(options: GrantOptions) -> Guarantee:
         raise InvalidProblemError("--epsilon", "a limit here, or with --rho", got)
     if (relation is None) == (unit is None):
         got = "neither" if unit is None else "both"
-        raise InvalidProblemError("--neighbors", "a relation here, or a distance with --unit", got)
+        raise InvalidProblemError(
+            "--neighbors",
+            f"one of {', '.join(get_args(Neighbors))}, or a distance with --unit",
+            got,
+        )
     fits = {
         "delta": epsilon is not None and unit is None,
         "radius": unit is not None,

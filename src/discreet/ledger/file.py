@@ -95,7 +95,7 @@ def _recognize(db: sqlite3.Connection, path: Path) -> None:
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID or version < 1:
-        raise damaged(path, "another database")
+        raise damaged(path, "no ledger, but another database")
     if version > FORMAT_VERSION:
         raise damaged(path, "one that a newer discreet has written: use that version")
     # A write-ahead log, to which anybody could have switched, is a second file whose loss would not be noticed.
