@@ -7,6 +7,7 @@ links to the place where it is defined lead there. What is not public stands on 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import re
 import string
@@ -129,6 +130,18 @@ def _table(names: Iterable[Public]) -> str:
     return f"| name | what it is |\n| --- | --- |\n{rows}\n"
 
 
+def _methods(mechanism: str) -> str:
+    """Return the table of a mechanism's methods, each with a link to the page of its module; lrgeo has none."""
+    if importlib.util.find_spec(f"{PACKAGE}.{mechanism}.methods") is None:
+        return ""
+    methods = importlib.import_module(f"{PACKAGE}.{mechanism}.methods").METHODS.proven
+    rows = ""
+    for record in methods.values():
+        module = record.where.partition(":")[0]
+        rows += f"| [{record.name}](modules/{module}.md) | {_cell(record.summary)} |\n"
+    return f"| method | what it does |\n| --- | --- |\n{rows}\n"
+
+
 def _cell(summary: str) -> str:
     """Make a sentence of a docstring fit a cell of Markdown: roles become code, bars are escaped."""
     plain = re.sub(r":[\w:]+:`~?(?:[\w.]*\.)?([^`<]+)`", r"`\1`", summary)
@@ -185,6 +198,7 @@ def write_reference(source: Path, reference: Path) -> None:
     for mechanism in MECHANISMS:
         inside = [one for name, one in names.items() if name.startswith(f"{PACKAGE}.{mechanism}.")]
         text += f"## {mechanism}\n\n" + _table([names[f"{PACKAGE}.{mechanism}"], *inside])
+        text += _methods(mechanism)
     (generated / "index.md").write_text(f"# Python API\n\n{_LEAD}\n\n{text}", encoding="utf-8")
     refusals = importlib.import_module(f"{PACKAGE}.tables.refusals")
     for name, sentences, heading in (

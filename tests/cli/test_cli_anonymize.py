@@ -47,6 +47,15 @@ def anonymize(capsys: pytest.CaptureFixture[str], *more: str) -> Said:
     return say(capsys, "anonymize", *PEOPLE, *kept, *ZIP, *more)
 
 
+def test_a_run_without_an_output_does_not_claim_to_have_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = anonymize(capsys, "--method", "top-down")
+    assert "nothing was written: no --output" in said.err
+    assert "written" not in said.out
+    assert "60 kept, 0 suppressed" in said.out
+
+
 def test_proved_optimal_is_said_of_what_is_proved_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

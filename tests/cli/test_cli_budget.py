@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.commands import Said, say
+from discreet.core.calculus import to_approx_dp
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 from discreet.ledger import Ledger
 
@@ -48,6 +49,16 @@ def test_every_notion_of_privacy_has_a_budget(
     assert said.data["datasets"][0]["limit"]["sentence"] == str(limit)
 
 
+def test_a_budget_of_rho_is_shown_as_approximate_privacy_too(ask: Callable[[str], Said]) -> None:
+    shown = ask("budget create ledger.db --dataset a --rho 0.1 --neighbors replace-one")
+    implied = to_approx_dp(ZeroConcentratedDP("0.1", "replace-one"), delta="1e-6")
+    assert f"which implies  {implied}\n" in shown.out
+    assert (
+        "which implies"
+        not in ask("budget create l.db --dataset a --epsilon 1 --neighbors replace-one").out
+    )
+
+
 def test_what_is_left_and_what_was_charged(ask: Callable[[str], Said]) -> None:
     ask("budget create ledger.db --dataset b --epsilon 1 --neighbors add-remove-person")
     ask("budget create ledger.db --dataset a --epsilon 4 --neighbors add-remove-person")
@@ -71,7 +82,7 @@ def test_what_is_left_and_what_was_charged(ask: Callable[[str], Said]) -> None:
     [
         ("create ledger.db --dataset d", "--epsilon: expected a limit here, or with --rho, got neither"),
         ("create ledger.db --dataset d --epsilon 1 --rho 1 --neighbors replace-one", "got both"),
-        ("create ledger.db --dataset d --epsilon 1", "--neighbors: expected a relation here"),
+        ("create ledger.db --dataset d --epsilon 1", "--neighbors: expected one of add-remove-one, replace-one"),
         ("create ledger.db --dataset d --epsilon 1 --neighbors replace-one --unit km", "got both"),
         ("create ledger.db --dataset d --rho 1 --unit km", "--unit: expected no such option"),
         ("create ledger.db --dataset d --rho 1 --neighbors replace-one --delta 1e-6", "--delta: expected no such"),

@@ -45,6 +45,36 @@ def test_without_a_terminal_there_are_lines_and_few(
     assert capsys.readouterr().err == "discreet: 2.5 s, Direct\ndiscreet: 4.75 s, Direct\n"
 
 
+def test_lines_name_the_share_done_and_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("discreet.cli.progress.time.monotonic", lambda: now[0])
+    with progress(io.StringIO(), quiet=False) as on_progress:
+        assert on_progress is not None
+        for second, stage, done in (
+            (1, "rows", 0),
+            (5, "rows", 2),
+            (7, "parts", 1),
+            (9, "parts", 2),
+        ):
+            now[0] = second
+            on_progress(Progress(second, stage, done=done, total=4))
+        # A release has no time, so that no time is left; what is done has none left either.
+        on_progress(Progress(None, "draws", done=3, total=4))
+        now[0] = 20
+        on_progress(Progress(None, "draws", done=3, total=4))
+        now[0] = 30
+        on_progress(Progress(30, "draws", done=4, total=4))
+    assert capsys.readouterr().err.splitlines() == [
+        "discreet: 5 s, rows, 2 of 4, 50 %, about 4 s left",
+        "discreet: 7 s, parts, 1 of 4, 25 %",
+        "discreet: 9 s, parts, 2 of 4, 50 %, about 4 s left",
+        "discreet: draws, 3 of 4, 75 %",
+        "discreet: 30 s, draws, 4 of 4",
+    ]
+
+
 def test_a_command_that_takes_long_says_so_once_and_nothing_else(tmp_path: Path) -> None:
     with (
         (tmp_path / "err").open("w", encoding="utf-8") as stream,

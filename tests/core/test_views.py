@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,7 +11,8 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.core.views import dots, frame_head, heat, plan_view, row_on_map, view
+from discreet.core.views import bars, dots, frame_head, heat, plan_view, row_on_map, view
+from discreet.hierarchy import contingency
 
 GOOD = dc.Certificate((dc.Check("inequalities violated", 0, 0, exact=True),))
 BAD = dc.Certificate((dc.Check("inequalities violated", 1, 0, exact=True),))
@@ -108,3 +110,54 @@ def test_a_picture_is_the_same_across_the_180th_meridian() -> None:
     there = here + np.array([0, 167.5])
     there[:, 1] = (there[:, 1] + 180) % 360 - 180
     assert dots(there, "haversine", "x") == dots(here, "haversine", "x")
+
+
+def labels_of(html: str) -> list[str]:
+    """Texts and captions of the bars of a picture."""
+    page = parsed(f"<div>{html}</div>")
+    svg = "{http://www.w3.org/2000/svg}"
+    return [text.text or "" for text in page.iter(f"{svg}text")]
+
+
+def test_bars_are_named_and_what_is_left_out_is_counted() -> None:
+    assert labels_of(bars([("<a>", 2), ("b", 0.5)], "x")) == ["<a>", "2", "b", "0.5"]
+    html = bars([(str(i), 1) for i in range(30)], "x")
+    assert html.count("<rect") == 24
+    assert "6 more are not drawn" in html
+    assert bars([("a", 0)], "x") == bars([], "x") == ""
+
+
+def test_every_view_has_a_picture(made: Any) -> None:
+    regions, promise = [("GA",), ("NY",)], dc.PureDP(9, neighbors="add-remove-person")
+    people = pl.DataFrame({"state": ["GA"] * 9 + ["NY"] * 4, "sex": ["F", "M"] * 6 + ["F"]})
+    tables = contingency.plan(
+        regions, promise, columns=["state"], domain={"sex": ["F", "M"]}, marginals=["sex"]
+    )
+    sizes = dc.hierarchy.GroupSizes.from_counts(
+        dc.Tree.from_paths(regions), [[5, 9], [7, 2]], units="private"
+    )
+    grouped = dc.hierarchy.release(sizes, promise)
+    choice = dc.submodular.plan(
+        range(2),
+        dc.submodular.UniformMatroid(2, 1),
+        dc.PureDP(1, neighbors="add-remove-one"),
+        objective=dc.submodular.Coverage.spec(),
+    )
+    table = pl.DataFrame({"age": [31, 32, 33, 51, 52, 53], "sex": ["F", "M"] * 3})
+    anonymous = dc.kanonymity.anonymize(table, dc.KAnonymity(2, ("age", "sex")))
+    shown = {
+        "design": made,
+        "release of tables": tables.release(people),
+        "plan of tables": tables,
+        "release of counts": grouped,
+        "choice": choice.release([[True, False]] * 90),
+        "plan of a choice": choice,
+        "anonymization": anonymous,
+    }
+    for name, one in shown.items():
+        page = one._repr_html_()
+        assert "<svg" in page, name
+        # What a frame shows of itself is its library's.
+        parsed(re.sub(r"<style>.*?</table>", "", page, flags=re.DOTALL))
+    assert "Equivalence classes of each size" in anonymous._repr_html_()
+    assert str(anonymous.diagnostics.mean_loss) not in anonymous._repr_html_()

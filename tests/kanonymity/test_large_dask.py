@@ -170,13 +170,13 @@ def test_workers_that_all_go_away_for_good_are_said_and_leave_nothing(
     ):
         run = large_engines.DaskEngine.run
 
-        def late(engine: Any, space: Any, kind: str, count: int) -> None:
+        def late(engine: Any, space: Any, kind: str, count: int, on_done: Any) -> None:
             if kind == "route":
                 # A worker that only retires stays while nobody else can hold what it holds.
                 cluster.scale(0)
                 while client.scheduler_info()["workers"]:
                     time.sleep(0.01)
-            run(engine, space, kind, count)
+            run(engine, space, kind, count, on_done)
 
         monkeypatch.setattr(large_engines.DaskEngine, "run", late)
         with pytest.raises(SolverError, match="no worker was there for 1 seconds"):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from discreet.core.guarantee import KAnonymity
+from discreet.core.progress import Progress
 from discreet.kanonymity.bounds.covers import Cover
 from discreet.kanonymity.bounds.merged import ValueMerging, groups_of, taken_together
 from discreet.kanonymity.bounds.shared import AtomPlaces, Packed, Shared
@@ -156,7 +157,7 @@ def test_files_with_more_different_rows_than_are_held_say_so(
     found = {}
     for most in (10**6, 300):
         monkeypatch.setattr(large_steps, "MOST_ROWS", most)
-        told: list[str] = []
+        told: list[Progress] = []
         made = anonymize_files(
             tmp_path / "in.parquet",
             tmp_path / f"out-{most}",
@@ -165,10 +166,14 @@ def test_files_with_more_different_rows_than_are_held_say_so(
             on_progress=told.append,
         )
         found[most] = made.diagnostics
-        said = [one for one in told if "more different rows than it holds" in one]
-        assert len(said) == (most == 300)
-        if said:
-            assert "takes values of" in said[0]
-            assert "of 3 columns together" in said[0]
+        ends = {step.stage: (step.done, step.total) for step in told}
+        assert {"Splitting the parts", "Looking for a lower bound"} <= {*ends}
+        assert all(done == total for done, total in ends.values())
+        notes = made.diagnostics.notes
+        assert len(notes) == (most == 300)
+        if notes:
+            assert "more different rows than it holds" in notes[0]
+            assert "takes values of" in notes[0]
+            assert "of 3 columns together" in notes[0]
     assert 0 < found[300].lower < found[10**6].lower <= found[10**6].information_loss
     assert found[300].information_loss == found[10**6].information_loss

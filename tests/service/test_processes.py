@@ -253,3 +253,25 @@ def test_a_request_whose_headers_never_end_is_given_up(monkeypatch: pytest.Monke
         stop.set_exception(RuntimeError())
         server.join(30)
         bound.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_costs_the_log_and_neither_the_service_nor_its_status() -> None:
+    region = ("--grid", "2x2", "--cell", "1", "--epsilon", "3/km", "--places-only")
+    options = ("--port", "0", "--json", "--log", "json", "--drain", "0")
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        process = subprocess.Popen(
+            [*COMMAND, "serve", *region, *options],
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            env=WHERE,
+        )
+        try:
+            with contextlib.closing(Server(url_of(process), patience=60)) as server:
+                assert server.get("/readyz", lambda _: True)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+            process.communicate(timeout=60)

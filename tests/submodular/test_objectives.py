@@ -217,7 +217,7 @@ def test_bitsets_are_right_across_words() -> None:
         (lambda: FacilityLocation.from_distances([1.0], farthest=1), "distance: expected a table"),
         (
             lambda: FacilityLocation.from_points([[0.0]], [[0.0]], farthest=1, metric="taxi"),
-            "metric: expected manhattan or euclidean, got 'taxi'",
+            "metric: expected manhattan, euclidean or cosine, got 'taxi'",
         ),
         (
             lambda: FacilityLocation.from_points([[0.0]], [[np.inf]], farthest=1),
@@ -304,3 +304,44 @@ def test_values_are_clipped_and_counted_but_never_refused(scale: Any) -> None:
 def test_a_scale_is_a_positive_number(scale: Any) -> None:
     with pytest.raises(InvalidProblemError, match="scale"):
         FacilityLocation.spec(scale=scale)
+
+
+FEATURES = np.random.default_rng(3).normal(size=(40, 5))
+
+
+def test_rows_of_features_are_compared_by_their_cosine_and_negative_ones_count_nothing() -> None:
+    public = np.vstack([np.eye(5), np.zeros(5)])
+    f = FacilityLocation.from_points(FEATURES, public, metric="cosine", scale_bits=20)
+    lengths = np.linalg.norm(FEATURES, axis=1, keepdims=True)
+    expected = np.clip(FEATURES / lengths @ public.T, 0, 1)
+    assert np.abs(f.similarities.T / 2**20 - expected).max() < 2**-19
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda more: FacilityLocation.from_points(FEATURES, FEATURES[:9], metric="cosine", **more),
+        lambda more: FacilityLocation.from_points(FEATURES, FEATURES.copy(), farthest=9, **more),
+        lambda more: FacilityLocation(np.exp(-np.square(FEATURES[:, :1] - FEATURES[:, 0])), **more),
+        lambda more: FacilityLocation(100 * np.eye(5), scale=100, **more),
+    ],
+)
+def test_private_records_are_no_candidates_unless_they_are_declared_public(build: Any) -> None:
+    with pytest.raises(InvalidProblemError, match="public_elements=True declares"):
+        build({})
+    assert build({"public_elements": True}).n_elements > 1
+
+
+def test_what_similarities_look_like_is_no_reason_to_refuse_after_a_charge() -> None:
+    opened = FacilityLocation.spec().open(np.eye(5), 5)
+    assert opened.value([0]) == 2**15
+
+
+def test_arguments_of_other_libraries_are_answered_by_a_call_for_features() -> None:
+    made: Any = FacilityLocation
+    with pytest.raises(
+        InvalidProblemError, match=r"from_points\(records, elements, metric='cosine'\)"
+    ):
+        made(FEATURES, metric="cosine")
+    with pytest.raises(InvalidProblemError, match="farthest: expected none with cosines"):
+        FacilityLocation.from_points(FEATURES, np.eye(5), metric="cosine", farthest=1)

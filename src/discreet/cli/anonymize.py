@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from discreet.cli.files import check_outputs
 from discreet.cli.large import run_large
 from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
 from discreet.cli.output import Status, renamed_arguments, warn
-from discreet.cli.progress import steps
+from discreet.cli.progress import progress
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
@@ -28,7 +29,6 @@ from discreet.kanonymity.models import read_models
 from discreet.streaming.row_engine import refuse_in_pieces
 from discreet.tables.cells import recognize_missing
 from discreet.tables.columns import no_column, refuse_unclear
-from discreet.tables.option_groups import CodingOptions, FileReadingOptions
 from discreet.tables.reading import read_labels, read_rows
 from discreet.tables.recoding import recode, recorded
 from discreet.tables.roles import assign_roles, look_of, repeated_persons
@@ -108,7 +108,10 @@ def anonymize(options: AnonymizeOptions) -> Status:
     labels = read_labels(options.table, options.reading)
     status = Status.DONE
     try:
-        with compiling(lambda: warn(COMPILING, quiet=quiet)):
+        with (
+            compiling(lambda: warn(COMPILING, quiet=quiet)),
+            progress(sys.stderr, quiet=quiet, start="anonymizing") as on_progress,
+        ):
             made: Anonymization[pl.DataFrame, AnonymizationDiagnostics] = anonymize_table(
                 published,
                 guarantee,
@@ -119,7 +122,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
                 k_map=options.k_map,
                 sensitive=roles.sensitive,
                 keep=roles.keep,
-                on_progress=steps(quiet=quiet),
+                on_progress=on_progress,
                 throw=False,
                 **options.of(RecodingSearchOptions),
                 **options.of(SuppressionOptions),

@@ -36,7 +36,7 @@ class ClassOptions(OptionGroup, panel=PROMISED):
     """What each equivalence class must hold."""
 
     k: int = option(
-        "Least size of an equivalence class, 2 or more. No default.",
+        "2 or more: each published combination of quasi-identifiers is shared by k rows or more. Required.",
         None,
         "-k",
         "--k",

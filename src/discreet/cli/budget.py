@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, final, get_args
 
 import typer
 
@@ -13,8 +13,9 @@ from discreet.cli.files import check_outputs, write_page
 from discreet.cli.options import JsonOption, ReportOption
 from discreet.cli.output import Status, emit, facts, put_out, renamed_arguments, warn_of_weakness
 from discreet.core import printed
+from discreet.core.calculus import to_approx_dp
 from discreet.core.errors import BudgetError, InvalidProblemError
-from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import ApproxDP, MetricDP, Neighbors, PureDP, ZeroConcentratedDP
 from discreet.core.option_groups import REQUIRED, argument, option
 from discreet.core.printed import one_line
 from discreet.ledger import Ledger
@@ -265,6 +266,9 @@ def _line(charge: Charge) -> str:
     return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _MAX_LINE_LETTERS)
 
 
+_SHOWN_DELTA = "1e-6"
+"""Delta at which a limit of zero-concentrated privacy is shown as approximate privacy, too."""
+
 _VERDICTS = {
     "extends": "all that was there then is there unchanged, in its order",
     "older": "fewer grants and charges than then: an old copy, or one whose end was cut off",
@@ -296,7 +300,11 @@ def _limit(options: GrantOptions) -> Guarantee:
         raise InvalidProblemError("--epsilon", "a limit here, or with --rho", got)
     if (relation is None) == (unit is None):
         got = "neither" if unit is None else "both"
-        raise InvalidProblemError("--neighbors", "a relation here, or a distance with --unit", got)
+        raise InvalidProblemError(
+            "--neighbors",
+            f"one of {', '.join(get_args(Neighbors))}, or a distance with --unit",
+            got,
+        )
     fits = {
         "delta": epsilon is not None and unit is None,
         "radius": unit is not None,
@@ -328,7 +336,10 @@ def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) 
         )
         left = ", ".join(map(printed.decimal_down, account.left))
         spent = ", ".join(map(printed.decimal_up, account.spent))
-        rows += [("dataset", name), ("limit", account.limit), ("spent", spent), ("left", left)]
+        rows += [("dataset", name), ("limit", account.limit)]
+        if isinstance(account.limit, ZeroConcentratedDP):
+            rows.append(("which implies", to_approx_dp(account.limit, delta=_SHOWN_DELTA)))
+        rows += [("spent", spent), ("left", left)]
     emit({"datasets": listed}, facts(rows) if rows else "", as_json=as_json, command=command)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from discreet.cli.calls import from_options
 from discreet.cli.options import JsonOption, QuietOption
-from discreet.cli.output import emit, warn
+from discreet.cli.output import emit
+from discreet.cli.progress import progress
 from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import option
 
@@ -95,12 +97,13 @@ def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
     _check_folder(Path(folder))
     options: dict[str, int] = {} if seed is None else {"seed": seed}
     try:
-        return build_demo(
-            folder,
-            attack_mode=_attack_mode if find_spec("fastapi") and find_spec("httpx") else None,
-            on_progress=lambda sentence: warn(sentence, quiet=quiet),
-            **options,
-        )
+        with progress(sys.stderr, quiet=quiet, start="demo") as on_progress:
+            return build_demo(
+                folder,
+                attack_mode=_attack_mode if find_spec("fastapi") and find_spec("httpx") else None,
+                on_progress=on_progress,
+                **options,
+            )
     except OSError as error:
         got = f"{folder}: {error.strerror}"
         raise InvalidProblemError("--output", "a folder that can be written", got) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from discreet.cli.anonymizing import COMPILING, SuppressionOptions
 from discreet.cli.files import check_outputs, check_table_names
 from discreet.cli.microdata import attributes_of, taxonomy_files, unstated
 from discreet.cli.output import Status, warn
+from discreet.cli.progress import progress
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import relative_gap
@@ -27,13 +29,14 @@ from discreet.tables.validate import refuse_nested, refuse_times, refuse_unwrita
 from discreet.tables.writing import WRITABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
 
     from discreet.cli.anonymizing import AnonymizeOptions
     from discreet.core.guarantee import KAnonymity
     from discreet.core.outcome import Anonymization
+    from discreet.core.progress import Progress
     from discreet.streaming import FileDiagnostics
     from discreet.streaming.pieces import Piece
 
@@ -70,8 +73,14 @@ def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
     if options.scheduler is not None:
         client = connected(options.scheduler, "--scheduler")
     try:
-        with compiling(lambda: warn(COMPILING, quiet=options.quiet)), _named(path):
-            made = _anonymize(guarantee, options, output, memory=memory, client=client)
+        with (
+            compiling(lambda: warn(COMPILING, quiet=options.quiet)),
+            _named(path),
+            progress(sys.stderr, quiet=options.quiet, start="anonymizing") as on_progress,
+        ):
+            made = _anonymize(
+                guarantee, options, output, memory=memory, client=client, on_progress=on_progress
+            )
     finally:
         if client is not None:
             client.close()
@@ -81,6 +90,7 @@ def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
         "optimal": measured.gap == 0,
         **{name: getattr(measured, name) for name in counted},
         "homogeneous": homogeneous_dict(measured.homogeneous),
+        "notes": list(measured.notes),
         "method": "top-down",
         "seconds": dict(measured.seconds),
     }
@@ -92,9 +102,10 @@ def run_large(guarantee: KAnonymity, options: AnonymizeOptions) -> Status:
         ("where the bound is that", made.bound_in_words()),
         ("mean loss", f"{printed.at_most(measured.mean_loss, 4)} of a cell"),
         ("classes", f"{measured.classes}, the smallest of {measured.smallest_class} rows"),
-        ("rows", f"{measured.rows} written, {measured.suppressed} suppressed, order shuffled"),
+        ("rows", f"{measured.rows} kept, {measured.suppressed} suppressed, order shuffled"),
         *(("one value in a class", words) for words in alike),
         ("method", f"top-down, {printed.seconds(measured.seconds['all'])} in all"),
+        *(("lower bound", note) for note in measured.notes),
         ("private", FOR_THE_CURATOR),
     ]
     emit_facts(made, options, data, rows)
@@ -157,6 +168,7 @@ def _anonymize(
     *,
     memory: int | None,
     client: object,
+    on_progress: Callable[[Progress], None] | None,
 ) -> Anonymization[Path, FileDiagnostics]:
     """Check the columns by the first rows and by scans, and anonymize."""
     from discreet.artefact.folders import parts_of
@@ -198,7 +210,7 @@ def _anonymize(
         memory=memory,
         executor=client,
         suffix=Path(written).suffix,
-        on_progress=lambda sentence: warn(sentence, quiet=options.quiet),
+        on_progress=on_progress,
         **options.of(SuppressionOptions),
     )
 

@@ -50,6 +50,7 @@ __all__ = [
     "emit",
     "facts",
     "fail",
+    "log_line",
     "proved",
     "put_out",
     "renamed_arguments",
@@ -236,8 +237,10 @@ def _put(stream: TextIO, text: str) -> None:
     except BrokenPipeError:
         _close(stream)
     except OSError as error:
-        _close(stream)
-        if stream is sys.stdout:
+        if stream is not sys.stdout:
+            _discard(stream)
+        else:
+            _close(stream)
             raise InvalidProblemError(
                 "standard output", "a place with room for it", error.strerror
             ) from None
@@ -248,6 +251,15 @@ def _close(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
+
+
+def _discard(stream: TextIO) -> None:
+    """Drop what a stream could not write, and keep the stream: its disk may have room again for later lines."""
+    kept = os.dup(stream.fileno())
+    _close(stream)
+    stream.flush()
+    os.dup2(kept, stream.fileno())
+    os.close(kept)
 
 
 def _plain(value: object) -> object:
@@ -276,6 +288,11 @@ def renamed_arguments(options: Mapping[str, str], *, others: str | None = None) 
         renamed = error.renamed(options.get(error.field, others or error.field))
         renamed.add_note(charge_note(error))
         raise renamed from None
+
+
+def log_line(text: str) -> None:
+    """Write a line of a log to standard error; a full disk costs the line and nothing else."""
+    _put(sys.stderr, f"{text}\n")
 
 
 def warn(message: str, *, quiet: bool = False) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, final
 
 from discreet.cli.output import warn
 from discreet.core.jit import compiling
+from discreet.core.progress import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Callback = Callable[[Progress], None]
 
-__all__ = ["SECONDS_BETWEEN_LINES", "announcing_compilation", "progress", "steps"]
+__all__ = ["SECONDS_BETWEEN_LINES", "announcing_compilation", "progress"]
 
 SECONDS_BETWEEN_LINES = 2.0
 """Seconds between two lines where there is no terminal."""
@@ -27,21 +27,14 @@ SECONDS_BETWEEN_LINES = 2.0
 class _Lines:
     """Says where a computation stands in lines, the first after some seconds and then as rarely."""
 
-    def __init__(self, every: float) -> None:
-        self._every, self._last = every, time.monotonic()
+    def __init__(self) -> None:
+        self._pace, self._last = Pace(), time.monotonic()
 
-    def show(self, step: object) -> None:
-        now = time.monotonic()
-        if now - self._last >= self._every:
+    def show(self, step: Progress) -> None:
+        text, now = self._pace(step), time.monotonic()
+        if now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
-            warn(str(step))
-
-
-def steps(*, quiet: bool) -> Callable[[object], None] | None:
-    """Return a callback that shows the steps of a search: each on a terminal, else one every two seconds."""
-    if quiet:
-        return None
-    return _Lines(0.0 if sys.stderr.isatty() else SECONDS_BETWEEN_LINES).show
+            warn(text)
 
 
 @contextmanager
@@ -53,15 +46,18 @@ def announcing_compilation(*, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def progress(stream: TextIO, *, quiet: bool, start: str = "designing") -> Iterator[Callback | None]:
-    """Show the steps of a computation: in one line on a terminal, else in several; not at all if `quiet`."""
+    """Show stage, share done and time left of a computation; not at all if `quiet`.
+
+    On a terminal that is one line, elsewhere a line every two seconds.
+    """
     if quiet:
         yield None
         return
     if not stream.isatty():
-        yield _Lines(SECONDS_BETWEEN_LINES).show
+        yield _Lines().show
         return
     from rich.console import Console
 
-    console = Console(file=stream)
+    console, pace = Console(file=stream), Pace()
     with console.status(start) as line:
-        yield lambda step: line.update(str(step))
+        yield lambda step: line.update(pace(step))

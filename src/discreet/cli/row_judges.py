@@ -47,7 +47,12 @@ __all__ = ["RowJudgeOptions", "VerifyOptions", "judge_folder", "judge_rows"]
 class RowJudgeOptions(DemandOptions, StatedKinds, panel="Tables of rows"):
     """Options about tables of rows."""
 
-    k: int | None = option("Least size of an equivalence class.", None, "-k", "--k")
+    k: int | None = option(
+        "Number of rows that share each combination of quasi-identifiers, at least.",
+        None,
+        "-k",
+        "--k",
+    )
     quasi: tuple[str, ...] = names(
         "Quasi-identifiers. With -k, any table is checked, also one without a record beside it."
     )

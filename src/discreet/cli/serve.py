@@ -17,7 +17,7 @@ from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs
 from discreet.cli.inputs import parse_budget
 from discreet.cli.options import HelpAllOption, JsonOption, QuietOption
-from discreet.cli.output import emit, renamed_arguments, warn
+from discreet.cli.output import emit, log_line, renamed_arguments, warn
 from discreet.cli.published import RegionOptions, Work, plan_of
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
@@ -386,5 +386,4 @@ class _Events:
             warn(f"{level}: {message}")
 
     def _line(self, facts: dict[str, object]) -> None:
-        sys.stderr.write(json.dumps(facts) + "\n")
-        sys.stderr.flush()
+        log_line(json.dumps(facts))

@@ -312,7 +312,8 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
         How it was made; no number in it is computed from the table.
     diagnostics
         Information loss, lower bound and whatever else is computed from the original: not for publication. It may have
-        a method ``described(anonymization)`` that returns names with values, for the text of this object.
+        a method ``described(anonymization)`` that returns names with values, for the text of this object, and a method
+        ``pictured(anonymization)`` that returns HTML about the published table, for its view.
 
     Examples
     --------
@@ -359,12 +360,13 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
         return f"Anonymization({self.guarantee.k}-anonymous in {names}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
+        pictured = getattr(self.diagnostics, "pictured", None)
         return view(
             self.guarantee,
             (
                 "The first rows of the published table. What was lost is in .diagnostics, for the curator alone.",
             ),
-            picture=frame_head(self.table),
+            picture=frame_head(self.table) + (pictured(self) if callable(pictured) else ""),
             certificate=self.certificate,
             verified=was_verified(self),
             details=_assumed(self.provenance),

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 from discreet.core.options import callback
-from discreet.core.printed import at_least, at_most, gap, seconds
+from discreet.core.printed import at_least, at_most, gap, seconds, share_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Progress", "Reporter"]
+__all__ = ["Pace", "Progress", "Reporter"]
 
 
 @final
@@ -68,6 +69,41 @@ class Progress:
         if self.gap is not None:
             parts.append(f"gap {gap(self.lower, self.upper)}")
         return ", ".join(parts)
+
+
+@final
+class Pace:
+    """Text of each step, with the share of its stage that is done and the time left at the pace of this stage.
+
+    A step without a time, as of a differentially private release, has no time left either.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> print(pace(Progress(2.0, "columns", done=0, total=10)))
+    2 s, columns, 0 of 10
+    >>> print(pace(Progress(5.0, "columns", done=3, total=10)))
+    5 s, columns, 3 of 10, 30 %, about 7 s left
+    """
+
+    def __init__(self) -> None:
+        self._begun: Progress | None = None
+        self._done = 0
+
+    def __call__(self, step: Progress) -> str:
+        """Return the text of a step, which is later than those before."""
+        first, done = self._begun, step.done or 0
+        if first is None or first.total != step.total or done < self._done:
+            first = self._begun = step
+        self._done = done
+        if not step.done or not step.total or step.done >= step.total:
+            return str(step)
+        text = f"{step}, {share_at_least(Fraction(step.done, step.total), 0)}"
+        steps = done - (first.done or 0)
+        if step.elapsed is None or first.elapsed is None or not steps:
+            return text
+        left = (step.elapsed - first.elapsed) / steps * (step.total - step.done)
+        return f"{text}, about {seconds(left)} left"
 
 
 @final

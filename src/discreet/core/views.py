@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.core.printed import position, share
+from discreet.core.printed import count, estimate, position, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.core.certificate import Certificate
 
 __all__ = [
+    "bars",
     "dots",
     "folded",
     "frame_head",
@@ -40,6 +41,9 @@ _MAX_DRAWN_POINTS = 800
 
 _MAX_DRAWN_CELLS = 40
 """Rows and columns of a channel that are drawn; larger channels are averaged."""
+
+_MAX_BARS = 24
+"""Bars of a picture; what comes after them is left out, and the caption says so."""
 
 _INK = "#2f6db5"
 """A blue with a contrast of 3 or more on white and on the usual dark pages."""
@@ -193,6 +197,47 @@ def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
     return _svg(body, label, _PICTURE_PIXELS, placed[:, 1].max() + 12)
 
 
+def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
+    """Draw a bar for each name, in the order that is given; nothing without a positive height.
+
+    Parameters
+    ----------
+    heights
+        Names and what the bars show.
+    label
+        Caption of the picture.
+
+    Returns
+    -------
+    str
+        SVG with its caption, or nothing.
+
+    Examples
+    --------
+    >>> bars([("1", 3), ("2", 1)], "Groups of each size").count("<rect")
+    2
+    >>> bars([], "Groups of each size")
+    ''
+    """
+    shown = heights[:_MAX_BARS]
+    most = max((height for _, height in shown), default=0.0)
+    if most <= 0:
+        return ""
+    step, left = 16, 8 * min(30, max(len(name) for name, _ in shown)) + 8
+    body = ""
+    for at, (name, height) in enumerate(shown):
+        y, width = step * at, _PICTURE_PIXELS * max(height, 0.0) / most
+        body += (
+            f'<text x="0" y="{y + 12}" font-size="12" fill="currentColor">{escape(name[:30])}</text>'
+            f'<rect x="{left}" y="{y + 2}" width="{position(width)}" height="12" fill="{_INK}"/>'
+            f'<text x="{position(left + width + 4)}" y="{y + 12}" font-size="12" fill="currentColor">'
+            f"{escape(estimate(height))}</text>"
+        )
+    rest = f"; {count(len(heights) - len(shown))} more are not drawn" * (len(heights) > len(shown))
+    caption = f"<p><small>{escape(label + rest)}.</small></p>"
+    return _svg(body, label, left + _PICTURE_PIXELS + 80, step * len(shown)) + caption
+
+
 def heat(chances: NDArray[np.float64], label: str) -> str:
     """Draw a table of chances as cells: the darker the likelier; large ones averaged over blocks."""
     table = chances
@@ -227,10 +272,10 @@ def rows_of(lines: Sequence[tuple[str, object]]) -> str:
     return f"<table>{body}</table>"
 
 
-def plan_view(guarantee: object, lines: str) -> str:
-    """Show a plan: what it promises, and its lines, each a name, spaces and what is said."""
+def plan_view(guarantee: object, lines: str, picture: str = "") -> str:
+    """Show a plan: what it promises, a picture, and its lines, each a name, spaces and what is said."""
     pairs = []
     for line in lines.split("\n"):
         name, gap, rest = line.partition("  ")
         pairs.append((name, rest.strip()) if gap else (line, ""))
-    return view(guarantee, picture=rows_of(pairs))
+    return view(guarantee, picture=picture + rows_of(pairs))

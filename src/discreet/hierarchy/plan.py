@@ -16,7 +16,6 @@ from discreet.core.outcome import Provenance, PublicInput, Release
 from discreet.core.printed import count
 from discreet.core.progress import Reporter
 from discreet.core.tree import Tree
-from discreet.core.views import plan_view
 from discreet.hierarchy.diagnose import diagnose
 from discreet.hierarchy.measure import (
     check_guarantee,
@@ -125,9 +124,6 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         name, regions = self.method_name, self.frame.tree.n
         return f"Plan({name}, {regions} regions, {self.cost}, {self.guarantee.neighbors})"
 
-    def _repr_html_(self) -> str:
-        return plan_view(self.guarantee, str(self))
-
     def __str__(self) -> str:
         """Return method, guarantee, cost, noise and public inputs of a release, a line each."""
         frame = self.frame
@@ -179,6 +175,11 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
     def with_guarantee(self, guarantee: DPForPersons) -> Plan:
         """Plan the same release for another guarantee, such as for a table of costs on synthetic data."""
         return replace(self, guarantee=guarantee)
+
+    @property
+    def _shares(self) -> Sequence[Fraction]:
+        """Part of the budget of each level, the root first."""
+        return self.levels
 
     @property
     def _wanted(self) -> tuple[str, list[str]] | None:

@@ -21,11 +21,13 @@ from discreet.core.options import callback, whole_number
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.core.release import run_release
+from discreet.core.views import bars, plan_view
 from discreet.tables.recoding import ReadRows
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
     import numpy as np
     from numpy.typing import NDArray
@@ -114,6 +116,17 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
         """What one release charges."""
         name = "epsilon" if isinstance(self.guarantee, PureDP) else "rho"
         return f"{name} {getattr(self.guarantee, name)}"
+
+    def _repr_html_(self) -> str:
+        levels = [(f"level {at}", float(one)) for at, one in enumerate(self._shares, start=1)]
+        return plan_view(
+            self.guarantee, str(self), bars(levels, "Part of the budget of each level")
+        )
+
+    @property
+    @abstractmethod
+    def _shares(self) -> Sequence[Fraction]:
+        """Parts of the budget, as the view of a plan shows them."""
 
     @property
     @abstractmethod

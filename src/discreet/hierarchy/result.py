@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.views import bars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,6 +88,12 @@ class RegionCounts:
     def __repr__(self) -> str:
         sizes = self.frame.sizes
         return f"RegionCounts(regions={self.frame.tree.n}, sizes={sizes[0]}..{sizes[-1]})"
+
+    def _repr_html_(self) -> str:
+        sizes = zip(map(str, self.frame.sizes), self.counts[0].tolist(), strict=True)
+        return bars(
+            [*sizes], "Groups of each size at the root, as published; to_frame() has all regions"
+        )
 
     def described(self, outcome: Release[Any] | Unproven[Any]) -> list[tuple[str, object]]:
         """Return the facts that a text about a release states: its method, regions and sizes."""

@@ -25,6 +25,7 @@ from discreet.core.randomness.bits import as_bits
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.models import KMap, demand_text
+from discreet.kanonymity.risk import Risk, draw_class_sizes, risk
 from discreet.kanonymity.search.mapped import Population, kinds_for, search_mapped
 from discreet.kanonymity.search.search import search
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, Problem
     from discreet.kanonymity.problem.native import Values
-    from discreet.kanonymity.risk import Risk
     from discreet.kanonymity.search.search import Found, SearchStep
     from discreet.tables.options import ReadingOptions
     from discreet.tables.recoding import Recoding
@@ -105,6 +105,10 @@ class AnonymizationDiagnostics:
     notices: tuple[str, ...] = ()
     persons: tuple[int, ...] = ()
 
+    def pictured(self, made: Anonymization[Any, AnonymizationDiagnostics]) -> str:
+        """Draw how many equivalence classes of each size the published table has."""
+        return draw_class_sizes(made.table, made.guarantee.quasi_identifiers)
+
     def described(
         self,
         made: Anonymization[Any, AnonymizationDiagnostics],
@@ -119,8 +123,6 @@ class AnonymizationDiagnostics:
         published
             Risk of its table, if it is known.
         """
-        from discreet.kanonymity.risk import risk
-
         parameters = made.provenance.parameters
         sensitive = parameters["roles"]["sensitive"]
         published = published or risk(
@@ -129,14 +131,14 @@ class AnonymizationDiagnostics:
         stated = printed.bounds(self.lower, self.information_loss)
         optimal = printed.optimum(self.lower, self.information_loss)
         stated += f", proved {optimal}" if optimal else ""
-        took = f"{printed.seconds(self.seconds)}; written and verified in {printed.seconds(self.seconds_after)}"
+        took = f"{printed.seconds(self.seconds)}; shuffled and verified in {printed.seconds(self.seconds_after)}"
         distances = {name: printed.at_most(float(published.closeness[name])) for name in sensitive}
         return [
             ("information loss", f"{stated} ({parameters['loss']})"),
             ("where the bound is that", made.bound_in_words()),
             ("mean loss", f"{printed.at_most(self.mean_loss, 4)} of a cell"),
             ("classes", f"{published.classes}, the smallest of {published.k} rows"),
-            ("rows", f"{published.rows} written, {self.suppressed} suppressed, order shuffled"),
+            ("rows", f"{published.rows} kept, {self.suppressed} suppressed, order shuffled"),
             *(
                 (f"values of {name}", f"{published.diversity[name]} or more in each class")
                 for name in sensitive

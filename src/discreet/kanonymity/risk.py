@@ -15,6 +15,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import count
 from discreet.core.statements import state
+from discreet.core.views import bars
 from discreet.kanonymity.problem.published import values_in
 from discreet.kanonymity.verify import (
     Classes,
@@ -37,6 +38,7 @@ __all__ = [
     "CountedClasses",
     "Risk",
     "RowGroups",
+    "draw_class_sizes",
     "homogeneity_in_words",
     "homogeneous_dict",
     "judge_pairs",
@@ -302,6 +304,19 @@ def risk(
         closeness={name: distance_of(classes, table, name) for name in sensitive},
         homogeneous={name: _alike(mean, sizes) for name, mean in diverse.items()},
     )
+
+
+def draw_class_sizes(table: Any, quasi_identifiers: Sequence[str]) -> str:  # noqa: ANN401 - as above
+    """Draw how many equivalence classes of each size a table has, as SVG.
+
+    Examples
+    --------
+    >>> draw_class_sizes({"age": [30, 30, 40]}, ["age"]).count("<rect")
+    2
+    """
+    sizes, n = np.unique(classes_of(table, quasi_identifiers).sizes, return_counts=True)
+    heights = [(f"{size} rows", float(many)) for size, many in zip(sizes, n, strict=True)]
+    return bars(heights, "Equivalence classes of each size in the published table")
 
 
 def _weights_of_classes(table: Any, name: str, classes: Classes) -> list[Fraction]:  # noqa: ANN401 - as above

@@ -20,6 +20,7 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -469,7 +470,8 @@ class Ledger:
 def _of(found: Accounts, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
     """Return the account and the charges of a dataset."""
     if dataset not in found:
-        raise BudgetError(f"dataset {dataset!r} has no budget")
+        near = "".join(f"; {one!r} has one" for one in get_close_matches(dataset, found, 1))
+        raise BudgetError(f"dataset {dataset!r} has no budget{near}")
     return found[dataset]
 
 

@@ -97,8 +97,10 @@ def _recognize(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a database that is not a ledger, or is damaged."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID or not 1 <= version <= FORMAT_VERSION:
-        raise damaged(path, "no ledger, or one of another version")
+    if application != APPLICATION_ID or version < 1:
+        raise damaged(path, "no ledger, but another database")
+    if version > FORMAT_VERSION:
+        raise damaged(path, "one that a newer discreet has written: use that version")
     # A write-ahead log, to which anybody could have switched, is a second file whose loss would not be noticed.
     (mode,) = db.execute("PRAGMA journal_mode = DELETE").fetchone()
     (state,) = db.execute("PRAGMA integrity_check(1)").fetchone()

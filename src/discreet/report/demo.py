@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.artefact import save
 from discreet.core.guarantee import MetricDP
+from discreet.core.progress import Reporter
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.statements import state
 from discreet.datasets import made_city
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.core.progress import Progress
     from discreet.datasets import City
     from discreet.evaluate.attack.finding import Attacked
     from discreet.report.page import Chapter
@@ -101,17 +103,20 @@ class Demo:
     seconds: Mapping[str, float]
 
 
-class _Watch:
-    """Tells what is being done, and remembers how long each part took."""
+_N_PARTS = 9
+"""Parts of the demo, each of which is reported as it begins."""
 
-    def __init__(self, on_progress: Callable[[str], None] | None) -> None:
-        self.on_progress = on_progress
+
+class _Watch:
+    """Reports each part as it begins, and keeps how long it took."""
+
+    def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
+        self.report = Reporter(on_progress)
         self.seconds: dict[str, float] = {}
         self.start = time.perf_counter()
 
     def begin(self, sentence: str) -> None:
-        if self.on_progress is not None:
-            self.on_progress(sentence)
+        self.report(sentence, done=len(self.seconds), total=_N_PARTS)
         self.start = time.perf_counter()
 
     def end(self, part: str) -> None:
@@ -130,7 +135,7 @@ def build_demo(
     households: int = 60_000,
     patients: int = 1_500,
     attack_mode: Callable[[str], Attacked] | None = None,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Demo:
     """Write the demo: ``index.html``, two channels, a mechanism, ``census.parquet`` and ``patients.csv``.
 
@@ -155,7 +160,7 @@ def build_demo(
     attack_mode
         Attacks the mode ``"sound"`` of a small location service; without it the page has no attacks on the service.
     on_progress
-        Called with a sentence before each part.
+        Called before each part, with the number of parts that are done.
 
     Returns
     -------

@@ -22,6 +22,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import positive_seconds, whole_number
 from discreet.core.outcome import Anonymization, Provenance
+from discreet.core.progress import Reporter
 from discreet.core.system import creation_rights, sync_folder
 from discreet.kanonymity.candidate import EFFORTS
 from discreet.kanonymity.models import DistinctDiversity, demand_text
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from discreet.core.guarantee import KAnonymity
+    from discreet.core.progress import Progress
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute
 
@@ -74,7 +76,7 @@ def anonymize_files(
     memory: int | None = None,
     executor: object | None = None,
     suffix: str = ".parquet",
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Anonymization[Path, FileDiagnostics]:
     """Anonymize tables that need not fit into memory, into a folder of parts or a file.
 
@@ -113,7 +115,7 @@ def anonymize_files(
     suffix
         ``".parquet"`` or ``".csv"``, for the parts of a folder.
     on_progress
-        Called with a sentence before each phase.
+        Called with each :class:`~discreet.core.progress.Progress`: the phase, and the steps of it that are done.
 
     Returns
     -------
@@ -135,7 +137,7 @@ def anonymize_files(
     ---------
     As of :func:`discreet.kanonymity.anonymize`, counted on the published parts.
     """
-    where, report = Path(target).absolute(), on_progress or _nothing
+    where, report = Path(target).absolute(), Reporter(on_progress)
     single = where.suffix.lower() in (".csv", ".parquet")
     if not single:
         _check_target(where)
@@ -249,11 +251,6 @@ def _check_target(where: Path) -> None:
         raise InvalidProblemError("target", expected, f"{where.name}, which is not empty")
     if not where.parent.is_dir():
         raise InvalidProblemError("target", expected, "one whose parent is not there")
-
-
-def _nothing(sentence: str) -> None:
-    """Ignore a progress sentence."""
-    del sentence
 
 
 def _place(

@@ -39,11 +39,25 @@ MAX_SECONDS_TO_END = 10.0
 """Seconds to wait for running steps when a run is cancelled."""
 
 
+def _ignore(done: int) -> None:
+    """Ignore the number of steps that are done."""
+    del done
+
+
 class Engine(Protocol):
     """Does steps of one kind."""
 
-    def run(self, space: Workspace, kind: str, count: int) -> None:
-        """Do the steps 0 to ``count - 1`` of a kind, in any order, and raise what went wrong."""
+    def run(
+        self,
+        space: Workspace,
+        kind: str,
+        count: int,
+        on_done: Callable[[int], None] = _ignore,
+    ) -> None:
+        """Do the steps 0 to ``count - 1`` of a kind, in any order, and raise what went wrong.
+
+        `on_done` is called with the number of steps that are done.
+        """
         ...
 
     def look(self, space: Workspace) -> None:
@@ -76,19 +90,27 @@ class LocalEngine:
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
 
-    def run(self, space: Workspace, kind: str, count: int) -> None:
+    def run(
+        self,
+        space: Workspace,
+        kind: str,
+        count: int,
+        on_done: Callable[[int], None] = _ignore,
+    ) -> None:
         """Begin the steps in their order."""
         if self.threads == 1 or count == 1:
             for number in range(count):
                 if not perform(str(space.folder), kind, number):
                     _raise(space)
+                on_done(number + 1)
             return
         with ThreadPoolExecutor(self.threads) as pool:
             steps = [pool.submit(perform, str(space.folder), kind, at) for at in range(count)]
             try:
-                for step in as_completed(steps):
+                for done, step in enumerate(as_completed(steps), start=1):
                     if not step.result():
                         _raise(space)
+                    on_done(done)
             finally:
                 # Those that have begun end by themselves, within seconds.
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -125,7 +147,13 @@ class DaskEngine:
         self.futures: list[Any] = []
         self.ready = False
 
-    def run(self, space: Workspace, kind: str, count: int) -> None:
+    def run(
+        self,
+        space: Workspace,
+        kind: str,
+        count: int,
+        on_done: Callable[[int], None] = _ignore,
+    ) -> None:
         """Do the steps on the workers; what they are called says nothing of the rows."""
         import distributed
 
@@ -145,6 +173,7 @@ class DaskEngine:
             )
             with self.client.as_current():
                 steps = done_by(self.futures, with_results=True)
+                n_done = 0
                 while not steps.is_empty():
                     self._wait(steps)
                     _, done = next(steps)
@@ -153,6 +182,8 @@ class DaskEngine:
                     if done is not True:
                         # The result of a step that was cancelled is its error, and is not raised.
                         raise lost
+                    n_done += 1
+                    on_done(n_done)
         except distributed.KilledWorker:
             message = "a step lost its worker several times: give workers more memory, or --memory"
             raise SolverError("dask", "workers lost", message) from None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from discreet.core.progress import Reporter
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, CodedColumn
     from discreet.streaming.engines import Engine
@@ -64,6 +65,8 @@ class FileDiagnostics:
         Wall-clock seconds of each phase.
     homogeneous
         As of :class:`discreet.kanonymity.Risk`: rows in classes with one value of a sensitive column, and such classes.
+    notes
+        Reasons for a weak lower bound.
     """
 
     information_loss: float
@@ -77,6 +80,7 @@ class FileDiagnostics:
     subtrees: int
     seconds: Mapping[str, float]
     homogeneous: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -116,13 +120,12 @@ def in_words(size: int, format_number: Callable[..., str] = at_least) -> str:
 class LargeRun:
     """The phases of one run."""
 
-    def __init__(
-        self, space: Workspace, engine: Engine, plan: LargePlan, report: Callable[[str], None]
-    ) -> None:
+    def __init__(self, space: Workspace, engine: Engine, plan: LargePlan, report: Reporter) -> None:
         self.space, self.engine, self.report = space, engine, report
         self.version, self.began = 0, time.monotonic()
         self.seconds: dict[str, float] = {}
         self.plan, self.lower = plan, 0.0
+        self.notes: tuple[str, ...] = ()
         self.settle()
 
     def settle(self, **more: Any) -> None:  # noqa: ANN401 - fields of the plan
@@ -132,11 +135,15 @@ class LargeRun:
         self.version += 1
 
     def do(self, kind: str, count: int, sentence: str) -> None:
-        """Do all steps of a kind."""
-        if sentence:
-            self.report(sentence)
+        """Do all steps of a kind, and report each as done if a sentence names the stage."""
         begun = time.monotonic()
-        self.engine.run(self.space, kind, count)
+
+        def report(done: int) -> None:
+            if sentence:
+                self.report(sentence, done=done, total=count)
+
+        report(0)
+        self.engine.run(self.space, kind, count, report)
         self.seconds[kind] = time.monotonic() - begun
 
     def phase(self, kind: str, count: int, sentence: str) -> list[Any]:
@@ -223,8 +230,12 @@ class LargeRun:
         self.space.drop("route", pieces)
         bound = self.phase("bound", 1, "")[0]
         self.lower = max(self.lower, bound["lower"])
+        self.note_weak_bound(bound, len(places.covers))
+
+    def note_weak_bound(self, bound: Mapping[str, Any], n_columns: int) -> None:
+        """Keep the reason for a lower bound that does not use all values."""
         weaker = [
-            f"{what} {bound[kind]} of {len(places.covers)} columns{where}"
+            f"{what} {bound[kind]} of {n_columns} columns{where}"
             for kind, what, where in (
                 ("merged", "takes values of", " together"),
                 ("left_out", "leaves", " out"),
@@ -232,10 +243,9 @@ class LargeRun:
             if bound[kind]
         ]
         if weaker:
-            self.report(
-                f"The lower bound {' and '.join(weaker)}, since the table has more different rows than it holds: "
-                "part of the gap is the bound's, and not the table's"
-            )
+            reason = "since the table has more different rows than it holds"
+            part = "part of the gap is the bound's, and not the table's"
+            self.notes += (f"it {' and '.join(weaker)}, {reason}: {part}",)
 
     def publish(self) -> tuple[Certificate, FileDiagnostics, list[str]]:
         """Write what is published, read it again and count."""
@@ -284,6 +294,7 @@ class LargeRun:
             len(plan.unions),
             {**self.seconds, "all": time.monotonic() - self.began},
             {name: _summed(one["alike"][name] for one in totals) for name in plan.sensitive},
+            self.notes,
         )
         digests = [one["sha256"] for one in counted]
         return Certificate(tuple(checks)), diagnostics, digests

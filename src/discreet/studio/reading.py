@@ -30,7 +30,6 @@ from discreet.tables.options import FileRequest, ReadingOptions
 from discreet.tables.reading import read_labels, read_row_by_row, read_rows
 from discreet.tables.recoding import Recoding, recode
 from discreet.tables.roles import look_of
-from discreet.tables.rooms import make_private
 from discreet.tables.sizes import in_words, parquet_size, refuse_many
 from discreet.tables.sources import READABLE, plain_file, suffix_of
 

@@ -14,6 +14,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import guarantee_from_dict
+from discreet.core.views import bars, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -163,6 +164,17 @@ class AccountLine:
         return cls(data["rule"], made, data["draws"], to_fraction(data["loss_per_draw"], "loss"))
 
 
+def account_bars(lines: Iterable[AccountLine]) -> str:
+    """Draw the budget that each rule of the accountant proves."""
+    budgets = [
+        (line.rule, float(getattr(line.guarantee, name)))
+        for line in lines
+        for name in ("epsilon", "rho")
+        if hasattr(line.guarantee, name)
+    ]
+    return bars(budgets, "Budget that each rule of the accountant proves; the least one counts")
+
+
 @final
 @dataclass(frozen=True)
 class Selection:
@@ -221,6 +233,10 @@ class Selection:
     def elements(self) -> tuple[int, ...]:
         """The chosen elements, in the order in which they were drawn."""
         return tuple(element for element, _ in self.chosen)
+
+    def _repr_html_(self) -> str:
+        draws = [(f"draw {at}", name) for at, name in enumerate(self.names, start=1)]
+        return rows_of(draws) + account_bars(self.accounting)
 
     def described(self, outcome: Release[Any] | Unproven[Any]) -> list[tuple[str, object]]:
         """Return what a text about a release of the choice states, names with values."""

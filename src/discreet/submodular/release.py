@@ -26,7 +26,7 @@ from discreet.core.release import run_release
 from discreet.core.views import plan_view
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
 from discreet.submodular.objectives.objective import Objective, ObjectiveSpec
-from discreet.submodular.problem import ChoiceFacts, Selection
+from discreet.submodular.problem import ChoiceFacts, Selection, account_bars
 from discreet.submodular.stating import (
     choose_method,
     facts_of,
@@ -342,7 +342,7 @@ class Plan:
         return f"Plan({size}, {self.method.name}, {_short(self.guarantee)})"
 
     def _repr_html_(self) -> str:
-        return plan_view(self.guarantee, str(self))
+        return plan_view(self.guarantee, str(self), account_bars(self.draws.accounting))
 
 
 def _short(guarantee: DPGuarantee) -> str:

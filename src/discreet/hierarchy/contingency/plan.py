@@ -102,6 +102,11 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         frame = self.frame
         return f"TablesPlan({frame.tree.n} regions, {frame.domain.size} cells, {self.cost}, {self.guarantee.neighbors})"
 
+    @property
+    def _shares(self) -> Sequence[Fraction]:
+        """Largest part of the budget of a region on each level or kind, the root first."""
+        return [sum(one, Fraction(0)) for one in zip(*self.frame.shares.values(), strict=True)]
+
     def __str__(self) -> str:
         """Return method, guarantee, cost, noise and public inputs of a release, a line each."""
         lines = [("noise", line) for line in self.noise]

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import at_least, at_most, count
 from discreet.core.statements import state
+from discreet.core.views import bars
 from discreet.hierarchy.contingency.expected import entry_errors
 from discreet.hierarchy.contingency.measure import noise_in_words
 from discreet.hierarchy.contingency.problem import BLANK
@@ -113,6 +114,14 @@ class RegionTables:
     def __repr__(self) -> str:
         frame = self.frame
         return f"RegionTables(regions={frame.tree.n}, cells={frame.domain.size})"
+
+    def _repr_html_(self) -> str:
+        domain = self.frame.domain
+        names = [", ".join(one) for one in domain.labels(domain.full)]
+        cells = [*zip(names, self.cells[0].tolist(), strict=True)]
+        return bars(
+            cells, "Persons of each cell at the root, as published; to_frame() has all regions"
+        )
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *self.distances_in_words()])

@@ -13,11 +13,13 @@ Trusted: the guarantee rests on this code, by how much one record moves a value.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_measure
 from discreet.core.options import array_of, instance_of
@@ -33,13 +35,21 @@ from discreet.submodular.objectives.objective import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.core.exact import Exact
 
 __all__ = ["FacilityLocation"]
+
+_DECLARE = "public_elements=True declares that the elements are public"
+
+_MIN_ROWS_COMPARED = 5
+"""Rows from which a symmetric matrix with equal values on its diagonal is no coincidence."""
+
+_MAX_RELATIVE_ROUNDING = 2.0**-20
+"""Difference of two similarities that rounding explains, as a share of the scale."""
 
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the source that are read at once."""
@@ -64,11 +74,14 @@ class FacilityLocation(Objective):
     spill
         A folder for a temporary file that holds the rounded similarities when memory cannot; it vanishes with the
         objective. ``None`` keeps them in memory.
+    public_elements
+        Declaration that the elements are public although `similarity` compares them with themselves.
 
     Raises
     ------
     InvalidProblemError
-        For anything but a table of numbers.
+        For anything but a table of numbers, and for similarities of points to one another (a symmetric matrix with
+        `scale` on its diagonal) without `public_elements`: a choice among private records would publish some of them.
 
     Complexity
     ----------
@@ -85,6 +98,9 @@ class FacilityLocation(Objective):
     [1, 0, 1]
     """
 
+    @explained(
+        "FacilityLocation(similarity), or FacilityLocation.from_points(records, elements, metric='cosine') for features"
+    )
     def __init__(
         self,
         similarity: ArrayLike | str | os.PathLike[str],
@@ -92,6 +108,7 @@ class FacilityLocation(Objective):
         scale_bits: int = 15,
         scale: Exact = 1,
         spill: str | os.PathLike[str] | None = None,
+        public_elements: bool = False,
     ) -> None:
         if isinstance(similarity, str | os.PathLike):
             source = open_similarity(similarity)
@@ -111,6 +128,11 @@ class FacilityLocation(Objective):
             raise InvalidProblemError(
                 "similarity", "a table of numbers, a column for each element", got
             )
+        if not public_elements and _compares_with_itself(source, float(to_measure(scale, "scale"))):
+            expected = (
+                f"a row for each private record and a column for each public element; {_DECLARE}"
+            )
+            raise InvalidProblemError("similarity", expected, "points compared with themselves")
 
         def rows(first: int, stop: int) -> NDArray[Any]:
             return np.asarray(source[first:stop])
@@ -148,6 +170,14 @@ class FacilityLocation(Objective):
         if isinstance(source, str | os.PathLike):
             source = open_similarity(source)
         super().check_source(spec, source, n_elements)
+
+    @classmethod
+    def open_source(
+        cls, spec: ObjectiveSpec, source: object, n_elements: int, candidates: Sequence[Any] | None
+    ) -> Objective:
+        """Read the similarities; once the budget is charged, nothing that they look like is refused."""
+        declared = replace(spec, public=(*spec.public, ("public_elements", True)))
+        return super().open_source(declared, source, n_elements, candidates)
 
     def _fill(
         self,
@@ -210,12 +240,15 @@ class FacilityLocation(Objective):
         records: ArrayLike,
         elements: ArrayLike,
         *,
-        farthest: float,
+        farthest: float | None = None,
         metric: str = "manhattan",
         scale_bits: int = 15,
         spill: str | os.PathLike[str] | None = None,
+        public_elements: bool = False,
     ) -> Self:
-        """Compute ``1 - distance / farthest`` between points, a slice of records at a time.
+        """Compute the similarity of points, such as rows of features, a slice of records at a time.
+
+        It is ``1 - distance / farthest``, or the cosine of two rows, where a negative one counts as 0.
 
         Parameters
         ----------
@@ -224,26 +257,41 @@ class FacilityLocation(Objective):
         elements
             ``(n_elements, dimensions)`` coordinates of the public ground set.
         farthest
-            M, in the same unit: public.
+            M, in the same unit: public. Needed for distances, and refused for cosines.
         metric
-            ``"manhattan"`` or ``"euclidean"``.
+            ``"manhattan"``, ``"euclidean"`` or ``"cosine"``.
         scale_bits
             Fractional bits of a similarity.
         spill
             A folder for a temporary file that holds the rounded similarities.
+        public_elements
+            Declaration that the elements are public although they equal the records, or share their memory.
+
+        Raises
+        ------
+        InvalidProblemError
+            For anything but points of one dimension, and for elements that are the records without `public_elements`.
 
         Examples
         --------
         >>> FacilityLocation.from_points([[0, 0], [3, 1]], [[0, 0], [3, 0]], farthest=4, scale_bits=2).value([1])
         4
+        >>> FacilityLocation.from_points([[1, 1], [0, 2]], [[2, 0], [0, 1]], metric="cosine", scale_bits=2).value([1])
+        6
         """
         from scipy.spatial.distance import cdist
 
-        if metric not in {"manhattan", "euclidean"}:
-            raise InvalidProblemError("metric", "manhattan or euclidean", repr(metric))
-        far = _farthest(farthest)
-        where = np.asarray(records, dtype=np.float64)
-        places = np.asarray(elements, dtype=np.float64)
+        if metric not in {"manhattan", "euclidean", "cosine"}:
+            raise InvalidProblemError("metric", "manhattan, euclidean or cosine", repr(metric))
+        if metric == "cosine" and farthest is not None:
+            raise InvalidProblemError("farthest", "none with cosines", farthest)
+        first, second = np.asarray(records), np.asarray(elements)
+        alike = np.may_share_memory(first, second) or np.array_equal(first, second)
+        if alike and len(first) > 1 and not public_elements:
+            expected = f"a public list of points; {_DECLARE}"
+            raise InvalidProblemError("elements", expected, "the records themselves")
+        far = 1.0 if metric == "cosine" else _farthest(farthest)
+        where, places = first.astype(np.float64), second.astype(np.float64)
         if places.ndim != 2 or not places.size or not np.isfinite(places).all():
             raise InvalidProblemError("elements", "a table of coordinates", places.shape)
         if where.ndim != 2 or where.shape[1] != places.shape[1]:
@@ -253,9 +301,10 @@ class FacilityLocation(Objective):
 
         def rows(first: int, stop: int) -> NDArray[np.float64]:
             some = where[first:stop]
-            if metric == "manhattan":
-                return 1.0 - cdist(some, places, "cityblock") / far
-            return 1.0 - cdist(some, places, "euclidean") / far
+            if metric == "cosine":
+                return _unit_rows(some) @ _unit_rows(places).T
+            kind = "cityblock" if metric == "manhattan" else "euclidean"
+            return 1.0 - cdist(some, places, kind) / far
 
         made = cls.__new__(cls)
         made._fill(rows, (len(where), len(places)), scale_bits, spill)  # noqa: SLF001 - as above
@@ -336,6 +385,24 @@ def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
     if not isinstance(mapped, np.ndarray):
         raise InvalidProblemError("similarity", expected, f"{path}, which is an archive")
     return mapped
+
+
+def _compares_with_itself(similarity: NDArray[Any], scale: float) -> bool:
+    """Whether a matrix is one of points compared with one another: symmetric, with `scale` on its diagonal."""
+    n = len(similarity)
+    if similarity.shape != (n, n) or n < _MIN_ROWS_COMPARED:
+        return False
+    error, step = scale * _MAX_RELATIVE_ROUNDING, max(1, _BLOCK_ENTRIES // n)
+    return bool((np.abs(similarity.diagonal() - scale) <= error).all()) and all(
+        (np.abs(similarity[a : a + step] * 1.0 - similarity[:, a : a + step].T) <= error).all()
+        for a in range(0, n, step)
+    )
+
+
+def _unit_rows(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide each row by its length; a row of zeros stays."""
+    lengths = np.linalg.norm(features, axis=1, keepdims=True)
+    return np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0)
 
 
 def _farthest(value: object) -> float:

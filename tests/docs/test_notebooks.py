@@ -1,0 +1,68 @@
+"""The tutorials are notebooks: each runs from its first cell to its last, in time for a coffee and not for a meal."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.core.errors import BudgetError, InvalidProblemError
+
+DOCS = Path(__file__).parents[2] / "docs"
+LESSONS = {
+    "app-engineer": ("a map", {"Design", "MetricSpace"}),
+    "data-steward": ("a hospital's table", {"Anonymization"}),
+    "statistician": ("counts by region", {"Plan", "Release"}),
+}
+"""Notebook -> its subject, and kinds of outcomes whose views it shows."""
+
+_MAX_CPU_SECONDS = 10.0
+_CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def cells_of(name: str) -> list[tuple[str, bool]]:
+    """Code of each cell of a notebook, and whether it ends in an error."""
+    page = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+    cells = []
+    for cell in _CELL.findall(page):
+        options = re.match(r"(?::.*\n)*", cell)
+        assert options is not None
+        cells.append((cell[options.end() :], "raises-exception" in options[0]))
+    return cells
+
+
+def run_cell(code: str, names: dict[str, Any]) -> Any:
+    """Run a cell and return the value of its last line, as a notebook shows it."""
+    tree = ast.parse(code)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - our own page
+    if last is None:
+        return None
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307 - as above
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_notebook_runs_within_ten_seconds_and_shows_views(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shutil.copytree(DOCS / "files", tmp_path / "files")
+    (tmp_path / "tutorials").mkdir()
+    monkeypatch.chdir(tmp_path / "tutorials")
+    names: dict[str, Any] = {}
+    shown, begun = set(), time.process_time()
+    for code, fails in cells_of(name):
+        if fails:
+            with pytest.raises((BudgetError, InvalidProblemError)):
+                run_cell(code, names)
+            continue
+        value = run_cell(code, names)
+        if hasattr(value, "_repr_html_") and "<svg" in value._repr_html_():
+            shown.add(type(value).__name__)
+    assert time.process_time() - begun < _MAX_CPU_SECONDS
+    assert LESSONS[name][1] <= shown
+    capsys.readouterr()
