@@ -15,13 +15,14 @@ import numpy as np
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
 from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.lengths import TableLengths
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows
 from discreet.metricdp.primal_dual.mend import fill, mend, mend_all, raise_once
 from discreet.metricdp.primal_dual.merged import MergedReports
 from discreet.metricdp.primal_dual.order import near_together
-from discreet.metricdp.primal_dual.seeds import has_near_structure, is_dense, sparse_spanner
+from discreet.metricdp.primal_dual.seeds import has_near_structure, is_dense, spanner_for_steps
 from discreet.metricdp.primal_dual.units import measured_after
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.core.spaces.metric import MetricSpace
+    from discreet.core.spaces.lengths import Lengths
     from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["Tiled", "tiles_pay"]
 
-_FEWEST, _MOST = 100, 8000
+_FEWEST, _MOST = 100, 30_000
 """Steps that are taken whatever the time, since before them there is nothing to speak of; and most steps."""
 
 _FIRST, _GROWTH = 110.0, 1.15
@@ -105,6 +106,9 @@ _RESERVE = 1.3
 """How much longer than the last time it may take to mend, polish, hand in, repair and verify."""
 
 
+_GAP_FOR_REACH = 5e-3
+"""Relative gap below which tiles hold all secrets: what a reach of nine nats leaves out may matter."""
+
 _DELTA_ALL = 1e-3
 """The same over all pairs at once, whose rounds take long."""
 
@@ -128,10 +132,10 @@ _LEAST_SUM = 1e-12
 @final
 @dataclass(frozen=True)
 class _PartCosts:
-    """The costs of a part that has a space and says where its reports stand."""
+    """Costs of a part, in blocks of secrets and reports."""
 
     part: Part
-    space: MetricSpace
+    lengths: Lengths
     homes: NDArray[np.int64]
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -170,19 +174,29 @@ class Tiled:
 
 
 def _plan(part: Part, gap: float) -> Plan | None:
-    """Divide a part into tiles; ``None`` where it was made by hand, or has nothing to constrain."""
+    """Divide a part into tiles and choose the constraints that get a price; ``None`` if nothing is constrained."""
     graph = priceable(part.binding, part.epsilon)
-    if part.space is None or part.home is None or not len(graph):
+    if not len(graph) or part.n_reports < 2:
         return None
-    costs = _PartCosts(part, part.space, np.asarray(part.home, dtype=np.int64))
-    stars = False
+    homes = part.cost.argmin(axis=0) if part.home is None else np.asarray(part.home)
+    costs = _PartCosts(part, TableLengths(part.paths), homes.astype(np.int64))
+    stars, farthest = False, _FAR if gap < _NARROW else _NEAR
     if is_dense(graph):
         stars = not has_near_structure(part.paths)
-        graph = graph if stars else sparse_spanner(graph)
-    farthest = _FAR if gap < _NARROW else _NEAR
-    if is_dense(part.binding):
-        farthest = _REACH_ON_SPANNERS
-    return Plan(costs, graph, part.epsilon, farthest=farthest, stars=stars)
+        if not stars:
+            graph, fine = spanner_for_steps(graph)
+            farthest = farthest if fine else _REACH_ON_SPANNERS
+    largest = float(part.cost.max()) or 1.0
+    decays = follows(part.cost / largest, part.nats(part.paths)[:, homes])
+    if not decays or gap < _GAP_FOR_REACH or _has_rare_secrets(part):
+        farthest = math.inf
+    return Plan(costs, graph, part.epsilon, farthest=farthest, stars=stars, decays=decays)
+
+
+def _has_rare_secrets(part: Part) -> bool:
+    """Return whether many secrets cost so little that reports outside of their tiles are free for them."""
+    rows = part.cost.mean(axis=1)
+    return float((rows < _RARE * float(np.median(rows))).mean()) > _FEW_RARE
 
 
 def tiles_pay(part: Part, gap: float) -> bool:
@@ -291,22 +305,29 @@ class _Run:
         guess = max(loss + self.beyond * added, state.level())
         hoped = state.best + self.gained * max(guess - state.best, 0.0)
         close = self._enough(guess, hoped) and state.count >= _AGAIN * self.tried
+        # What polishing gives is not known before it was tried once.
+        close |= not self.tried and self._enough(guess, state.level())
         if not (hand_in or close):
             return None
-        before = state.best
-        # Polishing takes no time beside mending, and a bound is worth as much as a channel.
-        state.polish(_POLISH, self.pool, aside=True, late=self._late(clock()))
+        self._polish(guess)
+        if not (hand_in or self._enough(guess, state.best)):
+            return None
         upper = self._mend(matrix)
         if added > 0:
             self.beyond = min(max((upper - loss) / added, 1.0), _MOST_BEYOND)
-        if upper > before:
-            self.gained = (state.best - before) / (upper - before)
-        self.tried = state.count
         if not (hand_in or self._enough(self.upper, state.best)):
             return None
         found = self._hand_in()
         self.reserve = _RESERVE * (clock() - begun)
         return found
+
+    def _polish(self, upper: float) -> None:
+        """Move copies of the multipliers to where they are nearly feasible; learn what that gave of what was lacking."""
+        state, before = self.state, self.state.best
+        state.polish(_POLISH, self.pool, aside=True, late=self._late(clock()))
+        self.tried = state.count
+        if upper > before:
+            self.gained = (state.best - before) / (upper - before)
 
     def _raised(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Raise the iterate once and divide rows by their sums; with stars, add constraints that it violates."""
