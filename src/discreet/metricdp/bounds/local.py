@@ -74,7 +74,7 @@ _LEAST = 1e-6
 _SAMPLE = 1024
 """Reports by which the cost of a typical row is estimated."""
 
-_STEEPNESS, _STEEPEST, _DEEPEST = 0.5, 0.4, 40.0
+_STEEPNESS, _STEEPEST, _DEEPEST = 0.5, 0.4, 15.0
 """How much of a column's decay its scaling takes away, as in the steps on one table."""
 
 _COVER = 0.95
@@ -301,6 +301,7 @@ class Plan:
         farthest: float = 9.0,
         stars: bool = False,
         decays: bool = True,
+        most_held: float = 1.0,
     ) -> None:
         self.stars, self.decays = stars, decays
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
@@ -311,6 +312,8 @@ class Plan:
         self.away = self._around()
         allowed = (r for r in _REACHES if r <= farthest and self._bytes(r) <= _LARGEST_STATE)
         self.reach = math.inf if stars else next(allowed, _REACHES[-1])
+        if self.held() > most_held * 2 * len(graph) * len(self.homes):
+            self.reach = next(r for r in (math.inf, self.reach) if self._bytes(r) <= _LARGEST_STATE)
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
         self.multipliers = 0

@@ -6,17 +6,14 @@ that were drawn in no order (November 2026).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from discreet.core.spaces.adjacency import Adjacency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Ordered", "near_together"]
+__all__ = ["near_together"]
 
 _FEW = 8
 """Secrets that are not divided any further: a few rows of a table of 16 floats."""
@@ -59,49 +56,3 @@ def near_together(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         half = len(some) // 2
         todo += [some[rank[half:]], some[rank[:half]]]
     return np.concatenate(order)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Ordered:
-    """A program whose secrets and reports are renumbered, and the way back.
-
-    Parameters
-    ----------
-    secrets, reports
-        ``(n,)`` and ``(n_reports,)``: which secret, and which report, stands where.
-    cost
-        ``(n, n_reports)``, in the new order.
-    edges
-        The constraints, in the new order.
-    place
-        ``(n,)``: where each secret stands.
-    """
-
-    secrets: NDArray[np.int64]
-    reports: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    edges: Adjacency
-    place: NDArray[np.int64]
-
-    @staticmethod
-    def of(
-        cost: NDArray[np.float64],
-        edges: Adjacency,
-        lengths: NDArray[np.int64],
-        home: NDArray[np.int64],
-    ) -> Ordered:
-        """Put near secrets together, and reports in the order of their homes."""
-        secrets = near_together(lengths)
-        place = np.empty(len(secrets), dtype=np.int64)
-        place[secrets] = np.arange(len(secrets))
-        reports = np.argsort(place[home], kind="stable")
-        ends = place[edges.pairs].astype(np.int32)
-        graph = Adjacency(edges.n, ends, edges.lengths, edges.scale_bits)
-        return Ordered(secrets, reports, cost[np.ix_(secrets, reports)], graph, place)
-
-    def undone(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put the rows and columns of a table back to where they were."""
-        given = np.empty_like(table)
-        given[np.ix_(self.secrets, self.reports)] = table
-        return given
