@@ -446,29 +446,10 @@ def test_reports_far_from_a_block_get_no_prices() -> None:
 def test_very_many_secrets_are_designed_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
     monkeypatch.setattr(local, "_GROUP", 4)
-    monkeypatch.setattr(primal_dual, "_LARGEST_STATE", 40_000)
+    monkeypatch.setattr(local, "_LARGEST_STATE", 40_000)
     prior = np.arange(1.0, 21.0) ** 2
     space = MetricSpace.grid(4, 5, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
     made = design(problem, MetricDP("0.3", "km", 1), gap=0.5)
     assert any("on 5 tiles of 9 nats" in sentence for sentence in made.provenance.method_trace)
-    assert verify(made, optimality=True).passed
-
-
-def test_what_can_not_be_polished_is_designed_by_tiles_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
-    prior = np.arange(1.0, 21.0) ** 2
-    space = MetricSpace.grid(4, 5, cell=1, unit="km")
-    problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())
-    # 31 constraints: 66,432 bytes of the state, and 89,984 with a second one beside it.
-    part = WholeProblem(problem, space.adjacency(1), Fraction(3, 10)).parts[0]
-    monkeypatch.setattr(primal_dual, "_LARGEST_STATE", 70_000)
-    assert primal_dual.fits(part)
-    assert not primal_dual.can_polish(part)
-    made = design(problem, MetricDP("0.3", "km", 1), gap=0.02)
-    named = [sentence.split(":")[0] for sentence in made.provenance.method_trace]
-    assert "Tiled" in named
-    assert "PrimalDual" not in named
     assert verify(made, optimality=True).passed

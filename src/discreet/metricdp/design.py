@@ -6,8 +6,6 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, Scope

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
 from discreet.core.spaces.adjacency import Adjacency
@@ -88,6 +88,9 @@ _MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
 
 _LEAST_PRICE, _LEAST_PRICE_PER_GAP = 1e-6, 1e-2
 """Prices that are left out, in units of the cost of a typical secret, and in these units and that of the gap."""
+
+_MAX_RESERVED_SHARE = 0.5
+"""Share of the limit that is kept at most for polishing and mending before these were measured."""
 
 _OVERTIME_IN_SECONDS = 1.0
 """Seconds beyond the limit that mending may be expected to take before it is left out."""
@@ -174,7 +177,7 @@ def _plan(part: Part, graph: Adjacency, gap: float) -> Plan:
     """Divide the reports of a part into tiles, and choose the constraints that get a price."""
     homes = part.cost.argmin(axis=0) if part.home is None else np.asarray(part.home)
     costs = _PartCosts(part, TableLengths(part.paths), homes.astype(np.int64))
-    stars, reach = False, _REACH_IN_NATS
+    stars, fine, reach = False, True, _REACH_IN_NATS
     if is_dense(graph):
         stars = not has_near_structure(part.paths)
         if not stars:
@@ -191,7 +194,7 @@ def _plan(part: Part, graph: Adjacency, gap: float) -> Plan:
         farthest=reach,
         stars=stars,
         decays=decays,
-        most_held=_MAX_HELD_SHARE,
+        most_held=_MAX_HELD_SHARE if fine else 1.0,
     )
 
 
@@ -209,8 +212,8 @@ class _Run:
         self, part: Part, plan: Plan, limits: PartLimits, begun: float, iterations: int
     ) -> None:
         self.part, self.plan, self.limits, self.iterations = part, plan, limits, iterations
-        seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop = begun + seconds
+        self.seconds = math.inf if limits.seconds is None else limits.seconds
+        self.stop = begun + self.seconds
         self.state = plan.state(limits.threads)
         self.state.measuring = measured_after(part.n)
         self.state.weights = 0.2, _MAX_FIRST_WEIGHT * math.sqrt(1000 / part.n)
@@ -252,10 +255,15 @@ class _Run:
             while True:
                 state.advance(self.pool)
                 self.limits.beat()
-                # What follows the last step takes about as long as so many steps, if that was not measured yet.
-                self.step = (clock() - started) / state.count
+                if state.count == 1:
+                    # The first step takes longer, since it is the first to touch the memory.
+                    started = clock()
+                self.step = (clock() - started) / max(state.count - 1, 1)
                 foreseen = _POLISHING_STEPS * self.step + self._mending_seconds()
-                reserve = max(self.reserve, 0.0 if self.offered else foreseen)
+                foreseen = (
+                    0.0 if self.offered else min(foreseen, _MAX_RESERVED_SHARE * self.seconds)
+                )
+                reserve = max(self.reserve, foreseen)
                 last = clock() + reserve > self.stop or state.count >= self.iterations
                 if last and self.offered > 0 and state.count < _SPACING_OF_LAST_LOOK * self.offered:
                     return self._candidate(None)
@@ -299,11 +307,8 @@ class _Run:
         self._polish(guess)
         if not (hand_in or self._enough(guess, state.best)):
             return None
-        if (
-            self.ready is None
-            and clock() + self._mending_seconds() > self.stop + _OVERTIME_IN_SECONDS
-        ):
-            return self._hand_in()
+        if clock() + self._mending_seconds() > self.stop + _OVERTIME_IN_SECONDS:
+            return self._bound_alone()
         upper = self._mend(matrix)
         if added > 0:
             self.beyond = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
@@ -311,6 +316,14 @@ class _Run:
             return None
         found = self._hand_in()
         self.reserve = _RESERVE_FACTOR * (clock() - begun)
+        return found
+
+    def _bound_alone(self) -> Candidate:
+        """Hand in multipliers without a channel, since mending one would take longer than is left."""
+        found = self._candidate(self._in_place())
+        if self.limits.offer is not None and found.matrix is None:
+            self.limits.offer(found)
+            raise LimitReachedError(f"{found.note[:-1]}, and no time was left to mend a channel")
         return found
 
     def _polish(self, upper: float) -> None:
