@@ -19,7 +19,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets.places import made_places
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
-from discreet.metricdp.bounds.local import Plan, priceable
+from discreet.metricdp.bounds.local import Plan
 from discreet.metricdp.design import Interrupted
 from discreet.metricdp.kernels import primal_dual as _kernels
 from discreet.metricdp.kernels.primal_dual_step import move, pull, push
@@ -27,6 +27,7 @@ from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import seeds
 from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
+from discreet.metricdp.primal_dual.order import Ordered
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def proven(part: Part, found: Candidate) -> float:
 
 
 def plan_of(part: Part, gap: float = 1e-3) -> Plan:
-    return method._plan(part, priceable(part.binding, part.epsilon), gap)
+    home = part.cost.argmin(axis=0) if part.home is None else part.home
+    near = Ordered.of(part.cost, part.binding, part.paths, home)
+    return method._plan(near, part.epsilon, gap)
 
 
 def state_of(part: Part) -> TiledIterate:
@@ -371,7 +374,7 @@ def test_a_step_that_is_too_long_is_shortened() -> None:
     for _ in range(250):
         state.advance(None)
     assert state.step_size < 6 * size
-    matrix = state.matrix(np.arange(9), 9)
+    matrix = state.matrix(9)
     assert np.isfinite(matrix).all()
     assert matrix.sum(axis=1) == pytest.approx(1.0, abs=0.1)
 

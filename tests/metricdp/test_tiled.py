@@ -12,7 +12,6 @@ import pytest
 from discreet.core import jit
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.adjacency import Adjacency
-from discreet.core.spaces.lengths import TableLengths
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds import local
@@ -20,6 +19,7 @@ from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual.mend import fill
+from discreet.metricdp.primal_dual.order import Ordered
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 
 _design = import_module("discreet.metricdp.design")
@@ -48,9 +48,14 @@ def part_of(problem: Problem) -> Part:
     return WholeProblem(problem, edges, Fraction(CLAIM.epsilon)).parts[0]
 
 
+def ordered(part: Part) -> Ordered:
+    assert part.home is not None
+    return Ordered.of(part.cost, part.binding, part.paths, part.home)
+
+
 def state_of(part: Part) -> TiledIterate:
-    costs = steps._PartCosts(part, TableLengths(part.paths), np.asarray(part.home))
-    return Plan(costs, priceable(part.binding, part.epsilon), part.epsilon).state(1)
+    near = ordered(part)
+    return Plan(near, priceable(near.edges, part.epsilon), part.epsilon).state(1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -75,7 +80,7 @@ def test_a_short_reach_still_gives_both(small: pytest.MonkeyPatch) -> None:
     assert verify(made, optimality=True).passed
     assert made.gap is not None
     assert made.gap <= 0.25
-    assert not (state_of(part_of(problem)).matrix(np.arange(N), N) > 0).all()
+    assert not (state_of(part_of(problem)).matrix(N) > 0).all()
     used = made.channel.probabilities > 0
     assert (used.all(axis=0) == used.any(axis=0)).all()
 
@@ -104,11 +109,11 @@ def test_new_units_change_no_point_and_no_bound() -> None:
     for _ in range(60):
         state.advance(None)
     state.learn(None)
-    places, before = np.arange(N), [1.0 / tile.R[:, :, 0] for tile in state.tiles]
-    point, bounds = state.matrix(places, N), state.bounds([1.0, 0.9], None)
+    before = [1.0 / tile.R[:, :, 0] for tile in state.tiles]
+    point, bounds = state.matrix(N), state.bounds([1.0, 0.9], None)
     prices = [tile.prices(1e-6, state.unit).value.sum() for tile in state.tiles]
     state.remeasure(None)
-    assert state.matrix(places, N) == pytest.approx(point, rel=1e-4, abs=1e-6)
+    assert state.matrix(N) == pytest.approx(point, rel=1e-4, abs=1e-6)
     assert state.bounds([1.0, 0.9], None) == pytest.approx(bounds, rel=1e-4)
     after = [tile.prices(1e-6, state.unit).value.sum() for tile in state.tiles]
     assert after == pytest.approx(prices, rel=1e-4)
@@ -125,16 +130,6 @@ def test_steps_measure_anew_but_not_those_that_polish(monkeypatch: pytest.Monkey
         state.advance(None)
     state.polish(20, None)
     assert counts == [5, 15]
-
-
-def test_rows_stand_where_they_are_asked_to() -> None:
-    state = state_of(part_of(stated(3)))
-    for _ in range(20):
-        state.advance(None)
-    place = np.random.default_rng(0).permutation(N)
-    plain = state.matrix(np.arange(N), N)
-    assert (state.matrix(place, N)[place] == plain).all()
-    assert plain.sum(axis=1) == pytest.approx(np.ones(N), abs=0.7)
 
 
 def test_the_weight_moves_to_where_more_is_lacking() -> None:
@@ -249,20 +244,21 @@ def test_stars_grow_until_both_sides_meet_the_linear_program() -> None:
 
 def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     part = whole_part(far_apart(), 3)
-    plan = steps._plan(part, priceable(part.binding, part.epsilon), 0.01)
+    near = ordered(part)
+    plan = steps._plan(near, part.epsilon, 0.01)
     assert plan.stars
     state = plan.state(1)
     for _ in range(40):
         state.advance(None)
     state.learn(None)
     before, had = state.bounds((1.0, 0.95), None), plan.multipliers
-    matrix = state.matrix(np.arange(part.n), part.n_reports)
-    raised = plan.grow(state, priceable(part.binding, part.epsilon), None)
+    matrix = state.matrix(part.n_reports)
+    raised = plan.grow(state, priceable(near.edges, part.epsilon), None)
     assert plan.multipliers > had
     assert state.bounds((1.0, 0.95), None) == pytest.approx(before, rel=1e-9)
-    assert state.matrix(np.arange(part.n), part.n_reports) == pytest.approx(matrix, rel=1e-4)
+    assert state.matrix(part.n_reports) == pytest.approx(matrix, rel=1e-4)
     # The raised channel keeps every ratio: what is asked of each entry is the largest of all constraints.
-    nats = part.nats(part.paths)
+    nats = part.nats(near.lengths)
     asked = np.exp(-nats)[:, :, None] * matrix[None]
     assert raised == pytest.approx(asked.max(axis=1), rel=1e-4, abs=1e-12)
     assert plan.proven(state) <= state.best * (1 + 1e-9)

@@ -69,7 +69,7 @@ class ImplicitCosts:
         return self.space.n
 
     @property
-    def lengths(self) -> Lengths:
+    def source(self) -> Lengths:
         """Lengths between the secrets."""
         from discreet.core.spaces.lengths import TableLengths
 

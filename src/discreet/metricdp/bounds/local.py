@@ -88,7 +88,7 @@ class CostsInBlocks(Protocol):
     """What reports cost, wherever that comes from."""
 
     @property
-    def lengths(self) -> Lengths:
+    def source(self) -> Lengths:
         """Lengths between the secrets."""
         ...
 
@@ -239,7 +239,7 @@ def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
 
 def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
     """Find what the cheapest of some reports costs each secret, in slices."""
-    n = costs.lengths.n
+    n = costs.source.n
     least, step = np.empty(n), max(1, _PAIRS // len(reports))
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
@@ -305,7 +305,7 @@ class Plan:
     ) -> None:
         self.stars, self.decays = stars, decays
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
-        self.source = costs.lengths
+        self.source = costs.source
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
         self.homes = costs.homes
         self.groups = near_groups(self.source, self.homes, _STAR_GROUP if stars else _GROUP)

@@ -16,14 +16,12 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
-from discreet.core.spaces.adjacency import Adjacency
-from discreet.core.spaces.lengths import TableLengths
+from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows
 from discreet.metricdp.primal_dual.mend import fill, mend, mend_all, raise_once
-from discreet.metricdp.primal_dual.merged import MergedReports
-from discreet.metricdp.primal_dual.order import near_together
+from discreet.metricdp.primal_dual.order import Ordered
 from discreet.metricdp.primal_dual.seeds import (
     has_near_structure,
     is_dense,
@@ -35,10 +33,10 @@ from discreet.metricdp.primal_dual.units import measured_after
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import ThreadPoolExecutor
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from discreet.core.spaces.lengths import Lengths
     from discreet.metricdp.part import Part, PartLimits
 
 __all__ = ["PrimalDual"]
@@ -157,40 +155,27 @@ class PrimalDual:
             return Candidate(
                 "primal-dual", None, None, "No time to choose constraints; it was not started."
             )
-        return _Run(part, _plan(part, graph, limits.gap), limits, begun, self.iterations).until()
+        return _Run(part, limits, begun, self.iterations).until()
 
 
-@final
-@dataclass(frozen=True)
-class _PartCosts:
-    """Costs of a part, in blocks of secrets and reports."""
-
-    part: Part
-    lengths: Lengths
-    homes: NDArray[np.int64]
-
-    def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self.part.cost[np.ix_(secrets, reports)]
-
-
-def _plan(part: Part, graph: Adjacency, gap: float) -> Plan:
-    """Divide the reports of a part into tiles, and choose the constraints that get a price."""
-    homes = part.cost.argmin(axis=0) if part.home is None else np.asarray(part.home)
-    costs = _PartCosts(part, TableLengths(part.paths), homes.astype(np.int64))
+def _plan(near: Ordered, epsilon: Fraction, gap: float) -> Plan:
+    """Divide reports into tiles, and choose the constraints that get a price."""
+    graph = priceable(near.edges, epsilon)
+    rate = float(epsilon) * 2.0**-graph.scale_bits
     stars, fine, reach = False, True, _REACH_IN_NATS
     if is_dense(graph):
-        stars = not has_near_structure(part.paths)
+        stars = not has_near_structure(near.lengths)
         if not stars:
             graph, fine = spanner_for_steps(graph)
             reach = _REACH_IN_NATS if fine else _SPANNER_REACH_IN_NATS
-    largest = float(part.cost.max()) or 1.0
-    decays = follows(part.cost / largest, part.nats(part.paths)[:, homes])
-    if not decays or gap < _MIN_GAP_FOR_REACH or _has_rare_secrets(part):
+    largest = float(near.cost.max()) or 1.0
+    decays = follows(near.cost / largest, rate * near.lengths[:, near.homes])
+    if not decays or gap < _MIN_GAP_FOR_REACH or _has_rare_secrets(near.cost):
         reach = math.inf
     return Plan(
-        costs,
+        near,
         graph,
-        part.epsilon,
+        epsilon,
         farthest=reach,
         stars=stars,
         decays=decays,
@@ -198,36 +183,38 @@ def _plan(part: Part, graph: Adjacency, gap: float) -> Plan:
     )
 
 
-def _has_rare_secrets(part: Part) -> bool:
+def _has_rare_secrets(cost: NDArray[np.float64]) -> bool:
     """Return whether reports outside of their tiles are free for many secrets."""
-    rows = part.cost.mean(axis=1)
+    rows = cost.mean(axis=1)
     rare = rows < _MAX_RARE_COST * float(np.median(rows))
     return float(rare.mean()) > _MAX_RARE_SECRETS
+
+
+def _renamed(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rename each column as the report that costs least given it, which is no less private: ``(n, n_reports)``."""
+    best = (cost.T @ matrix).argmin(axis=0)
+    table: NDArray[np.float64] = np.zeros_like(cost)
+    np.add.at(table.T, best, matrix.T)
+    return table
 
 
 class _Run:
     """One run: what was handed in, and how long that took."""
 
-    def __init__(
-        self, part: Part, plan: Plan, limits: PartLimits, begun: float, iterations: int
-    ) -> None:
-        self.part, self.plan, self.limits, self.iterations = part, plan, limits, iterations
+    def __init__(self, part: Part, limits: PartLimits, begun: float, iterations: int) -> None:
+        self.limits, self.iterations = limits, iterations
         self.seconds = math.inf if limits.seconds is None else limits.seconds
         self.stop = begun + self.seconds
+        home = part.cost.argmin(axis=0) if part.home is None else part.home
+        self.near = near = Ordered.of(part.cost, part.binding, part.paths, home)
+        self.plan = plan = _plan(near, part.epsilon, limits.gap)
         self.state = plan.state(limits.threads)
         self.state.measuring = measured_after(part.n)
         self.state.weights = 0.2, _MAX_FIRST_WEIGHT * math.sqrt(1000 / part.n)
-        secrets = near_together(part.paths)
-        self.place = np.empty(part.n, dtype=np.int64)
-        self.place[secrets] = np.arange(part.n)
-        # In the order of neighbors, so that a sweep over the edges carries far.
-        self.cost = part.cost[secrets]
         # Where a spanner or stars stand for very many constraints, channels are mended over all pairs.
-        self.every = priceable(part.binding, part.epsilon) if is_dense(part.binding) else None
-        graph = part.binding if self.every is None else plan.graph
-        ends = self.place[graph.pairs].astype(np.int32)
-        self.edges = Adjacency(graph.n, ends, graph.lengths, graph.scale_bits)
-        self.nats = part.nats(self.edges.lengths)
+        self.every = priceable(near.edges, part.epsilon) if is_dense(near.edges) else None
+        self.edges = near.edges if self.every is None else plan.graph
+        self.nats = plan.rate * self.edges.lengths
         self.beyond, self.gained, self.safe = _MENDING_FACTOR, _POLISHING_SHARE, _SHARE_OF_GAP
         self.tried = self.offered = self.grown = 0
         self.reserve, self.step, self.upper = 0.0, 0.0, math.inf
@@ -277,22 +264,23 @@ class _Run:
         """Estimate the seconds of mending from those of a step."""
         seconds = _MENDING_STEPS * self.step
         if self.every is not None:
-            triples = self.part.n**2 * min(self.part.n_reports, _NUMBERS_OF_MERGED_REPORTS[0])
+            n, n_reports = self.near.cost.shape
+            triples = n**2 * min(n_reports, _NUMBERS_OF_MERGED_REPORTS[0])
             seconds += _STEPS_PER_MENDED_TRIPLE * self.step / self.plan.multipliers * triples
         return seconds
 
     def _look(self, *, hand_in: bool) -> Candidate | None:
         """Evaluate bound and loss roughly; hand in what is enough, or has to be; say what to return if that ends it."""
-        state, begun = self.state, clock()
+        state, near, begun = self.state, self.near, clock()
         state.learn(self.pool)
-        matrix = state.matrix(self.place, self.part.n_reports)
+        matrix = state.matrix(near.cost.shape[1])
         if not self.plan.stars:
             # Secrets that cost hardly anything may be served by a report outside of all their tiles.
             fill(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
-        loss = float(((self.cost * matrix).sum(axis=1) / sums).sum())
+        loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
         raised = self._raised(matrix)
-        added = max(float((self.cost * raised).sum()) - loss, 0.0)
+        added = max(float((near.cost * raised).sum()) - loss, 0.0)
         if self.every is not None:
             matrix = raised
         del raised
@@ -343,9 +331,7 @@ class _Run:
             and state.count >= _STEP_GROWTH_BETWEEN_CONSTRAINTS * self.grown
         ):
             self.grown = state.count
-            above = np.empty_like(matrix)
-            above[self.place] = self.plan.grow(state, self.every, self.pool)
-            matrix = np.maximum(matrix, above)
+            matrix = np.maximum(matrix, self.plan.grow(state, self.every, self.pool))
         if not self.plan.stars:
             return raise_once(matrix, self.edges, self.nats, threads=threads)
         raised: NDArray[np.float64] = matrix / np.maximum(
@@ -366,53 +352,44 @@ class _Run:
         return late
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
-        """Mend an iterate; say what it loses, renamed if that is quick, and keep it if it is the best so far."""
-        part = self.part
+        """Mend an iterate; keep the channel if it is the best so far, and return its loss, renamed if that is quick."""
+        cost, late, threads = self.near.cost, self._late(clock()), self.limits.threads
         if self.every is not None:
-            return self._mend_all(matrix)
-        delta = min(_MAX_DELTA, 0.1 * self.limits.gap + 1e-9)
-        table = mend(
-            matrix,
-            self.edges,
-            self.nats,
-            delta,
-            threads=self.limits.threads,
-            late=self._late(clock()),
-        )
-        few = part.n <= _MAX_SECRETS_FOR_REMAP
-        upper = float(((self.cost.T @ table).min(axis=0) if few else self.cost * table).sum())
+            firsts = self._first_members(matrix)
+            few = np.add.reduceat(matrix, firsts, axis=1)
+            delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
+            nats = self.plan.rate * self.near.lengths
+            table = _renamed(mend_all(few, nats, delta, threads=threads, late=late), cost)
+            upper = float((cost * table).sum())
+        else:
+            delta = min(_MAX_DELTA, 0.1 * self.limits.gap + 1e-9)
+            table = mend(matrix, self.edges, self.nats, delta, threads=threads, late=late)
+            few_secrets = len(cost) <= _MAX_SECRETS_FOR_REMAP
+            upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
         if upper < self.upper:
             self.upper, self.ready = upper, table
         return upper
 
-    def _mend_all(self, matrix: NDArray[np.float64]) -> float:
-        """Mend over all pairs, after reports are merged as far as that costs little; keep the result if it is best."""
-        part, late = self.part, self._late(clock())
-        reports = self._merged(matrix)
-        few = np.add.reduceat(matrix[:, reports.members], reports.firsts[:-1], axis=1)
-        order = np.argsort(self.place)
-        nats = part.nats(part.paths[np.ix_(order, order)])
-        delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
-        table = mend_all(few, nats, delta, threads=self.limits.threads, late=late)
-        table = reports.renamed(table, self.cost)
-        upper = float((self.cost * table).sum())
-        if upper < self.upper:
-            self.upper, self.ready = upper, table
-        return upper
+    def _first_members(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Divide near reports into the fewest groups that add little to the loss, measured before mending.
 
-    def _merged(self, matrix: NDArray[np.float64]) -> MergedReports:
-        """Merge near reports into the fewest groups that add little to the loss, measured before mending."""
-        k, place = self.part.n_reports, self.place[self.part.places]
-        whole = float((self.cost.T @ matrix).min(axis=0).sum())
+        Returns
+        -------
+        ndarray
+            First report of each group; reports are in the order of their homes.
+        """
+        cost = self.near.cost
+        n_reports = cost.shape[1]
+        whole = float((cost.T @ matrix).min(axis=0).sum())
         allowed = _MERGING_SHARE_OF_GAP * max(whole - self.state.best, 0.0)
         for groups in _NUMBERS_OF_MERGED_REPORTS:
-            if groups >= k:
+            if groups >= n_reports:
                 break
-            reports = MergedReports.of(place, groups)
-            few = np.add.reduceat(matrix[:, reports.members], reports.firsts[:-1], axis=1)
-            if float((self.cost.T @ few).min(axis=0).sum()) - whole <= allowed:
-                return reports
-        return MergedReports.of(place, k)
+            firsts = np.linspace(0, n_reports, groups, endpoint=False).astype(np.int64)
+            few = np.add.reduceat(matrix, firsts, axis=1)
+            if float((cost.T @ few).min(axis=0).sum()) - whole <= allowed:
+                return firsts
+        return np.arange(n_reports)
 
     def _hand_in(self) -> Candidate | None:
         """Hand in channel and prices; say what to return if that ends it."""
@@ -430,7 +407,7 @@ class _Run:
     def _in_place(self) -> NDArray[np.float64] | None:
         """Return the best channel that was not handed in yet, its secrets in their order, and forget it."""
         ready, self.ready = self.ready, None
-        return None if ready is None else ready[self.place]
+        return None if ready is None else self.near.undone(ready)
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
         state, plan, prices = self.state, self.plan, None
@@ -441,7 +418,9 @@ class _Run:
                 if self.limits.offer is not None
                 else _LEAST_PRICE
             )
-            prices, self.handed = plan.named(state, least), state.best
+            listed, self.handed = plan.named(state, least).relabel(self.near.secrets), state.best
+            report = self.near.reports[listed.report]
+            prices = Multipliers(report, listed.source, listed.target, listed.value)
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
         note = f"{state.count} primal-dual steps on {len(plan.tiles)} tiles of {estimate(plan.reach)} nats."
         return Candidate("primal-dual", matrix, prices, note, facts, rough=True)
