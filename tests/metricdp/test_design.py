@@ -404,19 +404,6 @@ def test_a_method_does_not_start_when_its_time_is_all_but_over(
     assert verify(late).passed
 
 
-def test_the_program_of_the_steepest_constraints_comes_first_where_others_cannot_matter(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """For a gap that sees all constraints it is skipped."""
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
-    problem = Problem(GRID, utility_loss="euclidean", reports=[0, 4, 8])
-    outcome = design(problem, MetricDP(6, "km"), gap=1e-3)
-    assert "of 8.91 nats at most" in " ".join(outcome.provenance.method_trace)
-    assert verify(outcome, optimality=True).passed
-    narrow = design(problem, MetricDP(6, "km"), gap=1e-9, throw=False)
-    assert "nats at most" not in " ".join(narrow.provenance.method_trace)
-
-
 def test_a_method_may_be_named() -> None:
     assert made(PROBLEM, 1, method="direct").channel.digest == (
         made(PROBLEM, 1, method=Direct()).channel.digest

@@ -312,8 +312,9 @@ class Plan:
         self.away = self._around()
         allowed = (r for r in _REACHES if r <= farthest and self._bytes(r) <= _LARGEST_STATE)
         self.reach = math.inf if stars else next(allowed, _REACHES[-1])
-        if self.held() > most_held * 2 * len(graph) * len(self.homes):
-            self.reach = next(r for r in (math.inf, self.reach) if self._bytes(r) <= _LARGEST_STATE)
+        fits = self._bytes(math.inf) <= _LARGEST_STATE
+        if fits and self.held() > most_held * 2 * len(graph) * len(self.homes):
+            self.reach = math.inf
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
         self.multipliers = 0

@@ -99,8 +99,9 @@ _RESERVE_FACTOR = 1.3
 _NUMBERS_OF_MERGED_REPORTS, _MERGING_SHARE_OF_GAP = (400, 600, 1000), 0.25
 """Numbers of groups of near reports that are tried before mending, and the loss that they may add."""
 
-_STEPS_PER_MENDED_TRIPLE = 4.0
-"""Time of mending for two secrets and a merged report, in units of that of a multiplier in a step: 12 rounds."""
+_STEPS_PER_MENDED_TRIPLE = 16.0
+"""Time of mending for two secrets and a merged report, in units of that of a multiplier in a step: 24 rounds of a third
+of a nanosecond and half of one."""
 
 _STEP_GROWTH_BETWEEN_CONSTRAINTS = 1.3
 """Factor by which the number of steps grows before constraints are added, since each addition restarts the steps."""
@@ -317,7 +318,7 @@ class _Run:
     def _polish(self, upper: float) -> None:
         """Make copies of the multipliers nearly feasible, and measure the share of the gap that this closed."""
         state, before = self.state, self.state.best
-        state.polish(_POLISHING_STEPS, self.pool, aside=True, late=self._late(clock()))
+        state.polish(_POLISHING_STEPS, self.pool, aside=True, late=self._late())
         self.tried = state.count
         if upper > before:
             self.gained = (state.best - before) / (upper - before)
@@ -342,27 +343,32 @@ class _Run:
     def _enough(self, upper: float, lower: float) -> bool:
         return upper - lower <= self.safe * self.limits.gap * upper
 
-    def _late(self, begun: float) -> Callable[[], bool]:
-        """Make a function that returns whether no time is left but for what follows, which takes about as long."""
+    def _late(self) -> Callable[[], bool]:
+        """Return a function that returns whether half of the time from now to the end is over."""
+        return self._later_than(0.5 * (clock() + self.stop))
 
+    def _later_than(self, moment: float) -> Callable[[], bool]:
         def late() -> bool:
             self.limits.beat()
-            return 2 * clock() - begun > self.stop
+            return clock() > moment
 
         return late
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
         """Mend an iterate; keep the channel if it is the best so far, and return its loss, renamed if that is quick."""
-        cost, late, threads = self.near.cost, self._late(clock()), self.limits.threads
+        cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
             firsts = self._first_members(matrix)
             few = np.add.reduceat(matrix, firsts, axis=1)
             delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
             nats = self.plan.rate * self.near.lengths
+            # Repair is quick once all rounds were taken, and slow before.
+            late = self._later_than(self.stop)
             table = _renamed(mend_all(few, nats, delta, threads=threads, late=late), cost)
             upper = float((cost * table).sum())
         else:
             delta = min(_MAX_DELTA, 0.1 * self.limits.gap + 1e-9)
+            late = self._late()
             table = mend(matrix, self.edges, self.nats, delta, threads=threads, late=late)
             few_secrets = len(cost) <= _MAX_SECRETS_FOR_REMAP
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
