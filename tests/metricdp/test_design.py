@@ -28,14 +28,13 @@ from discreet.metricdp import (
     Direct,
     Exponential,
     Kernel,
-    PrimalDual,
     Problem,
     design,
     verify,
 )
 from discreet.metricdp import search as _search
 from discreet.metricdp.design import Interrupted
-from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
+from discreet.metricdp.part import Candidate, Part, PartLimits
 from discreet.metricdp.verify import Claim
 
 if TYPE_CHECKING:
@@ -403,44 +402,6 @@ def test_a_method_does_not_start_when_its_time_is_all_but_over(
     assert late.provenance.method == "tails-and-hub"
     assert not any(line.startswith("Direct") for line in late.provenance.method_trace)
     assert verify(late).passed
-
-
-def test_the_program_of_the_steepest_constraints_comes_first_where_others_cannot_matter(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """For a gap that sees all constraints it is skipped."""
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
-    problem = Problem(GRID, utility_loss="euclidean", reports=[0, 4, 8])
-    outcome = design(problem, MetricDP(6, "km"), gap=1e-3)
-    assert "of 8.91 nats at most" in " ".join(outcome.provenance.method_trace)
-    assert verify(outcome, optimality=True).passed
-    narrow = design(problem, MetricDP(6, "km"), gap=1e-9, throw=False)
-    assert "nats at most" not in " ".join(narrow.provenance.method_trace)
-
-
-@pytest.mark.parametrize(("apart", "first"), [(0.5, "steps"), (4.0, "simplex")])
-def test_simplex_comes_first_only_where_nearest_secrets_are_far_apart(
-    apart: float, first: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """400 points on lines, a nat to the nearest, most constraints long: HiGHS took nine of 10.9 CPU seconds to 1 %."""
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
-    corners = np.array([(x, y) for x in (0, 8) for y in (0, 8)], dtype=float)
-    beside = np.array([[apart, 0.1]])
-    points = np.concatenate([corners, corners + beside, corners + beside[:, ::-1]])
-    space = MetricSpace.from_points(points, unit="km")
-    problem = Problem(space, utility_loss="euclidean")
-    whole = WholeProblem(problem, space.adjacency(), Fraction(1))
-    assert np.median(whole.parts[0].nats(whole.parts[0].binding.lengths)) > 5
-    methods, why = _design._costly(whole, gap=0.01, seconds=100.0)
-    assert ("simplex comes first" in why) == (first == "simplex")
-    if first == "simplex":
-        near, steps, simplex = methods[:3]
-        assert isinstance(near, Direct)
-        assert near.share == pytest.approx(0.01)
-        assert isinstance(steps, PrimalDual)
-        assert isinstance(simplex, Direct)
-    else:
-        assert not isinstance(methods[0], Direct)
 
 
 def test_a_method_may_be_named() -> None:

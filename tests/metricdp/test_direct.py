@@ -14,10 +14,9 @@ from scipy.optimize import linprog
 
 import discreet.core.lp
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
-from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
-from discreet.metricdp import Direct, Kernel, Problem, design, verify
+from discreet.metricdp import Direct, Kernel, Problem
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.methods import direct
 from discreet.metricdp.methods.direct import constraint_matrix, priced_edges
@@ -217,26 +216,3 @@ def test_the_other_solver_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_unknown_solver_is_refused() -> None:
     with pytest.raises(InvalidProblemError, match="solver: .*got 'pdlp'"):
         Direct("pdlp")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("steepest", [2.5, 4.0, 6.0])
-def test_loose_constraints_may_be_left_to_the_repair(steepest: float) -> None:
-    """The program without them bounds the whole from below, and what is repaired is next to its optimum."""
-    space = MetricSpace.grid(3, 3, cell=1, unit="km")
-    problem = Problem(space, utility_loss="euclidean", reports=[0, 4, 8])
-    guarantee = MetricDP(3, "km")
-    made = design(problem, guarantee, method=Direct(steepest=steepest), throw=False)
-    best = design(problem, guarantee, method=Direct(), gap=1e-4)
-    assert verify(made, optimality=True).passed
-    assert made.lower is not None
-    assert made.lower <= best.upper
-    assert best.lower is not None
-    assert made.upper >= best.lower
-    assert made.gap is not None
-    assert made.gap < 4 * np.exp(-steepest)
-
-
-@pytest.mark.parametrize("steepest", [0, -1, 21, float("nan")])
-def test_a_limit_of_nats_that_makes_no_sense_is_refused(steepest: float) -> None:
-    with pytest.raises(InvalidProblemError, match="steepest"):
-        Direct(steepest=steepest)

@@ -19,13 +19,16 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets.places import made_places
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
+from discreet.metricdp.bounds.local import Plan
 from discreet.metricdp.design import Interrupted
 from discreet.metricdp.kernels import primal_dual as _kernels
 from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
-from discreet.metricdp.primal_dual import iterate
+from discreet.metricdp.primal_dual import seeds
 from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
+from discreet.metricdp.primal_dual.order import Ordered
+from discreet.metricdp.primal_dual.tiles import TiledIterate
 
 if TYPE_CHECKING:
     from discreet.core.progress import Progress
@@ -56,10 +59,14 @@ def proven(part: Part, found: Candidate) -> float:
     return lower_bound(part.cost, part.constraints, part.epsilon, found.multipliers)
 
 
-def state_of(part: Part) -> iterate.Iterate:
-    scaling = iterate.Scaling(part.cost, part.nats(part.paths), np.arange(part.n), 0.5)
-    edges = part.binding
-    return iterate.Iterate(part.cost, scaling, edges, part.nats(edges.lengths), 1)
+def plan_of(part: Part, gap: float = 1e-3) -> Plan:
+    home = part.cost.argmin(axis=0) if part.home is None else part.home
+    near = Ordered.of(part.cost, part.binding, part.paths, home)
+    return method._plan(near, part.epsilon, gap)
+
+
+def state_of(part: Part) -> TiledIterate:
+    return plan_of(part).state(1)
 
 
 def made(
@@ -92,12 +99,14 @@ def test_all_pairs() -> None:
     made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.7", None)
 
 
-@pytest.mark.parametrize("dense", [2, 0])
-def test_a_spanner_stands_for_very_many_pairs(monkeypatch: pytest.MonkeyPatch, dense: int) -> None:
-    """Its bound is that of all pairs, and so is what is verified; the last dilation counts where all leave too many."""
-    monkeypatch.setattr(method, "_DENSE", dense)
-    outcome = made(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.7", None, gap=0.15)
-    assert "-spanner" in outcome.provenance.method_trace[-1]
+@pytest.mark.parametrize("fine", [20, 0])
+def test_a_spanner_stands_for_very_many_pairs(monkeypatch: pytest.MonkeyPatch, fine: int) -> None:
+    """Its bound is that of all pairs, and so is what is verified; where all fine ones are too large, one of 1.1."""
+    monkeypatch.setattr(seeds, "_MIN_DENSE_DEGREE", 1)
+    monkeypatch.setattr(seeds, "_MAX_FINE_EDGES_PER_SECRET", fine)
+    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
+    outcome = made(problem, "0.7", None, gap=0.15)
+    assert plan_of(part_of(problem, "0.7", None)).reach == math.inf
     assert outcome.guarantee.radius is None
 
 
@@ -107,7 +116,7 @@ def test_two_cities_far_apart_reach_a_small_gap_in_few_steps() -> None:
     places = np.concatenate([rng.normal(0, 3, (60, 2)), rng.normal([80, 0], 1, (60, 2))])
     space = MetricSpace.from_points(places, metric="euclidean", unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=rng.dirichlet(np.full(120, 0.6)))
-    steps = PrimalDual(iterations=1000, persistent=False)
+    steps = PrimalDual(iterations=1000)
     made = design(problem, MetricDP("0.4", "km"), method=steps, gap=0.01)
     assert made.gap is not None
     assert made.gap <= 0.01
@@ -159,7 +168,7 @@ def test_secrets_that_never_occur_move_no_report_from_its_place() -> None:
     home = part_of(problem, "1").home
     assert home is not None
     assert home.tolist() == list(range(9))
-    assert state_of(part_of(problem, "1")).scaling.steepness > 0
+    assert plan_of(part_of(problem, "1")).decays
     made(problem, 1)
 
 
@@ -216,15 +225,6 @@ def test_it_does_not_apply_without_constraints_or_choice() -> None:
     assert PrimalDual().solve(alone, PartLimits()) is None
 
 
-def test_a_state_that_does_not_fit_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(method, "_LARGEST_STATE", 1000)
-    part = part_of(Problem(GRID, utility_loss="euclidean"), "1")
-    found = PrimalDual().solve(part, PartLimits())
-    assert found is not None
-    assert found.matrix is None
-    assert "GiB" in found.note
-
-
 def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
     limits = PartLimits(gap=1e-9)
@@ -243,8 +243,7 @@ def test_compiled_or_not_the_steps_are_the_same(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("radius", [1, None])
 def test_threads_change_nothing(radius: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit, along edges and over all pairs: sums are of the same pieces whatever the threads are."""
-    monkeypatch.setattr(method, "_DENSE", 4)
-    monkeypatch.setattr(iterate, "_ALONE", 0)
+    monkeypatch.setattr(seeds, "_MIN_DENSE_DEGREE", 2)
     loss = np.hstack([Problem(GRID, utility_loss="euclidean").loss + 0.1 * i for i in range(4)])
     part = part_of(Problem(GRID, utility_loss=loss, prior=SKEWED), "0.5", radius)
     one, two = (
@@ -268,39 +267,6 @@ def test_same_input_same_design() -> None:
     )
     assert first.channel.digest == second.channel.digest
     assert first.lower == second.lower
-
-
-def test_checkpoints_are_handed_in_and_the_answer_heeded() -> None:
-    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    heard: list[Candidate] = []
-
-    def listens(found: Candidate) -> bool:
-        heard.append(found)
-        return len(heard) == 2
-
-    found = PrimalDual().solve(part, PartLimits(gap=1e-9, offer=listens))
-    assert found is not None
-    assert found.matrix is None
-    assert [one.rough for one in heard] == [True, True]
-    assert heard[0].multipliers is not None
-    steps = [one.parameters["iterations"] for one in heard]
-    assert steps[0] < steps[1] == found.parameters["iterations"]
-
-
-def test_prices_alone_are_handed_in_once_the_channel_that_is_there_is_good_enough() -> None:
-    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    heard: list[Candidate] = []
-
-    def listens(found: Candidate) -> bool:
-        heard.append(found)
-        return found.matrix is None
-
-    found = PrimalDual().solve(part, PartLimits(gap=2e-3, offer=listens))
-    assert found is not None
-    *before, last = heard
-    assert last.matrix is None
-    good = [one.matrix for one in before if one.matrix is not None][-1]
-    assert proven(part, last) >= (1 - 2e-3) * float((part.cost * good).sum())
 
 
 def test_what_a_vector_does_is_what_its_definition_says() -> None:
@@ -327,27 +293,15 @@ def test_what_a_vector_does_is_what_its_definition_says() -> None:
         assert (one == other).all()
 
 
-def test_it_may_give_up_where_twice_the_steps_gain_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(method, "_SLOW", 1)
-    monkeypatch.setattr(method, "_LITTLE", 0.0)
-    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    limits = PartLimits(gap=1e-9, offer=lambda _: False)
-    found = PrimalDual(persistent=False).solve(part, limits)
-    assert found is not None
-    assert found.parameters["iterations"] < 500
-    longer = PrimalDual(iterations=500).solve(part, limits)
-    assert longer is not None
-    assert longer.parameters["iterations"] == 500
-
-
 def test_losses_that_have_nothing_to_do_with_distance() -> None:
     rng = np.random.default_rng(8)
     problem = Problem(GRID, utility_loss=rng.random((9, 5)), prior=SKEWED)
     part = part_of(problem, "1")
     assert part.home is not None
     assert (part.home == problem.loss.argmin(axis=0)).all()
-    scaling = iterate.Scaling(part.cost, part.nats(part.paths), part.home, 1.0)
-    assert scaling.steepness == 0
+    plan = plan_of(part, 0.01)
+    assert not plan.decays
+    assert plan.reach == math.inf
     made(problem, 1)
 
 
@@ -369,7 +323,6 @@ def test_time_is_kept_and_what_there_is_comes_back() -> None:
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     found = PrimalDual().solve(part_of(problem, "0.5"), PartLimits(seconds=0.0))
     assert found is not None
-    assert found.matrix is not None
     assert found.parameters["iterations"] == 1
     outcome = design(
         problem,
@@ -394,44 +347,6 @@ def test_large_programs_start_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {step.stage for step in told} <= {"Kernel", "PrimalDual"} | cheap
 
 
-def test_loose_constraints_are_left_to_simplex(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
-    problem = Problem(GRID, utility_loss="euclidean", reports=[0, 4, 8])
-    whole = WholeProblem(problem, GRID.adjacency(1), Fraction(9))
-    methods, why = _design._costly(whole, gap=1e-3)
-    assert "simplex comes first" in why
-    assert "Direct" in {type(method).__name__ for method in methods}
-
-
-def test_where_its_state_does_not_fit_tiles_come_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
-    monkeypatch.setattr(method, "_LARGEST_STATE", 1000)
-    problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
-    told: list[Progress] = []
-    made = design(problem, MetricDP("0.5", "km", 1), gap=0.02, on_progress=told.append)
-    assert {"Kernel", "Tiled"} <= {step.stage for step in told}
-    assert "PrimalDual" not in {step.stage for step in told}
-    assert made.provenance.method == "primal-dual"
-    whole = WholeProblem(problem, GRID.adjacency(1), Fraction(1, 2))
-    methods, _ = _design._costly(whole, gap=0.02)
-    assert [type(method).__name__ for method in methods][:2] == ["Tiled", "PrimalDual"]
-
-
-def test_the_mean_is_of_every_eighth_step_and_forgets_half() -> None:
-    state = state_of(part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5"))
-    seen = []
-    for _ in range(16):
-        state.advance(None)
-        if state.count % 8 == 0:
-            seen.append(np.maximum(state.L, 0))
-    mean = state.mean()
-    assert mean == pytest.approx((seen[0] + seen[1]) / 2, rel=1e-5, abs=1e-9)
-    assert state.summands == 1
-    assert state.mean() == pytest.approx(mean, rel=1e-5, abs=1e-9)
-
-
 def test_interrupting_keeps_the_best_checkpoint() -> None:
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
 
@@ -451,17 +366,17 @@ def test_interrupting_keeps_the_best_checkpoint() -> None:
     assert verify(caught.value.best, optimality=True).passed
 
 
-def test_a_step_that_is_too_long_is_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_is_too_long_is_shortened() -> None:
     """Had the power method found a tenth of the singular value, the steps would grow without end."""
-    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    state = state_of(part)
+    state = state_of(part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5"))
     size = state.step_size
     state.step_size *= 6
     for _ in range(250):
         state.advance(None)
     assert state.step_size < 6 * size
-    assert np.isfinite(state.matrix()).all()
-    assert state.matrix().sum(axis=1) == pytest.approx(1.0, abs=0.1)
+    matrix = state.matrix(9)
+    assert np.isfinite(matrix).all()
+    assert matrix.sum(axis=1) == pytest.approx(1.0, abs=0.1)
 
 
 def test_mending_leaves_ratios_and_sums_as_promised() -> None:
@@ -497,8 +412,8 @@ def test_mending_all_pairs_keeps_them_but_for_sums(delta: float) -> None:
 def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
     listed = []
-    for least in (0.0, 10.0, 1e9):
-        monkeypatch.setattr(method, "_LEAST", least)
+    for least in (0.0, 0.3, 1e9):
+        monkeypatch.setattr(method, "_LEAST_PRICE", least)
         found = PrimalDual(iterations=300).solve(part, PartLimits(gap=1e-9))
         assert found is not None
         assert found.multipliers is not None
@@ -556,28 +471,6 @@ def test_of_two_directions_one_keeps_a_price_and_no_bracket_falls() -> None:
     assert table == pytest.approx(listed[:, :n_reports])
 
 
-def test_new_units_change_no_point_and_no_bracket() -> None:
-    part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
-    state = state_of(part)
-    for _ in range(60):
-        state.advance(None)
-    kept = np.maximum(state.L, 0)
-    state.total += state.L
-    point = state.matrix(), state.flows(state.L), state.flows(state.total), state.flows(kept)
-    units, level, steps = state.units.copy(), state.level(), state.step_size
-    state.remeasure(raise_once(state.matrix(), part.binding, part.nats(part.binding.lengths)), kept)
-    assert not np.allclose(state.units / state.units[0, 0], units / units[0, 0], rtol=0.1)
-    after = state.matrix(), state.flows(state.L), state.flows(state.total), state.flows(kept)
-    for mine, other in zip(point, after, strict=True):
-        assert other == pytest.approx(mine, rel=1e-4, abs=1e-5)
-    assert state.level() == level
-    assert state.step_size == pytest.approx(steps, rel=0.5)
-    # The anchor is the point: a step from it is short.
-    for _ in range(300):
-        state.advance(None)
-    assert state.matrix().sum(axis=1) == pytest.approx(1.0, abs=0.02)
-
-
 @pytest.mark.parametrize(("family", "loss"), [("lines", "distance"), ("uniform", "unrelated")])
 def test_what_is_no_grid_reaches_a_small_gap_in_few_steps(family: str, loss: str) -> None:
     """With the units of the start it took 1,934 and 1,107 steps."""
@@ -594,28 +487,6 @@ def test_what_is_no_grid_reaches_a_small_gap_in_few_steps(family: str, loss: str
 def test_iterations_are_counted() -> None:
     with pytest.raises(InvalidProblemError, match="iterations: "):
         PrimalDual(iterations=0)
-
-
-def test_polishing_raises_the_bound_and_leaves_the_state_as_it_was() -> None:
-    """What steps without rows' sums give bounds the optimum from below, more closely than what they started from."""
-    problem = Problem(MetricSpace.grid(5, 5, cell=1, unit="km"), utility_loss="euclidean")
-    part = part_of(problem, "1")
-    state = state_of(part)
-    for _ in range(60):
-        state.advance(None)
-    arrays = ("X", "L", "X0", "L0", "G", "y", "y0", "total")
-    before = {name: getattr(state, name).copy() for name in arrays}
-    counted = state.count, state.age, state.restarts, state.weight, state.step_size
-    polished = state.polished(32, None)
-    assert all((getattr(state, name) == before[name]).all() for name in arrays)
-    assert counted == (state.count, state.age, state.restarts, state.weight, state.step_size)
-
-    def bound(L: Any) -> float:
-        brackets = state.flows(np.maximum(L, 0), None) + part.cost
-        return float(brackets.min(axis=1).sum())
-
-    assert bound(state.L) < bound(polished) <= optimum(problem, "1", 1)
-    assert (state.polished(32, None, lambda: True) == np.maximum(state.L, 0)).mean() > 0.8
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def bound_from_below(
             best = max(best, proved)
         return best >= target
 
-    for method in (Kernel(), PrimalDual(persistent=False)):
+    for method in (Kernel(), PrimalDual()):
         limits = PartLimits(seconds_left(stop), threads, gap=gap, offer=take)
         candidate = method.solve(part, limits)
         if candidate is not None and take(candidate):

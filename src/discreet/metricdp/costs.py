@@ -15,6 +15,8 @@ from discreet.metricdp.problem import named_loss, read_prior
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.core.spaces.lengths import Lengths
+
 __all__ = ["ImplicitCosts"]
 
 
@@ -65,6 +67,14 @@ class ImplicitCosts:
     def n(self) -> int:
         """Number of secrets, and of reports."""
         return self.space.n
+
+    @property
+    def source(self) -> Lengths:
+        """Lengths between the secrets."""
+        from discreet.core.spaces.lengths import TableLengths
+
+        space = self.space
+        return TableLengths(space.distances) if space.has_matrix else space.source
 
     @property
     def homes(self) -> NDArray[np.int64]:

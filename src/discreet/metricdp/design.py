@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, final
-
-import numpy as np
 
 from discreet.core.calls import explained
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import MetricDP, PointScope, Scope
 from discreet.core.jit import clock
 from discreet.core.options import callback, positive_seconds, relative_gap, whole_number
-from discreet.core.printed import estimate, missed_gap
+from discreet.core.printed import missed_gap
 from discreet.metricdp.methods import METHODS
-from discreet.metricdp.methods.direct import LARGEST_EXPONENT, Direct, priced_edges, program_rows
+from discreet.metricdp.methods.direct import Direct, program_rows
 from discreet.metricdp.methods.kernel import Kernel
-from discreet.metricdp.methods.primal_dual import PrimalDual, can_polish, fits
-from discreet.metricdp.part import Method, Part, PartLimits, WholeProblem
-from discreet.metricdp.primal_dual.seeds import has_near_structure, is_dense
-from discreet.metricdp.primal_dual.tiled import Tiled, tiles_pay
+from discreet.metricdp.methods.primal_dual import PrimalDual
+from discreet.metricdp.part import Method, PartLimits, WholeProblem
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import Search, Trivial
 
@@ -40,48 +35,6 @@ _QUICK: tuple[Method, ...] = (Trivial(), Kernel())
 
 _MAX_ROWS_FOR_DIRECT = 20_000
 """Rows of a linear program that HiGHS solves within a second, whatever epsilon is."""
-
-
-_MAX_ROWS_FOR_SIMPLEX, _STEEP = 600_000, 5.0
-"""Rows, and nats of the median constraint, up to and from which simplex took seconds: 500 secrets, 100 reports at ten
-nats a kilometer, three kinds of points, 2 to 4 s; with primal-dual steps and columns first 1, 27 and 43 s."""
-
-_APART_FOR_SIMPLEX = 3.0
-"""Nats from a secret to the nearest, in the median, from which on simplex may come before steps. Limit 12 s, 1 %, CPU
-seconds with simplex first and with steps: 225 points on lines, one nat, 8.1 and .7; 225 uniform ones, two nats, 5.9 and
-.3; 500 clustered ones, 100 reports, ten nats a kilometer, 3.4 to the nearest, .85 and a gap of 1.2 % after 11.8;
-November 2026."""
-
-_FOR_NEAR, _FOR_NEAR_A_ROW = 1.0, 1e-5
-"""Seconds that the program of the steepest constraints may take at least, and for each row, up to half of the time: at
-four nats 92,000 rows of 225 uniform points took .5 CPU seconds, 310,000 of 400 clustered ones 1.5, and 128,000 of 225
-junctions had no answer after 3.7; November 2026."""
-
-_BEYOND = 2.0
-"""Nats beyond the logarithm of the gap up to which it was enough to look at constraints: 500 secrets and 100 reports on
-roads at ten nats a kilometer, without those above 5, 7, 10, 14 nats, left gaps of 2.5e-4, 4.6e-5, 5.7e-6, 1.9e-7 after
-0.2, 0.4, 0.7, 1.4 CPU seconds; with all 4.9 s."""
-
-_HALF = 0.5
-"""Part of the time left that simplex may take before steps: 225 points, four nats to the nearest, half a million rows,
-had no channel from it after 2 s, and gaps of 39 to 96 % where it took all of them; November 2026."""
-
-_SECONDS_A_ROW = 8e-6
-"""Seconds for each row below which steps come before simplex: half a million rows take 0.8 s to build alone; 225 words,
-four nats to the nearest, prior zeros, limit 2 s: a gap of 40 % with simplex first, November 2026."""
-
-_TILES = Tiled()
-"""What comes first where the state of steps on one table is too large, or too large to be polished, or where tiles hold
-few of its multipliers. 5,041 random points, half a nat a kilometer: a gap of 2.0 % after 841 steps and 239 CPU
-seconds; 500 random points, one nat, 1 %: 1.7 CPU seconds by tiles, 2.7 by one table; November 2026."""
-
-_SECRETS_FOR_TILES = 1200
-"""Secrets from which on steps on tiles of a sparse spanner come first where all pairs are constrained: 2,000 junctions
-had a gap of 32 % after 60 s by steps on one table of a finer spanner."""
-
-_GAP_FOR_TILES, _SECONDS_FOR_TILES = 5e-3, 2e-6
-"""Least gap, and seconds for each row, at and from which tiles come before steps on one table: what a reach of nine
-nats leaves out may matter for narrower gaps, and steps on one table do more about short limits."""
 
 
 @final
@@ -204,11 +157,7 @@ def design(
     limits = PartLimits(time_limit, threads, gap)
     search = Search(whole, bound, limits, on_progress, executor, start=start)
     try:
-        made = (
-            search.force(chosen)
-            if chosen
-            else search.run(_QUICK, partial(_costly, gap=gap, seconds=time_limit))
-        )
+        made = search.force(chosen) if chosen else search.run(_QUICK, _costly)
     except KeyboardInterrupt:
         raise Interrupted(search.best) from None
     if throw and made.status == "limit reached":
@@ -243,81 +192,15 @@ def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
     whole_number(threads, "threads", "at least one thread")
 
 
-def _costly(
-    whole: WholeProblem, gap: float, seconds: float | None = None
-) -> tuple[tuple[Method, ...], str]:
-    """List the methods that may take long, in an order that was measured, and say why."""
+def _costly(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
+    """Return the methods that may take long, in the order in which they are tried, and the reason for the order."""
     rows = max(program_rows(part, part.binding) for part in whole.parts)
     if rows <= _MAX_ROWS_FOR_DIRECT:
         return (Direct(), PrimalDual()), ""
-    size = f"The linear program has {rows} rows"
-    steep = min(
-        float(np.median(part.nats(part.binding.lengths))) for part in whole.parts if part.n > 1
+    return (
+        (PrimalDual(), Direct()),
+        f"The linear program has {rows} rows: primal-dual steps come first.",
     )
-    if steep < _STEEP or _nearest(whole) < _APART_FOR_SIMPLEX:
-        return _without(whole, gap, seconds, rows)
-    near = _near(whole, gap, seconds)
-    if rows <= _MAX_ROWS_FOR_SIMPLEX:
-        if seconds is not None and seconds < _SECONDS_A_ROW * rows:
-            why = f"{size} and a limit of {estimate(seconds)} s is short for simplex: steps come first."
-            return (PrimalDual(persistent=False), *near, Direct()), why
-        why = f"{size}, and most constraints are {estimate(steep, 2)} nats or looser: simplex comes first."
-        steps, simplex = PrimalDual(persistent=False), Direct(share=_HALF)
-        # Where few constraints matter steps are next: what is left is little for them.
-        return (*near, *((steps, simplex) if near else (simplex, steps)), PrimalDual()), why
-    methods, why = _without(whole, gap, seconds, rows)
-    if near:
-        why += " Before that, the program of its steepest constraints is small."
-    return (*near, *methods), why
-
-
-def _nearest(whole: WholeProblem) -> float:
-    """Find the least, over the parts, of the median nats from a secret to the nearest."""
-    medians = []
-    for part in whole.parts:
-        if part.n > 1:
-            nearest = np.full(part.n, np.inf)
-            for side in part.binding.pairs.T:
-                np.minimum.at(nearest, side, part.nats(part.binding.lengths))
-            medians.append(float(np.median(nearest)))
-    return min(medians)
-
-
-def _near(whole: WholeProblem, gap: float, seconds: float | None) -> tuple[Method, ...]:
-    """Leave out constraints that are looser than the gap can see, if that makes the program small."""
-    nats = _BEYOND - math.log(max(gap, 1e-300))
-    if nats >= LARGEST_EXPONENT:
-        return ()
-    rows = max(program_rows(part, priced_edges(part, nats)) for part in whole.parts)
-    if rows > _MAX_ROWS_FOR_SIMPLEX:
-        return ()
-    most = max(_FOR_NEAR, _FOR_NEAR_A_ROW * rows)
-    share = _HALF if seconds is None else min(_HALF, most / seconds)
-    return (Direct(steepest=nats, share=share),)
-
-
-def _without(
-    whole: WholeProblem, gap: float, seconds: float | None, rows: int
-) -> tuple[tuple[Method, ...], str]:
-    """Return the methods that do not build the whole program, in the order in which they are tried, and why."""
-    size = f"The linear program has {rows} rows"
-    steps = PrimalDual(persistent=False)
-    if any(_needs_seeds(part) for part in whole.parts):
-        why = f"{size}, and no few constraints are enough: steps on some of them come first."
-        return (_TILES, steps, Direct()), why
-    if not all(fits(part) and can_polish(part) for part in whole.parts):
-        return (_TILES, steps, Direct()), f"{size}: steps on tiles come first."
-    patient = seconds is None or seconds >= _SECONDS_FOR_TILES * rows
-    if patient and gap >= _GAP_FOR_TILES and all(tiles_pay(part, gap) for part in whole.parts):
-        return (_TILES, steps, Direct(), PrimalDual()), f"{size}: steps on tiles come first."
-    return (steps, Direct(), PrimalDual()), f"{size}: primal-dual steps come first."
-
-
-def _needs_seeds(part: Part) -> bool:
-    """Whether very many constraints bind, and too many would have to stand for them in one table."""
-    if not is_dense(part.binding):
-        return False
-    return part.n >= _SECRETS_FOR_TILES or not has_near_structure(part.paths)
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:

@@ -20,7 +20,6 @@ from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.bounds.repair import Repaired, repair
 from discreet.metricdp.methods.baselines import Exponential, PlanarLaplace, bayes_remap
 from discreet.metricdp.methods.hub import TailsAndHub
-from discreet.metricdp.methods.primal_dual import PrimalDual
 from discreet.metricdp.part import (
     Candidate,
     Method,
@@ -244,17 +243,10 @@ class Search:
         methods, why = ((), "") if self.reached or self._late() else costly(self.whole)
         if why:
             self.trace.append(why)
-        stepped = 0.0
         for method in methods:
             if self.reached or self._late() or self._pointless():
                 break
-            steps, left = isinstance(method, PrimalDual), self._remaining()
-            if steps and left is not None and left < stepped:
-                # They begin anew, and with less time than before they would end before where they were.
-                continue
-            begun = clock()
             self._try(method)
-            stepped = clock() - begun if steps else stepped
         return self._finished()
 
     def force(self, method: Method) -> MetricDesign:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from discreet.core.progress import Progress
     from discreet.core.spaces.lengths import Lengths
-    from discreet.core.spaces.metric import MetricSpace
 
 __all__ = [
     "CostsInBlocks",
@@ -54,7 +53,7 @@ _GROUP = 64
 _STAR_GROUP = 16
 """Reports of a tile where its constraints are those at their homes: one block, since no two reports share them."""
 
-_REACHES = (10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
+_REACHES = (math.inf, 10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
 """Nats from the reports of a tile to the secrets that belong to it, the first that is wanted and has enough memory."""
 
 _LARGEST_STATE = 3 * 2**30
@@ -75,7 +74,7 @@ _LEAST = 1e-6
 _SAMPLE = 1024
 """Reports by which the cost of a typical row is estimated."""
 
-_STEEPNESS, _STEEPEST, _DEEPEST = 0.5, 0.4, 40.0
+_STEEPNESS, _STEEPEST, _DEEPEST = 0.5, 0.4, 15.0
 """How much of a column's decay its scaling takes away, as in the steps on one table."""
 
 _COVER = 0.95
@@ -89,8 +88,8 @@ class CostsInBlocks(Protocol):
     """What reports cost, wherever that comes from."""
 
     @property
-    def space(self) -> MetricSpace:
-        """The secrets."""
+    def source(self) -> Lengths:
+        """Lengths between the secrets."""
         ...
 
     @property
@@ -240,7 +239,7 @@ def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
 
 def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
     """Find what the cheapest of some reports costs each secret, in slices."""
-    n = costs.space.n
+    n = costs.source.n
     least, step = np.empty(n), max(1, _PAIRS // len(reports))
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
@@ -301,19 +300,21 @@ class Plan:
         *,
         farthest: float = 9.0,
         stars: bool = False,
+        decays: bool = True,
+        most_held: float = 1.0,
     ) -> None:
-        self.stars = stars
+        self.stars, self.decays = stars, decays
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
-        space = costs.space
-        from discreet.core.spaces.lengths import TableLengths
-
-        self.source: Lengths = TableLengths(space.distances) if space.has_matrix else space.source
+        self.source = costs.source
         self.rate = float(epsilon) * 2.0**-graph.scale_bits
         self.homes = costs.homes
         self.groups = near_groups(self.source, self.homes, _STAR_GROUP if stars else _GROUP)
         self.away = self._around()
         allowed = (r for r in _REACHES if r <= farthest and self._bytes(r) <= _LARGEST_STATE)
         self.reach = math.inf if stars else next(allowed, _REACHES[-1])
+        fits = self._bytes(math.inf) <= _LARGEST_STATE
+        if fits and self.held() > most_held * 2 * len(graph) * len(self.homes):
+            self.reach = math.inf
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
         self.multipliers = 0
@@ -351,11 +352,13 @@ class Plan:
         step = float(np.median(nats))
         degree = np.maximum(np.bincount(graph.pairs.ravel(), minlength=n), 1.0)
         degree /= degree.mean()
-        typical = self._typical(nats)
+        typical = self._typical()
         mean = float(typical.mean()) or 1.0
         local = np.maximum(typical / mean, 1e-3)
         local /= math.exp(float(np.log(local).mean()))
         steepness = _STEEPNESS if self.stars else min(_STEEPNESS, _STEEPEST / max(step, 1e-9))
+        if not self.decays:
+            steepness = 0.0
         sums = np.zeros(n)
         for group, away in zip(self.groups, self.away, strict=True):
             inside = np.flatnonzero(away <= self.reach)
@@ -458,23 +461,23 @@ class Plan:
         least[inside] = np.inf
         np.minimum(self.far, least, out=self.far)
 
-    def _typical(self, nats: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Estimate what each secret and its neighbors contribute to the loss."""
+    def _typical(self) -> NDArray[np.float64]:
+        """Estimate the mean contribution to the loss of the secrets around each one, weighted by ``e^(-2 nats)``."""
         n, k = self.graph.n, len(self.homes)
         some = np.arange(0, k, -(-k // _SAMPLE))
-        paid = np.empty(n)
         step = max(1, _PAIRS // len(some))
-        for first in range(0, n, step):
-            rows = np.arange(first, min(first + step, n))
+        blocks = [np.arange(first, min(first + step, n)) for first in range(0, n, step)]
+        paid, smooth = np.empty(n), np.empty(n)
+        for rows in blocks:
             apart = self.rate * all_lengths(self.source, rows, self.homes[some])
             start = np.exp(-0.7 * (apart - apart.min(axis=1, keepdims=True)))
             paid[rows] = (self.costs.block(rows, some) * start).sum(axis=1) / start.sum(axis=1)
-        near = np.exp(-2.0 * nats)
-        weight, total = np.ones(n), paid.copy()
-        for here, there in (self.graph.pairs.T, self.graph.pairs.T[::-1]):
-            np.add.at(total, here, near * paid[there])
-            np.add.at(weight, here, near)
-        return total / weight
+        homes = np.unique(self.homes[some])
+        for rows in blocks:
+            near = np.exp(-2.0 * self.rate * all_lengths(self.source, rows, homes))
+            near[rows[:, None] == homes] = 0.0
+            smooth[rows] = (paid[rows] + near @ paid[homes]) / (1.0 + near.sum(axis=1))
+        return smooth
 
     def proven(self, state: TiledIterate) -> float:
         """Evaluate the bound of the kept multipliers, rounded down, tile by tile."""

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "add_up",
     "anchor",
     "anchor_prices",
     "flows",
     "largest_value",
-    "least_on_the_way",
     "list_prices",
     "most_violated",
     "step",
@@ -124,16 +122,6 @@ def anchor_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
         for e in range(len(shrink)):
             push(g, r, prices, e, ends[e, 0], ends[e, 1], shrink[e])
     return total
-
-
-@kernel
-def add_up(table: NDArray[np.float32], total: NDArray[np.float32]) -> None:
-    """Add the positive part of a table to a running total."""
-    zero = np.float32(0.0)
-    for b in range(len(table)):
-        for i in range(table.shape[1]):
-            for v in range(16):
-                total[b, i, v] += max(table[b, i, v], zero)
 
 
 @kernel
@@ -259,33 +247,6 @@ def list_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
                         price[found] = a * abs(kept) * scale
                     found += 1
     return found
-
-
-@kernel
-def least_on_the_way(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
-    first: int,
-    last: int,
-    here: NDArray[np.float64],
-    way: NDArray[np.float64],
-    places: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """Add up the least entries of the rows of ``here + place * way`` from ``first`` to ``last``, for each place.
-
-    Places are the inner loop, so that a table is read once for all of them.
-    """
-    number = len(places)
-    least = np.empty(number)
-    sums[:] = 0.0
-    for i in range(first, last):
-        least[:] = np.inf
-        for k in range(here.shape[1]):
-            start, slope = here[i, k], way[i, k]
-            for which in range(number):
-                value = start + places[which] * slope
-                least[which] = min(least[which], value)
-        for which in range(number):
-            sums[which] += least[which]
 
 
 @kernel

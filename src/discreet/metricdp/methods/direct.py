@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError, LimitReachedError, SolverError
 from discreet.core.jit import clock
-from discreet.core.printed import at_least, at_most
+from discreet.core.printed import at_most
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.part import Candidate
 
@@ -62,17 +62,11 @@ class Direct:
     solver
         ``"simplex"``, ``"ipm"`` (interior point, without crossover), or ``"auto"``: simplex where nearest secrets are
         more than three nats apart, where most of the channel is at its vertices' tails, else interior point.
-    steepest
-        Nats beyond which constraints are left out, at most 20. A constraint of l nats keeps a probability above
-        :math:`e^{-l}` of another: the repair restores that for about as much of the loss, and prices of the others
-        bound the whole.
-    share
-        Part of the time that is left which it may take.
 
     Raises
     ------
     InvalidProblemError
-        For a solver of another name, a limit that is not in (0, 20], or a share that is not in (0, 1].
+        For a solver of another name.
 
     Examples
     --------
@@ -82,16 +76,8 @@ class Direct:
     """
 
     solver: Literal["auto", "simplex", "ipm"] = "auto"
-    steepest: float = LARGEST_EXPONENT
-    share: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.steepest <= LARGEST_EXPONENT:
-            raise InvalidProblemError(
-                "steepest", f"nats above 0 and at most {at_least(LARGEST_EXPONENT)}", self.steepest
-            )
-        if not 0 < self.share <= 1:
-            raise InvalidProblemError("share", "a part of the time, in (0, 1]", self.share)
         if self.solver not in {"auto", "simplex", "ipm"}:
             raise InvalidProblemError("solver", "'auto', 'simplex' or 'ipm'", repr(self.solver))
 
@@ -114,14 +100,14 @@ class Direct:
         ----------
         ``2 m K + n`` rows and ``n K`` variables for n secrets, K reports and m constraints that no others imply.
         """
-        edges = priced_edges(part, self.steepest)
+        edges = priced_edges(part)
         rows = program_rows(part, edges)
         if rows * _BYTES_PER_ROW > _LARGEST_MODEL:
             gib = rows * _BYTES_PER_ROW / 2**30
             note = f"The linear program of {rows} rows would take {at_most(gib, 2)} GiB and was not built;"
             note += " PrimalDual() needs less."
             return Candidate("direct", None, None, note)
-        begun, seconds = clock(), None if limits.solving is None else self.share * limits.solving
+        begun, seconds = clock(), limits.solving
         if seconds is not None and seconds < _SECONDS_A_ROW * rows:
             raise LimitReachedError(
                 f"there is no time left to build the linear program of {rows} rows"
@@ -136,9 +122,7 @@ class Direct:
             # Interior points without crossover may end as "unknown", and simplex in numerical trouble.
             found, used = self._run(program, second, limits, stop), second
         matrix = np.maximum(found.x, 0.0).reshape(part.cost.shape)
-        steepest = at_most(self.steepest, 3)
-        near = "" if self.steepest == LARGEST_EXPONENT else f", of {steepest} nats at most,"
-        note = f"The linear program of {rows} rows{near} was solved by {used} in {found.iterations} iterations."
+        note = f"The linear program of {rows} rows was solved by {used} in {found.iterations} iterations."
         facts = {"solver": used, "rows": rows, "iterations": found.iterations}
         return Candidate("direct", matrix, _prices(part, edges, found), note, facts)
 
@@ -177,10 +161,10 @@ class Direct:
         return "simplex" if part.rate * float(np.median(nearest)) > _STEEP else "ipm"
 
 
-def priced_edges(part: Part, steepest: float = LARGEST_EXPONENT) -> Adjacency:
-    """Take the constraints that no others imply, as far as floats can tell their coefficients from a large number."""
+def priced_edges(part: Part) -> Adjacency:
+    """Return the constraints that no others imply, as far as floats can tell their coefficients from a large number."""
     graph = part.binding
-    return graph.subgraph(np.flatnonzero(part.rate * graph.lengths <= steepest))
+    return graph.subgraph(np.flatnonzero(part.rate * graph.lengths <= LARGEST_EXPONENT))
 
 
 def program_rows(part: Part, edges: Adjacency) -> int:

@@ -1,162 +1,124 @@
-"""The primal-dual method as a method of design: its checkpoints, and when it ends."""
+"""The primal-dual method as a method of design: restarted steps on tiles, and when their results are handed in.
+
+The same steps give a lower bound and a channel. Constraints without a price are relaxed, so that any choice of them
+gives a valid bound: those that no others imply, a spanner where very many bind, or the constraints at the reports'
+homes where no few stand for the others. Proposes; checked by repair, :func:`~discreet.metricdp.verify` and the bound.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.jit import clock
-from discreet.core.printed import at_most
-from discreet.metricdp.methods.baselines import Exponential
-from discreet.metricdp.methods.direct import priced_edges
-from discreet.metricdp.part import Candidate, Part
-from discreet.metricdp.primal_dual.iterate import LANES, Iterate, Scaling
-from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
-from discreet.metricdp.primal_dual.merged import MergedReports, few_edges
-from discreet.metricdp.primal_dual.mixture import Mixture
-from discreet.metricdp.primal_dual.order import Ordered, near_together
+from discreet.core.printed import estimate
+from discreet.metricdp.bounds.bound import Multipliers
+from discreet.metricdp.bounds.local import Plan, priceable
+from discreet.metricdp.part import Candidate
+from discreet.metricdp.primal_dual.iterate import follows
+from discreet.metricdp.primal_dual.mend import fill, mend, mend_all, raise_once
+from discreet.metricdp.primal_dual.order import Ordered
+from discreet.metricdp.primal_dual.seeds import (
+    has_near_structure,
+    is_dense,
+    seconds_for_spanner,
+    spanner_for_steps,
+)
 from discreet.metricdp.primal_dual.units import measured_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import ThreadPoolExecutor
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from discreet.core.spaces.adjacency import Adjacency
-    from discreet.metricdp.bounds.bound import Multipliers
-    from discreet.metricdp.part import PartLimits
+    from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["PrimalDual", "can_polish", "fits"]
+__all__ = ["PrimalDual"]
 
-_FIRST, _GROWTH = 480.0, 1.15
-"""Steps before the first checkpoint, for 1,000 secrets and as the root of their number for others; and from one to the
-next. Before so many there is no bound to speak of."""
+_STEPS_BEFORE_FIRST_LOOK, _STEP_GROWTH_BETWEEN_LOOKS = 110.0, 1.15
+"""For 1,000 secrets, and as the root of their number for others."""
 
-_BALANCE, _BALANCE_GROWTH = 160.0, 1.6
-"""Steps before the primal weight is balanced first, likewise; and from one to the next before the first checkpoint."""
+_MAX_RARE_COST, _MAX_RARE_SECRETS = 0.01, 0.02
+"""A secret is rare if its mean cost is below this share of the median one. If more than this share of the secrets are
+rare, tiles hold all secrets: a third without probability left 14.5 % of 225 points after 8,000 steps otherwise."""
 
-_MOST_BEYOND = 4.0
-"""Most times what one round of raising adds to the loss that mending is thought to add: 225 random points, one nat,
-gap .1 %: 1.3 times."""
+_REACH_IN_NATS, _SPANNER_REACH_IN_NATS = 10.5, 7.0
+"""From reports to the secrets of their tile; the latter on a coarse spanner, which leaves out more: of 2,000 junctions
+the bound was .825 with 7 nats and .775 with 4."""
 
-_FIRST_PART = 1 / 3
-"""Part of the time after which the first checkpoint is at the latest."""
+_MAX_HELD_SHARE = 0.35
+"""Share of all multipliers that tiles of such a reach may hold; beyond it tiles hold all secrets. 1,000 uniform points
+within two spacings, half a nat: 24 CPU seconds and a gap of 2.6 % by tiles that left something out, and .9 % in 4."""
 
-_PATIENCE = 3.0
-"""How many times the steps of the last time the method takes before it hands in what is not thought enough."""
+_MIN_GAP_FOR_REACH = 5e-3
+"""Relative gap below which tiles hold all secrets: what the reach leaves out may matter."""
 
-_SLOW, _LITTLE = 4000, 0.7
-"""Steps from which on it matters whether three times as many have closed at least so much of the gap."""
+_MAX_FIRST_WEIGHT = 12.0
+"""Limit on the primal weight for 1,000 secrets until it is balanced, as the root of their number for others."""
 
-_DELTA, _DELTA_ALL = 2e-4, 1e-3
-"""Most of epsilon that mending leaves for rows that do not sum to one, and most where it takes all pairs at a time,
-whose rounds take long. 1,000 random points: 0.07 % of the loss less than with 1e-3, a third slower, November 2026."""
+_POLISHING_STEPS = 64
+"""Steps that make multipliers feasible. 700 random points after 383 steps: a bound of 2.823, and 2.880 with them."""
 
-_SAFE = 0.97
-"""Part of the gap to reach before anything is handed in as enough: rounding takes the rest."""
+_MENDING_STEPS = 36
+"""Steps that take about as long as mending along edges and evaluating the bound."""
 
-_DEMANDED = 0.5
-"""By what that part shrinks where what seemed enough was not."""
+_SPACING_OF_POLISHING, _SPACING_OF_LAST_LOOK = 1.2, 1.5
+"""Factors by which the number of steps grows before multipliers are polished again, and before a last look pays."""
 
-_NEAR = 0.85
-"""Part of the gap, by an iterate that was not mended, from which on mending it may be worth the time."""
+_MENDING_FACTOR, _MAX_MENDING_FACTOR, _POLISHING_SHARE = 1.27, 4.0, 0.4
+"""Loss that mending adds, in units of what one round of raising adds, and its limit; and the share of the gap that
+polishing closes: both before they were measured."""
 
-_AGAIN, _AGAIN_FOR_LESS = 1.1, 1.3
-"""How many times the steps of the last time before an iterate is mended again: where mending as much as it added then
-is expected to be enough, and where it has to add less."""
+_SHARE_OF_GAP = 0.97
+"""Share of the requested gap at which results are handed in; rounding takes the rest."""
 
-_RESERVE = 1.5
-"""How much longer than the last time it may take to mend, list, bound, repair and verify."""
+_MAX_SECRETS_FOR_REMAP = 3000
+"""Secrets up to which reports are renamed to measure the loss of a channel: 5,041 take 10 CPU seconds."""
 
-_POLISH = 32
-"""Steps that make multipliers feasible before their bound is judged. 1,000 random points, epsilon 1, after 700 steps:
-bounds of 1.4735, and 1.4770, 1.4796, 1.4825, 1.4826 after 8, 16, 32, 64 of them; 400 points after 500: 1.4405, and
-1.4434, 1.4457, 1.4478, 1.4478. Without them they were reached after 1,000 and 750 steps; November 2026."""
+_MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
+"""Share of epsilon that mending leaves for rows that do not sum to one, along edges and over all pairs."""
 
-_GAINED = 0.5
-"""Part of what the bound lacks that they are thought to give before they were tried."""
+_LEAST_PRICE, _LEAST_PRICE_PER_GAP = 1e-6, 1e-2
+"""Prices that are left out, in units of the cost of a typical secret, and in these units and that of the gap."""
 
-_WORTH, _BOUNDING = 1.5, 0.5
-"""How many times the steps of the last time make mending again worth it where there is no time for more; and which part
-of the reserve prices alone take, polished: 500 random points, 0.25 of 1.1 CPU seconds without that, November 2026."""
+_MAX_RESERVED_SHARE = 0.5
+"""Share of the limit that is kept at most for polishing and mending before these were measured."""
 
-_POLISHED = 0.7
-"""Part of the reserve, for all or for prices alone, that polishing leaves for what follows."""
+_OVERTIME_IN_SECONDS = 1.0
+"""Seconds beyond the limit that mending may be expected to take before it is left out."""
 
-_POLISHING = 0.2
-"""Most of the time that is left that polishing takes."""
+_RESERVE_FACTOR = 1.3
+"""Seconds reserved for handing in, in units of those of the last time."""
 
-_HANDING_IN = 2.5e-7
-"""Seconds for each multiplier that all this takes together, before it was measured: 3 s for 11.7 million, 1,000 random
-points, November 2026."""
+_NUMBERS_OF_MERGED_REPORTS, _MERGING_SHARE_OF_GAP = (400, 600, 1000), 0.25
+"""Numbers of groups of near reports that are tried before mending, and the loss that they may add."""
 
-_RESERVED = 0.6
-"""Most of the time that is left to be kept for it at first: with limits that are shorter than it takes, what is handed
-in is late anyway, and without steps it is worth nothing."""
+_STEPS_PER_MENDED_TRIPLE = 16.0
+"""Time of mending for two secrets and a merged report, in units of that of a multiplier in a step: 24 rounds of a third
+of a nanosecond and half of one."""
 
-_LEAST = 1e-6
-"""What all prices that are left out may sum to for each report, in units of what a typical secret costs."""
+_STEP_GROWTH_BETWEEN_CONSTRAINTS = 1.3
+"""Factor by which the number of steps grows before constraints are added, since each addition restarts the steps."""
 
-_LEFT_OUT = 1e-2
-"""What each of them may be, times the gap if that is known and at most 0.1: 400 random points, 1.8 million multipliers,
-had 913,000 prices above 0, 806,000 above 1e-5, and 665,000 above 1e-4, with bounds that rose by 1.4e-5, November 2026.
-"""
-
-_DENSE = 18
-"""Constraints a secret beyond which a spanner stands for them."""
-
-_FEW = 20
-"""Edges a secret that the spanner may have."""
-
-_DILATIONS = (1.002, 1.005, 1.01, 1.02, 1.04, 1.08, 1.15)
-"""How much longer than a constraint its path in the spanner may be: the first that leaves few enough edges."""
-
-_THINNING = 0.6
-"""Most of the time that is left for it: 1,000 words by their cosines, all pairs, took 1.2 CPU seconds for each of the
-seven, November 2026."""
-
-_TRIAL, _TRIALS = 1.5e-6, 2
-"""Seconds for each constraint that one of them takes at least, before it was measured: 0.8 to 1.2 for 500,000; and how
-many it takes at least, as a rule."""
-
-_MERGING, _MENDING, _REPAIRING = 0.3, 4e-9, 0.1
-"""Where reports are merged, since there is no time for all: part of the time that is left that handing in may take, and
-that mending may; seconds that mending takes for each pair of secrets and merged report, 12 rounds on a loaded machine,
-November 2026; and part of the time that is kept for the repair, which loses much once it is late.
-"""
-
-_STATING = 4e-8
-"""Seconds for each multiplier that stating prices for all members of merged reports and bounding by them takes: 1,000
-words, all pairs, 16,164 edges, limit 5 s, was late by 2.8 CPU seconds where that was not foreseen, November 2026."""
-
-_GROUPS, _SPARSE = 150, 3
-"""Merged reports for which there is time where edges are few enough, and edges a secret that always are. All pairs of
-1,000 words by their cosines, one nat, limit 5 s: a gap of 43 % by 132 reports on 16,164 edges, and 54 % by 500 on
-4,441; November 2026."""
-
-_FEWEST_GROUPS = 16
-"""Merged reports below which there is no bound to speak of."""
-
-_LARGEST_STATE = 6 * 2**30
-"""Bytes beyond which the method does not start; a fixed number, so that the same input gives the same design."""
+_LEAST_SUM = 1e-12
+"""Sum of a row below which it counts as empty."""
 
 
 @final
 @dataclass(frozen=True)
 class PrimalDual:
-    """Restarted primal-dual steps on the whole program, compiled.
+    """Restarted primal-dual steps on tiles of reports, compiled.
 
     Parameters
     ----------
     iterations
         Steps after which to give up.
-    persistent
-        Whether to go on although twice the steps gained little, as where nothing else is left to try.
 
     Examples
     --------
@@ -166,395 +128,305 @@ class PrimalDual:
     """
 
     iterations: int = 30_000
-    persistent: bool = True
 
     def __post_init__(self) -> None:
         if self.iterations < 1:
             raise InvalidProblemError("iterations", "at least one step", self.iterations)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Take steps until what was handed in is enough, time is up, or the last step is taken.
+        """Take steps until the gap is reached, time is up, or the last step is taken.
 
         Returns
         -------
         Candidate or None
-            ``None`` where nothing is constrained. Without a matrix where the state would not fit into memory, and
-            where everything was handed in already.
+            ``None`` if nothing is constrained. Without a matrix and multipliers if everything was handed in already,
+            or if there is no time to prepare the steps.
 
         Complexity
         ----------
-        A step takes half a nanosecond for each of the ``2 m n_reports`` multipliers, and a gap of 1 % some 1,000 steps
-        for 225 secrets, 2,000 to 3,000 for 1,000. Sixteen bytes for each multiplier, and twenty for its price.
+        A step takes half a nanosecond for each multiplier: ``2 m`` for each report of a tile, m the constraints between
+        its secrets. At most 3 GiB for the state, two thirds more while multipliers are polished, and some tables of
+        ``n`` by ``n_reports``.
         """
-        edges = priced_edges(part)
-        if not len(edges) or part.n_reports < 2:
-            return None
         begun = clock()
-        # Of more a spanner with so many is taken, if there is one.
-        seconds = math.inf if limits.seconds is None else limits.seconds
-        # Half of the edges that a spanner may have are the least that it has, as a rule.
-        least = _HANDING_IN * _FEW * part.n * part.n_reports
-        dense = len(edges) > _DENSE * part.n
-        thinned = None if dense and least > seconds else _thinned(edges, seconds)
-        if thinned is None:
-            return _merged(part, edges, limits, begun)
-        edges, dilation = thinned
-        needed = _state(len(edges), part)
-        if needed > _LARGEST_STATE:
-            note = f"Its state would take {at_most(needed / 2**30, 2)} GiB; it was not started. Anchored() needs less."
-            return Candidate("primal-dual", None, None, note)
-        expected = _HANDING_IN * 2 * len(edges) * part.n_reports
-        left = math.inf
-        if limits.seconds is not None and not self.persistent:
-            left = limits.seconds - (clock() - begun)
-        if expected > left:
-            return _merged(part, edges, limits, begun)
-        run = _Run(part, limits, edges, dilation, begun, persistent=self.persistent)
-        return run.until(self.iterations)
-
-
-def fits(part: Part) -> bool:
-    """Tell whether the state of the steps fits into memory."""
-    return _state(_edges_taken(part), part) <= _LARGEST_STATE
-
-
-def can_polish(part: Part) -> bool:
-    """Tell whether a second state fits beside it, without which the bound comes late."""
-    return _state_to_polish(_edges_taken(part), part) <= _LARGEST_STATE
-
-
-def _edges_taken(part: Part) -> int:
-    edges = len(priced_edges(part))
-    return min(edges, _FEW * part.n) if edges > _DENSE * part.n else edges
-
-
-def _state(edges: int, part: Part) -> int:
-    """Count the bytes of multipliers, their anchor, their mean and the kept ones, and of six tables of variables."""
-    return 4 * LANES * -(-part.n_reports // LANES) * (9 * edges + 12 * part.n)
-
-
-def _state_to_polish(edges: int, part: Part) -> int:
-    """Count the bytes with those of a second state beside it."""
-    return 4 * LANES * -(-part.n_reports // LANES) * (13 * edges + 15 * part.n)
-
-
-def _thinned(edges: Adjacency, seconds: float) -> tuple[Adjacency, float] | None:
-    """Choose edges whose paths are little longer than the constraints, where there are too many of these.
-
-    ``None`` where that would take most of so many seconds.
-
-    The program on the spanner is then a relaxation, good for the bound, and its iterates are mended over all pairs.
-    Nothing is claimed of either: repair and bound look at all constraints.
-    """
-    if len(edges) <= _DENSE * edges.n:
-        return edges, 1.0
-    if _TRIALS * _TRIAL * len(edges) > _THINNING * seconds:
-        return None
-    from discreet.core.kernels.distances import spanner
-
-    order = np.argsort(edges.lengths, kind="stable")
-    pairs, lengths = edges.pairs[order], edges.lengths[order].astype(np.float64)
-    begun = clock()
-    for number, dilation in enumerate(_DILATIONS):
-        kept = spanner(edges.n, pairs, lengths, dilation * lengths)
-        enough = kept.sum() <= _FEW * edges.n or dilation == _DILATIONS[-1]
-        # The next one takes as long as those before.
-        taken = (clock() - begun) * (1.0 if enough else (number + 2) / (number + 1))
-        if taken > _THINNING * seconds:
+        graph = priceable(part.binding, part.epsilon)
+        if not len(graph) or part.n_reports < 2:
             return None
-        if enough:
-            break
-    return edges.subgraph(np.sort(order[kept])), dilation
+        if limits.seconds is not None and seconds_for_spanner(graph) > limits.seconds:
+            return Candidate(
+                "primal-dual", None, None, "No time to choose constraints; it was not started."
+            )
+        return _Run(part, limits, begun, self.iterations).until()
 
 
-def _merged(part: Part, edges: Adjacency, limits: PartLimits, begun: float) -> Candidate:
-    """Take steps on few edges and merged reports, where there is no time for all of them."""
-    stop = begun + (1 - _REPAIRING) * (limits.seconds or 0.0)
-    stating = 2 * _STATING * part.n_reports
-    most = _MERGING * (stop - clock()) / max(2 * _HANDING_IN * _GROUPS, stating)
-    graph = few_edges(edges, max(int(most), _SPARSE * part.n))
-    left = stop - clock()
-    groups = int(_MERGING * left / (2 * _HANDING_IN * len(graph)))
-    mending = _MENDING * part.n**2
-    columns = min(groups, int(_MERGING * left / mending))
-    if columns < _FEWEST_GROUPS:
-        note = "To hand anything in would take several times what is left; it was not started."
-        return Candidate("primal-dual", None, None, note)
-    place = np.empty(part.n, dtype=np.int64)
-    place[near_together(part.paths)] = np.arange(part.n)
-    reports = MergedReports.of(place[part.places], min(groups, part.n_reports))
-    coarse = Part(reports.cost(part.cost), graph, part.epsilon, None)
-    later = mending * min(columns, coarse.n_reports) + stating * len(graph)
-    left = stop - clock()
-    # What is left after that is worth nothing without steps.
-    seconds = max(0.0, left - min(later, 0.5 * left))
-    found = PrimalDual().solve(coarse, replace(limits, seconds=seconds, offer=None))
-    if found is None or found.matrix is None:
-        return Candidate("primal-dual", None, None, "No step was taken in time.")
-    every = part.nats(part.paths)
-    # A bound has more reports than there is time to mend.
-    firsts = np.linspace(0, coarse.n_reports, min(columns, coarse.n_reports), endpoint=False)
-    few = np.add.reduceat(found.matrix, firsts.astype(np.int64), axis=1)
-    table = mend_all(few, every, _DELTA_ALL, threads=limits.threads, late=lambda: clock() > stop)
-    matrix = reports.renamed(table, part.cost)
-    prices = None if found.multipliers is None else reports.prices(found.multipliers)
-    note = f"{found.note[:-1]}, on {len(graph)} edges and {coarse.n_reports} merged reports."
-    return replace(found, matrix=matrix, multipliers=prices, note=note)
+def _plan(near: Ordered, epsilon: Fraction, gap: float) -> Plan:
+    """Divide reports into tiles, and choose the constraints that get a price."""
+    graph = priceable(near.edges, epsilon)
+    rate = float(epsilon) * 2.0**-graph.scale_bits
+    stars, fine, reach = False, True, _REACH_IN_NATS
+    if is_dense(graph):
+        stars = not has_near_structure(near.lengths)
+        if not stars:
+            graph, fine = spanner_for_steps(graph)
+            reach = _REACH_IN_NATS if fine else _SPANNER_REACH_IN_NATS
+    largest = float(near.cost.max()) or 1.0
+    decays = follows(near.cost / largest, rate * near.lengths[:, near.homes])
+    if not decays or gap < _MIN_GAP_FOR_REACH or _has_rare_secrets(near.cost):
+        reach = math.inf
+    return Plan(
+        near,
+        graph,
+        epsilon,
+        farthest=reach,
+        stars=stars,
+        decays=decays,
+        most_held=_MAX_HELD_SHARE if fine else 1.0,
+    )
 
 
-def _nearest(edges: Adjacency, nats: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Find the shortest edge of each secret."""
-    nearest: NDArray[np.float64] = np.full(edges.n, np.inf)
-    for side in edges.pairs.T:
-        np.minimum.at(nearest, side, nats)
-    return nearest
+def _has_rare_secrets(cost: NDArray[np.float64]) -> bool:
+    """Return whether reports outside of their tiles are free for many secrets."""
+    rows = cost.mean(axis=1)
+    rare = rows < _MAX_RARE_COST * float(np.median(rows))
+    return float(rare.mean()) > _MAX_RARE_SECRETS
+
+
+def _renamed(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rename each column as the report that costs least given it, which is no less private: ``(n, n_reports)``."""
+    best = (cost.T @ matrix).argmin(axis=0)
+    table: NDArray[np.float64] = np.zeros_like(cost)
+    np.add.at(table.T, best, matrix.T)
+    return table
 
 
 class _Run:
-    """One run: the best bound so far, and what has been handed in."""
+    """One run: what was handed in, and how long that took."""
 
-    def __init__(
-        self,
-        part: Part,
-        limits: PartLimits,
-        edges: Adjacency,
-        dilation: float,
-        begun: float,
-        *,
-        persistent: bool,
-    ) -> None:
-        self.limits, self.persistent, self.dilation = limits, persistent, dilation
-        seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop = begun + seconds
-        # Where nobody listens, what is handed in is the end.
-        self.first_due = self.stop if limits.offer is None else begun + _FIRST_PART * seconds
+    def __init__(self, part: Part, limits: PartLimits, begun: float, iterations: int) -> None:
+        self.limits, self.iterations = limits, iterations
+        self.seconds = math.inf if limits.seconds is None else limits.seconds
+        self.stop = begun + self.seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
-        self.near = near = Ordered.of(part.cost, edges, part.paths, home)
-        self.nats = part.nats(near.edges.lengths)
-        # Long edges of a spanner say nothing of how far the nearest are apart.
-        step = float(np.median(self.nats if dilation == 1 else _nearest(near.edges, self.nats)))
-        paths = part.nats(part.paths[np.ix_(near.secrets, near.secrets)])
-        scaling = Scaling(near.cost, paths, near.place[home[near.reports]], step)
-        self.every = paths if dilation > 1 else None
-        self.state = Iterate(near.cost, scaling, near.edges, self.nats, limits.threads)
-        self.best = Mixture(near.cost, self.state)
-        left = max(self.stop - clock(), 0.0)
-        self.reserve = min(_HANDING_IN * self.state.L.size, _RESERVED * left)
-        self.polishes = _state_to_polish(len(edges), part) <= _LARGEST_STATE
-        self.gained, self.safe = _GAINED, _SAFE
-        # What one round of raising adds to the loss, and how many times that mending added the last time.
-        self.raised, self.beyond = math.inf, 1.0
-        self.mended = self.offered = self.polished = 0
-        self.gap = self.upper = math.inf
-        # What mending adds to the loss, as a factor; known from the last time.
-        self.excess = 1.0
+        self.near = near = Ordered.of(part.cost, part.binding, part.paths, home)
+        self.plan = plan = _plan(near, part.epsilon, limits.gap)
+        self.state = plan.state(limits.threads)
+        self.state.measuring = measured_after(part.n)
+        self.state.weights = 0.2, _MAX_FIRST_WEIGHT * math.sqrt(1000 / part.n)
+        # Where a spanner or stars stand for very many constraints, channels are mended over all pairs.
+        self.every = priceable(near.edges, part.epsilon) if is_dense(near.edges) else None
+        self.edges = near.edges if self.every is None else plan.graph
+        self.nats = plan.rate * self.edges.lengths
+        self.beyond, self.gained, self.safe = _MENDING_FACTOR, _POLISHING_SHARE, _SHARE_OF_GAP
+        self.tried = self.offered = self.grown = 0
+        self.reserve, self.step, self.upper = 0.0, 0.0, math.inf
         self.ready: NDArray[np.float64] | None = None
-        self.part = part
-        self.exponential: float | None = None
+        self.handed = -math.inf
         self.pool: ThreadPoolExecutor | None = None
 
-    def until(self, iterations: int) -> Candidate:
+    def until(self) -> Candidate:
+        """Take steps until what is handed in is enough or time is up; an interrupt hands in what there is.
+
+        Looks come after numbers of steps that do not depend on the limit, so that a longer one has all looks of a
+        shorter one but the last.
+        """
+        try:
+            return self._steps()
+        except KeyboardInterrupt:
+            if self.limits.offer is not None:
+                self.limits.offer(self._candidate(self._in_place()))
+            raise
+
+    def _steps(self) -> Candidate:
         state = self.state
-        checkpoint = max(1, int(_FIRST * math.sqrt(state.n / 1000)))
-        balancing = max(1, int(_BALANCE * math.sqrt(state.n / 1000)))
-        measuring = measured_after(state.n)
+        due, started = int(_STEPS_BEFORE_FIRST_LOOK * math.sqrt(state.n / 1000)), clock()
         with state.pool() as self.pool:
-            while state.count < iterations:
+            while True:
                 state.advance(self.pool)
                 self.limits.beat()
-                if state.count in measuring:
-                    self._measure()
-                now = clock()
-                # The last iterate has to be mended and handed in, too, which may take as long as the last time.
-                last = now + self.reserve > self.stop or state.count == iterations
-                little = now > self.stop or state.count < _WORTH * self.offered
-                if last and self.offered > 0 and little:
-                    return self._bound_until(checkpoint, iterations)
-                first = now > self.first_due and not self.offered
-                if balancing <= state.count < checkpoint and not self.offered:
-                    balancing = int(_BALANCE_GROWTH * state.count) + 1
-                    self.best.learn(self.pool)
-                    self._balance(self._iterate())
-                if last or first or state.count >= checkpoint:
-                    checkpoint = max(checkpoint, int(_GROWTH * state.count))
-                    found = self._check(last=last, first=first)
+                if state.count == 1:
+                    # The first step takes longer, since it is the first to touch the memory.
+                    started = clock()
+                self.step = (clock() - started) / max(state.count - 1, 1)
+                foreseen = _POLISHING_STEPS * self.step + self._mending_seconds()
+                foreseen = (
+                    0.0 if self.offered else min(foreseen, _MAX_RESERVED_SHARE * self.seconds)
+                )
+                reserve = max(self.reserve, foreseen)
+                last = clock() + reserve > self.stop or state.count >= self.iterations
+                if last and self.offered > 0 and state.count < _SPACING_OF_LAST_LOOK * self.offered:
+                    return self._candidate(None)
+                if last or state.count >= due:
+                    due = max(due, int(_STEP_GROWTH_BETWEEN_LOOKS * state.count) + 1)
+                    found = self._look(hand_in=last)
                     if found is not None or last:
-                        return found or self._candidate(None, None)
-        return self._candidate(None, None)
+                        return found or self._candidate(None)
 
-    def _bound_until(self, checkpoint: int, iterations: int) -> Candidate:
-        """Take steps for the bound alone, as long as there is time to hand it in; the channel is nearly as good."""
-        state = self.state
-        if clock() + _BOUNDING * self.reserve > self.stop:
-            # Handing in took what was left: the prices are those that were handed in, but for a step or two.
-            return self._candidate(None, None)
-        while state.count < iterations and clock() + _BOUNDING * self.reserve <= self.stop:
-            state.advance(self.pool)
-            self.limits.beat()
-            if state.count >= checkpoint:
-                checkpoint = int(_GROWTH * state.count) + 1
-                self.best.learn(self.pool)
-        self.best.learn(self.pool)
-        if self.polishes:
-            self.best.polish(_POLISH, self.pool, self._late(_POLISHED * _BOUNDING))
-        self.ready = None
-        self._hand_in()
-        return self._candidate(None, None)
+    def _mending_seconds(self) -> float:
+        """Estimate the seconds of mending from those of a step."""
+        seconds = _MENDING_STEPS * self.step
+        if self.every is not None:
+            n, n_reports = self.near.cost.shape
+            triples = n**2 * min(n_reports, _NUMBERS_OF_MERGED_REPORTS[0])
+            seconds += _STEPS_PER_MENDED_TRIPLE * self.step / self.plan.multipliers * triples
+        return seconds
 
-    def _check(self, *, last: bool, first: bool) -> Candidate | None:
-        """Evaluate bound and loss roughly; hand in what looks enough, or was waited for long enough."""
-        state, listens = self.state, self.limits.offer
-        self.best.learn(self.pool)
-        matrix = self._iterate()
-        if self._now_enough():
-            # What was mended before, handed in or not, is enough now.
-            return self._hand_in()
-        loss = self._balance(matrix)
-        # Before it is mended it breaks constraints and loses too little.
-        guess = max(loss, state.level())
-        waited = listens is not None and state.count >= _PATIENCE * self.offered
-        start = clock()
-        if last or first or waited or self._may_polish(guess * self.excess):
-            self._polish(guess)
-            if self._now_enough():
-                return self._hand_in()
-        since = state.count / max(self.mended, 1)
-        close = self._enough(guess * self.excess) and since >= _AGAIN
-        near = guess - self.best.lower <= _NEAR * self.limits.gap * guess
-        close |= near and since >= _AGAIN_FOR_LESS
-        if not (last or first or waited or close):
+    def _look(self, *, hand_in: bool) -> Candidate | None:
+        """Evaluate bound and loss roughly; hand in what is enough, or has to be; say what to return if that ends it."""
+        state, near, begun = self.state, self.near, clock()
+        state.learn(self.pool)
+        matrix = state.matrix(near.cost.shape[1])
+        if not self.plan.stars:
+            # Secrets that cost hardly anything may be served by a report outside of all their tiles.
+            fill(matrix, self.edges, self.nats, threads=self.limits.threads)
+        sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
+        loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
+        raised = self._raised(matrix)
+        added = max(float((near.cost * raised).sum()) - loss, 0.0)
+        if self.every is not None:
+            matrix = raised
+        del raised
+        state.balance(added, state.level() - state.best)
+        guess = max(loss + self.beyond * added, state.level())
+        hoped = state.best + self.gained * max(guess - state.best, 0.0)
+        close = self._enough(guess, hoped) and state.count >= _SPACING_OF_POLISHING * self.tried
+        # What polishing gives is not known before it was tried once.
+        close |= not self.tried and self._enough(guess, state.level())
+        if not (hand_in or close):
             return None
-        # Mended it loses more than raised: early on, more than what takes no steps.
-        if self.persistent or not listens or loss + self.raised <= self._plain():
-            upper = self._mend(matrix)
-            self.excess = upper / guess if guess > 0 else 1.0
-            if self.raised > 0:
-                self.beyond = min(max((upper - loss) / self.raised, 1.0), _MOST_BEYOND)
-            self.mended = state.count
-        if not (last or first or waited or self._enough(self.upper)):
+        self._polish(guess)
+        if not (hand_in or self._enough(guess, state.best)):
+            return None
+        if clock() + self._mending_seconds() > self.stop + _OVERTIME_IN_SECONDS:
+            return self._bound_alone()
+        upper = self._mend(matrix)
+        if added > 0:
+            self.beyond = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
+        if not (hand_in or self._enough(self.upper, state.best)):
             return None
         found = self._hand_in()
-        self.reserve = _RESERVE * (clock() - start)
+        self.reserve = _RESERVE_FACTOR * (clock() - begun)
         return found
 
-    def _iterate(self) -> NDArray[np.float64]:
-        """Give the channel as it is; a row that steps have made zero is as it was before them."""
-        matrix = self.state.matrix()
-        empty = ~(matrix.sum(axis=1) > 0)
-        matrix[empty] = self.state.scaling.start[empty]
-        return matrix
+    def _bound_alone(self) -> Candidate:
+        """Hand in multipliers without a channel, since mending one would take longer than is left."""
+        found = self._candidate(self._in_place())
+        if self.limits.offer is not None and found.matrix is None:
+            self.limits.offer(found)
+            raise LimitReachedError(f"{found.note[:-1]}, and no time was left to mend a channel")
+        return found
 
-    def _measure(self) -> None:
-        """Measure variables by what steps have led to so far."""
-        near, threads = self.near, self.limits.threads
-        matrix = raise_once(self._iterate(), near.edges, self.nats, threads=threads)
-        self.state.remeasure(matrix, self.best.L)
+    def _polish(self, upper: float) -> None:
+        """Make copies of the multipliers nearly feasible, and measure the share of the gap that this closed."""
+        state, before = self.state, self.state.best
+        state.polish(_POLISHING_STEPS, self.pool, aside=True, late=self._late())
+        self.tried = state.count
+        if upper > before:
+            self.gained = (state.best - before) / (upper - before)
 
-    def _balance(self, matrix: NDArray[np.float64]) -> float:
-        """Balance what channel and bound lack; give the loss of the iterate once its rows sum to 1."""
-        state, near = self.state, self.near
-        loss = float(((near.cost * matrix).sum(axis=1) / matrix.sum(axis=1)).sum())
-        raised = raise_once(matrix, near.edges, self.nats, threads=self.limits.threads)
-        self.raised = float((near.cost * raised).sum()) - loss
-        state.balance(self.beyond * self.raised, state.level() - self.best.lower)
-        return loss
+    def _raised(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Raise the iterate once and divide rows by their sums; with stars, add constraints that it violates."""
+        state, threads = self.state, self.limits.threads
+        if (
+            self.every
+            and self.plan.stars
+            and state.count >= _STEP_GROWTH_BETWEEN_CONSTRAINTS * self.grown
+        ):
+            self.grown = state.count
+            matrix = np.maximum(matrix, self.plan.grow(state, self.every, self.pool))
+        if not self.plan.stars:
+            return raise_once(matrix, self.edges, self.nats, threads=threads)
+        raised: NDArray[np.float64] = matrix / np.maximum(
+            matrix.sum(axis=1, keepdims=True), _LEAST_SUM
+        )
+        return raised
 
-    def _late(self, part: float) -> Callable[[], bool]:
-        """Make what tells that polishing took its share of the time, or leaves less than so much of the reserve."""
-        now = clock()
-        end = min(self.stop - part * self.reserve, now + _POLISHING * (self.stop - now))
-        return lambda: clock() > end
+    def _enough(self, upper: float, lower: float) -> bool:
+        return upper - lower <= self.safe * self.limits.gap * upper
 
-    def _may_polish(self, guess: float) -> bool:
-        """Tell whether polished multipliers may be enough, and were not tried just before."""
-        hoped = self.best.lower + self.gained * max(guess - self.best.lower, 0.0)
-        enough = guess - hoped <= self.safe * self.limits.gap * guess
-        return enough and self.state.count >= _AGAIN * self.polished
+    def _late(self) -> Callable[[], bool]:
+        """Return a function that returns whether half of the time from now to the end is over."""
+        return self._later_than(0.5 * (clock() + self.stop))
 
-    def _polish(self, guess: float) -> None:
-        """Polish the multipliers, and learn what part of what the bound lacked it gave."""
-        if not self.polishes:
-            return
-        before, self.polished = self.best.lower, self.state.count
-        self.best.polish(_POLISH, self.pool, self._late(_POLISHED))
-        if guess > before:
-            self.gained = (self.best.lower - before) / (guess - before)
+    def _later_than(self, moment: float) -> Callable[[], bool]:
+        def late() -> bool:
+            self.limits.beat()
+            return clock() > moment
 
-    def _now_enough(self) -> bool:
-        """Tell whether what was mended before is enough, and some of it or of the prices was not handed in yet."""
-        new = self.ready is not None or self.best.fresh
-        return new and math.isfinite(self.upper) and self._enough(self.upper)
-
-    def _plain(self) -> float:
-        """Say what the exponential mechanism loses, its reports renamed: what listens has that in any case."""
-        if self.exponential is None:
-            matrix = Exponential().solve(self.part, self.limits).matrix
-            loss = None if matrix is None else (self.part.cost.T @ matrix).min(axis=0).sum()
-            self.exponential = math.inf if loss is None else float(loss)
-        return self.exponential
-
-    def _enough(self, upper: float) -> bool:
-        return upper - self.best.lower <= self.safe * self.limits.gap * upper
+        return late
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
-        """Mend an iterate; say what it loses once its reports are renamed, and keep it if that is less."""
-        gap, cost, threads = self.limits.gap, self.near.cost, self.limits.threads
-        begun = clock()
-
-        def late() -> bool:
-            # What follows takes about as long.
-            now = clock()
-            return now + (now - begun) > self.stop
-
+        """Mend an iterate; keep the channel if it is the best so far, and return its loss, renamed if that is quick."""
+        cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
-            delta = min(_DELTA_ALL, 0.1 * gap + 1e-7)
-            table = mend_all(matrix, self.every, delta, threads=threads, late=late)
+            firsts = self._first_members(matrix)
+            few = np.add.reduceat(matrix, firsts, axis=1)
+            delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
+            nats = self.plan.rate * self.near.lengths
+            # Repair is quick once all rounds were taken, and slow before.
+            late = self._later_than(self.stop)
+            table = _renamed(mend_all(few, nats, delta, threads=threads, late=late), cost)
+            upper = float((cost * table).sum())
         else:
-            delta = min(_DELTA, 0.1 * gap + 1e-9)
-            table = mend(matrix, self.near.edges, self.nats, delta, threads=threads, late=late)
-        upper = float((cost.T @ table).min(axis=0).sum())
-        if upper < self.upper or self.ready is None:
+            delta = min(_MAX_DELTA, 0.1 * self.limits.gap + 1e-9)
+            late = self._late()
+            table = mend(matrix, self.edges, self.nats, delta, threads=threads, late=late)
+            few_secrets = len(cost) <= _MAX_SECRETS_FOR_REMAP
+            upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
+        if upper < self.upper:
             self.upper, self.ready = upper, table
         return upper
 
+    def _first_members(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Divide near reports into the fewest groups that add little to the loss, measured before mending.
+
+        Returns
+        -------
+        ndarray
+            First report of each group; reports are in the order of their homes.
+        """
+        cost = self.near.cost
+        n_reports = cost.shape[1]
+        whole = float((cost.T @ matrix).min(axis=0).sum())
+        allowed = _MERGING_SHARE_OF_GAP * max(whole - self.state.best, 0.0)
+        for groups in _NUMBERS_OF_MERGED_REPORTS:
+            if groups >= n_reports:
+                break
+            firsts = np.linspace(0, n_reports, groups, endpoint=False).astype(np.int64)
+            few = np.add.reduceat(matrix, firsts, axis=1)
+            if float((cost.T @ few).min(axis=0).sum()) - whole <= allowed:
+                return firsts
+        return np.arange(n_reports)
+
     def _hand_in(self) -> Candidate | None:
-        """Hand in the best channel and the best prices; say what to return if that ends it."""
-        ready, self.ready = self.ready, None
-        matrix = None if ready is None else self.near.undone(ready)
-        found = self._candidate(matrix, self._multipliers())
-        listens = self.limits.offer
+        """Hand in channel and prices; say what to return if that ends it."""
+        found = self._candidate(self._in_place())
+        listens, self.offered = self.limits.offer, self.state.count
         if listens is None:
             return found
-        before = self.gap
-        if math.isfinite(self.upper):
-            self.gap = (self.upper - self.best.lower) / (self.upper or 1.0)
-        slow = self.state.count >= max(_SLOW, _PATIENCE * self.offered)
-        stalled = slow and self.gap > _LITTLE * before and not self.persistent
-        self.offered = self.state.count
-        if listens(found) or stalled:
-            return self._candidate(None, None)
-        if self._enough(self.upper):
+        if listens(found):
+            return self._candidate(None)
+        if self._enough(self.upper, self.state.best):
             # Repair lost more than mending: what is handed in next has to be better than seemed enough.
-            self.safe *= _DEMANDED
+            self.safe /= 2
         return None
 
-    def _multipliers(self) -> Multipliers | None:
-        """State the best prices since the last time, if there are any, unscaled and at full epsilon."""
-        if not self.best.fresh:
-            return None
-        self.best.fresh = False
-        state, near = self.state, self.near
-        # Prices are in units of what a row costs: as many as there are secrets and constraints change little.
-        gap = min(self.gap, 0.1) if self.limits.offer is not None else 0.0
-        least = max(_LEAST / len(state.edges), _LEFT_OUT * gap)
-        return state.prices(self.best.L, least, near.secrets, near.reports, self.pool)
+    def _in_place(self) -> NDArray[np.float64] | None:
+        """Return the best channel that was not handed in yet, its secrets in their order, and forget it."""
+        ready, self.ready = self.ready, None
+        return None if ready is None else self.near.undone(ready)
 
-    def _candidate(
-        self, matrix: NDArray[np.float64] | None, prices: Multipliers | None
-    ) -> Candidate:
-        count, restarts = self.state.count, self.state.restarts
-        note = f"{count} primal-dual steps, {restarts} restarts."
-        facts = {"iterations": count, "restarts": restarts}
-        if self.dilation > 1:
-            note = f"{note[:-1]}, on {len(self.state.edges)} edges of a {at_most(self.dilation)}-spanner."
+    def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
+        state, plan, prices = self.state, self.plan, None
+        if state.best > self.handed:
+            gap = min(max(1 - state.best / self.upper, 0.0), 0.1) if self.upper > 0 else 0.0
+            least = (
+                max(_LEAST_PRICE, _LEAST_PRICE_PER_GAP * gap)
+                if self.limits.offer is not None
+                else _LEAST_PRICE
+            )
+            listed, self.handed = plan.named(state, least).relabel(self.near.secrets), state.best
+            report = self.near.reports[listed.report]
+            prices = Multipliers(report, listed.source, listed.target, listed.value)
+        facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
+        note = f"{state.count} primal-dual steps on {len(plan.tiles)} tiles of {estimate(plan.reach)} nats."
         return Candidate("primal-dual", matrix, prices, note, facts, rough=True)

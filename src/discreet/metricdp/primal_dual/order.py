@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.spaces.adjacency import Adjacency
+from discreet.core.spaces.lengths import TableLengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from discreet.core.spaces.lengths import Lengths
 
 __all__ = ["Ordered", "near_together"]
 
@@ -69,39 +72,57 @@ class Ordered:
     Parameters
     ----------
     secrets, reports
-        ``(n,)`` and ``(n_reports,)``: which secret, and which report, stands where.
+        ``(n,)`` and ``(n_reports,)``: numbers of the secrets and of the reports in the program as stated.
     cost
         ``(n, n_reports)``, in the new order.
     edges
-        The constraints, in the new order.
-    place
-        ``(n,)``: where each secret stands.
+        Constraints, in the new order.
+    lengths
+        ``(n, n)`` lengths of shortest paths, in the new order.
+    homes
+        ``(n_reports,)``: new number of the secret of each report.
     """
 
     secrets: NDArray[np.int64]
     reports: NDArray[np.int64]
     cost: NDArray[np.float64]
     edges: Adjacency
-    place: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    homes: NDArray[np.int64]
 
     @staticmethod
     def of(
         cost: NDArray[np.float64],
         edges: Adjacency,
         lengths: NDArray[np.int64],
-        home: NDArray[np.int64],
+        homes: NDArray[np.int64],
     ) -> Ordered:
         """Put near secrets together, and reports in the order of their homes."""
         secrets = near_together(lengths)
         place = np.empty(len(secrets), dtype=np.int64)
         place[secrets] = np.arange(len(secrets))
-        reports = np.argsort(place[home], kind="stable")
+        reports = np.argsort(place[homes], kind="stable")
         ends = place[edges.pairs].astype(np.int32)
-        graph = Adjacency(edges.n, ends, edges.lengths, edges.scale_bits)
-        return Ordered(secrets, reports, cost[np.ix_(secrets, reports)], graph, place)
+        return Ordered(
+            secrets,
+            reports,
+            cost[np.ix_(secrets, reports)],
+            Adjacency(edges.n, ends, edges.lengths, edges.scale_bits),
+            lengths[np.ix_(secrets, secrets)],
+            place[homes[reports]],
+        )
 
     def undone(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put the rows and columns of a table back to where they were."""
-        given = np.empty_like(table)
-        given[np.ix_(self.secrets, self.reports)] = table
-        return given
+        """Return a table with rows and columns in the order of the program as stated."""
+        stated = np.empty_like(table)
+        stated[np.ix_(self.secrets, self.reports)] = table
+        return stated
+
+    def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the costs of some secrets and reports."""
+        return self.cost[np.ix_(secrets, reports)]
+
+    @property
+    def source(self) -> Lengths:
+        """Lengths between the secrets."""
+        return TableLengths(self.lengths)

@@ -499,20 +499,12 @@ class TiledIterate:
             self.best = float(values[at])
             self.keep(_FACTORS[at], pool)
 
-    def matrix(self, place: NDArray[np.int64], n_reports: int) -> NDArray[np.float64]:
-        """Give the channel of the iterate, ``(n, n_reports)``, zero outside of tiles: rows sum to about 1.
-
-        Parameters
-        ----------
-        place
-            ``(n,)``: in which row each secret is to stand.
-        n_reports
-            How many reports there are.
-        """
+    def matrix(self, n_reports: int) -> NDArray[np.float64]:
+        """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles: rows sum to about 1."""
         table = np.zeros((self.n, n_reports))
         for tile in self.tiles:
             mine = unblocked(tile.X * tile.S, len(tile.reports))
-            table[np.ix_(place[tile.secrets], tile.reports)] = np.maximum(mine, 0.0)
+            table[np.ix_(tile.secrets, tile.reports)] = np.maximum(mine, 0.0)
         return table
 
     def level(self) -> float:
