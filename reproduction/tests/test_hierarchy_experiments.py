@@ -123,6 +123,22 @@ def test_a_table_of_methods_without_error_is_drawn(
     assert names == [f"hierarchy-table7.{end}" for end in ("csv", "json", "png", "svg", "html")]
 
 
+def test_draws_are_the_papers_or_as_many_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = made_census(states=2, counties=4, groups=500, max_size=12, outliers=1, seed=3)
+    seen: dict[str, int] = {}
+
+    def counting(_: object, name: str, __: str, seeds: range) -> Errors:
+        seen[name] = len(seeds)
+        return Errors((1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), 0.0, 0.0, 0.1, "")
+
+    monkeypatch.setattr(errors, "_census", lambda _: made)
+    monkeypatch.setattr(errors, "errors_of", counting)
+    errors.table7(Run())
+    assert (seen["m-c-dp"], seen["m-c-dp-weighted"], seen["bottom-up-cumulative"]) == (30, 30, 3)
+    errors.table7_relaxed(Run(draws=4))
+    assert seen["m-c-r"] == 4
+
+
 @pytest.mark.slow
 def test_small_table_has_every_row_and_is_drawn(tmp_path: Path) -> None:
     found = of(errors.table7)

@@ -14,7 +14,7 @@ from discreet_reproduction import Experiment, write_experiment
 from discreet_reproduction.kept import Result, digest_of, keep, results, state
 from discreet_reproduction.record import Cell, Run
 from discreet_reproduction.registry import ITEMS
-from discreet_reproduction.scales import HEADLINES, status_of
+from discreet_reproduction.scales import HEADLINES, Status, status_of
 
 ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "reproduction" / "results"
@@ -119,6 +119,33 @@ def test_our_numbers_beside_the_papers_are_those_of_the_kept_table(paper: str) -
         elif ours:
             wrong[name] = unfounded(ours, table_of(name))
     assert not {name: numbers for name, numbers in wrong.items() if numbers}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_numbers_of_marked_tables_are_those_of_the_kept_table(paper: str) -> None:
+    """A table below ``% kept: item`` holds nothing else, except in its first column and in columns of the paper."""
+    text = (PAGES / f"{paper}.md").read_text(encoding="utf-8")
+    for item, block in re.findall(r"^% kept: (\S+)\n\n(\|.*?)\n\n", text, re.DOTALL | re.MULTILINE):
+        lines = [
+            [cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()
+        ]
+        rows = table_of(f"{paper}/{item}")
+        ours = [at for at, name in enumerate(lines[0]) if at and "paper" not in name]
+        wrong = [unfounded(line[at], rows) for line in lines[2:] for at in ours]
+        assert not [numbers for numbers in wrong if numbers], item
+    assert text.count("\n% kept: ") == len(re.findall(r"^% kept: \S+\n\n\|", text, re.MULTILINE))
+
+
+def test_the_index_counts_the_statuses() -> None:
+    text = (PAGES / "index.md").read_text(encoding="utf-8")
+    block = text.split("| paper | items |", 1)[1].split("\n\n", 1)[0]
+    stated = {}
+    for line in block.splitlines()[2:]:
+        paper, *counts = (cell.strip() for cell in line.strip("|").split("|"))
+        stated[re.sub(r".*\((\w+)\.md\)", r"\1", paper)] = [int(count) for count in counts]
+    for paper in PAPERS:
+        words = [state(name, KEPT)[0] for name in ITEMS if name.startswith(f"{paper}/")]
+        assert stated[paper] == [len(words), *(words.count(word.value) for word in Status)]
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -40,8 +40,7 @@ ITEMS: dict[str, str] = {
     "kanonymity/figures9-10": ".kanonymity.scaling:figures9to10",
     "kanonymity/appendix-b": ".kanonymity.utility:appendix_b",
     "kanonymity/rand": ".kanonymity.scaling:rand",
-    "lrgeo/table1": ".lrgeo.tables:table1",
-    "lrgeo/table2": ".lrgeo.tables:table2",
+    "lrgeo/tables1-2": ".lrgeo.tables:tables1to2",
     "lrgeo/regimes": ".lrgeo.tables:regimes",
     "lrgeo/figure6": ".lrgeo.figures:figure6",
     "lrgeo/figure8": ".lrgeo.figures:figure8",
@@ -86,7 +85,7 @@ LIMITED = frozenset(
         *("hierarchy/figure7", "kanonymity/figure5", "kanonymity/figure6", "kanonymity/figure7"),
         *("kanonymity/figure8", "kanonymity/figures3-4", "kanonymity/figures9-10"),
         *("kanonymity/rand", "lrgeo/composite", "lrgeo/regimes"),
-        *("lrgeo/table1", "lrgeo/table2"),
+        "lrgeo/tables1-2",
         *("metricdp/figure6", "metricdp/figure7", "metricdp/figures8-9", "metricdp/figures10-11"),
         *("metricdp/figures17-20", "metricdp/scaling", "metricdp/table3", "metricdp/table4"),
     }

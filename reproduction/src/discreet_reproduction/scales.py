@@ -91,11 +91,8 @@ SCALES: dict[str, Scale] = {
     "kanonymity/figures9-10": Scale("2,000 of 40,000 rows"),
     "kanonymity/appendix-b": Scale(),
     "kanonymity/rand": Scale("2,000 of 20,186 rows, 1 of 3 k", data="public"),
-    "lrgeo/table1": Scale(
-        "1 of 4 numbers of places, 1 of 5 user samples, 3 of 6 methods", hours=2.0
-    ),
-    "lrgeo/table2": Scale(
-        "1 of 4 numbers of places, 1 of 5 user samples, 3 of 6 methods", hours=2.0
+    "lrgeo/tables1-2": Scale(
+        "1 of 4 numbers of places, 1 of 5 user samples, 3 of 6 methods", hours=1.0
     ),
     "lrgeo/regimes": Scale("1 of 4 numbers of places", "Gamma 3 of 16.7 cells, 2 km of 4 km"),
     "lrgeo/figure6": Scale(
@@ -143,7 +140,7 @@ PAPER_DRAWS = {"hierarchy/table7": 30, "hierarchy/table7-m-c-r": 30, "hierarchy/
 HEADLINES: dict[str, tuple[str, ...]] = {
     "hierarchy": ("hierarchy/table7", "hierarchy/table7-m-c-r"),
     "kanonymity": ("kanonymity/figure5",),
-    "lrgeo": ("lrgeo/table1", "lrgeo/table2"),
+    "lrgeo": ("lrgeo/tables1-2",),
     "metricdp": ("metricdp/figure6",),
     "submodular": ("submodular/counterexamples",),
 }
