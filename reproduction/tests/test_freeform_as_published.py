@@ -13,6 +13,7 @@ from discreet.kanonymity.candidate import SearchLimits
 from discreet.kanonymity.methods import UNPROVEN
 from discreet.kanonymity.methods.subsets import SubsetProgram
 from discreet.kanonymity.problem import Problem
+from discreet_reproduction.kanonymity.as_published import doka
 from discreet_reproduction.kanonymity.as_published.doka import (
     DokaGreedy,
     DokaHungarian,
@@ -71,3 +72,20 @@ def test_freeform_generalization_ends_before_memory_does() -> None:
 def test_methods_by_name_say_why_they_have_no_guarantee() -> None:
     for name, unproven in UNPROVEN.items():
         assert reproduce(numeric(np.arange(8.0)[:, None]), 3, name).reason == unproven.why_none
+
+
+def test_pairs_are_left_when_all_rows_are_matched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cheapest pairs come first: after the last row found its partner, nothing can change."""
+    n = 40
+    cost = np.full((n, n), 2.0)
+    cost[np.arange(n), (np.arange(n) + 1) % n] = 1.0
+    seen: list[int] = []
+
+    def counting(number: int, by: int) -> tuple[int, int]:
+        seen.append(number)
+        return divmod(number, by)
+
+    monkeypatch.setattr(doka, "divmod", counting, raising=False)
+    partner = doka._by_cost(cost)
+    assert partner.tolist() == [(row + 1) % n for row in range(n)]
+    assert len(seen) == n + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ from discreet_reproduction.lrgeo.as_published.baselines import PrintedExponentia
 from discreet_reproduction.lrgeo.as_published.lr_omg import LROMG
 from discreet_reproduction.lrgeo.as_published.protocol import reproduce
 from discreet_reproduction.lrgeo.frozen_scales import FrozenScales
-from discreet_reproduction.lrgeo.instances import grid, places
+from discreet_reproduction.lrgeo.instances import grid, places, rome
 from discreet_reproduction.lrgeo.theorems import theorems
 from discreet_reproduction.record import Run
 from discreet_reproduction.registry import find
@@ -47,6 +48,8 @@ def test_each_statement_holds_in_the_readings_that_the_errata_name(table: Experi
     assert found(table, "Theorem 4.5", "one place") == [False]
     assert found(table, "Proposition 4.4", "location-centered") == [False]
     assert found(table, "Proposition 4.4", "user-centered") == [True]
+    assert found(table, "Proposition 4.2", "centered") == [True, True]
+    assert found(table, "Theorem 4.7", "offsets in travel") == [True, True]
     assert found(table, "Theorem 4.8", "own program") == [True] * 8
     assert found(table, "Theorem 4.8", "whole map") == [False, False]
     assert found(table, "Equation (19)", "uploaded") == [False]
@@ -65,7 +68,7 @@ def test_two_sentences_beside_table_1() -> None:
 
 
 def test_costs_of_table_2_do_not_come_out_in_the_papers_regime() -> None:
-    for row in run(tables.table2).rows:
+    for row in run(tables.tables1to2).rows:
         if row["cost (paper)"]:
             assert row["cost"] < 0.02  # type: ignore[operator]
 
@@ -142,6 +145,27 @@ def test_the_other_items_run_at_small_sizes(name: str) -> None:
     assert made.name == f"lrgeo/{name}"
     assert made.rows
     assert made.notes
+
+
+def test_places_of_rome_have_the_papers_parameters() -> None:
+    """Section 5.1: 40 x 40 cells over .44 by .57 degrees, Gamma 20 km, r_obf 4 km; and r_exp of the released code."""
+    made = rome(3, 2, seed=0)
+    apart = made.instance.distances
+    assert apart[0, 2] * 40 == pytest.approx(0.44 * 111.2, rel=0.001)
+    assert apart[0, 1] * 40 == pytest.approx(
+        0.57 * 111.2 * math.cos(math.radians(41.88)), rel=0.001
+    )
+    assert (made.published.reach, made.published.r_exp, made.published.r_obf) == (20.0, 4.0, 4.0)
+    # gamma joins the four neighbors and not the diagonal ones.
+    assert apart[0, 2] < float(made.radius) < apart[0, 3]
+    assert (made.travel >= apart - 1e-9).all()
+
+
+def test_a_ratio_to_the_paper_needs_a_run_that_ended() -> None:
+    ended = {"seconds": 2.0, "ended": "done"}
+    assert tables._ratio([ended, ended], "seconds", "1.28 ± 1.35") == pytest.approx(2 / 1.28)
+    assert tables._ratio([ended], "seconds", ">= 1800") is None
+    assert tables._ratio([{**ended, "ended": "no answer: time limit"}], "seconds", "1.28") is None
 
 
 def test_places_are_made_or_read() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,13 @@ import pytest
 
 from cli.commands import say
 from discreet_reproduction import Experiment, Run
+from discreet_reproduction.kept import digest_of
 from discreet_reproduction.registry import ITEMS
+from discreet_reproduction.scales import HEADLINES
 
 calls: list[dict[str, Any]] = []
+counted: list[int] = []
+stops: list[bool] = []
 
 
 def item(run: Run) -> Experiment:
@@ -36,10 +41,30 @@ def interrupted(run: Run) -> Experiment:
     raise KeyboardInterrupt
 
 
+def stopped(run: Run) -> Experiment:
+    """Count in two parts, and stop in the second as often as the test says."""
+
+    def second() -> int:
+        if stops:
+            stops.pop()
+            raise KeyboardInterrupt
+        counted.append(2)
+        return 2
+
+    def first() -> int:
+        counted.append(1)
+        return 1
+
+    parts = run.once("first", first), run.once("second", second)
+    return Experiment("made/figure2", "Parts", [{"part": part} for part in parts])
+
+
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register items; one takes a limit, the last is interrupted."""
     calls.clear()
+    counted.clear()
+    stops.clear()
     monkeypatch.setitem(ITEMS, "made/table1", f"{__name__}:item")
     monkeypatch.setitem(ITEMS, "made/figure1", f"{__name__}:limited")
     monkeypatch.setitem(ITEMS, "made/table2", f"{__name__}:interrupted")
@@ -47,14 +72,58 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_items_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Count to one." in say(capsys, "reproduce").out
+    (line,) = (
+        line for line in say(capsys, "reproduce").out.splitlines() if line.startswith("made/table1")
+    )
+    assert line.split(maxsplit=1)[1] == "not run (no result is kept): Count to one."
     listed = say(capsys, "reproduce", "made", "--json").data["items"]
-    assert listed == {
+    assert {name: item["what"] for name, item in listed.items()} == {
         "made/table1": "Count to one.",
         "made/figure1": "Run no longer than it may.",
         "made/table2": "Never end.",
     }
     assert calls == []
+    assert say(capsys, "reproduce", "list", "made", "--json").data["items"] == listed
+    everything = say(capsys, "reproduce", "list").out
+    assert everything == say(capsys, "reproduce", "LIST").out == say(capsys, "reproduce").out
+
+
+def test_a_list_has_status_and_time_of_kept_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    kept = say(capsys, "reproduce", "list", "hierarchy", "--json").data["items"]
+    assert kept["hierarchy/table5"]["status"] == "full"
+    assert kept["hierarchy/table5"]["command"] == "discreet reproduce hierarchy table5"
+    assert kept["hierarchy/table5"]["time"].endswith(" s")
+
+
+def test_a_stopped_item_is_continued_and_not_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ITEMS, "made/figure2", f"{__name__}:stopped")
+    monkeypatch.setitem(HEADLINES, "made", ("made/figure2",))
+    stops.append(True)
+    command = ["reproduce", "made", "headline", "--json", "-o", tmp_path]
+    said = say(capsys, *command)
+    assert (said.status, said.data["finished"], said.data["experiments"]) == (130, False, [])
+    assert not list(tmp_path.glob("*.json"))
+    said = say(capsys, *command)
+    assert (said.status, counted) == (0, [1, 2])
+    assert "made/figure2: continues after 1 parts" in said.err
+    assert said.data["experiments"][0]["rows"] == [{"part": 1}, {"part": 2}]
+    assert not list(tmp_path.glob("*.parts"))
+    stops.append(True)
+    say(capsys, *command)
+    say(capsys, *command, "--seed", "1")
+    assert counted == [1, 2, 1, 1, 2]
+
+
+def test_what_is_written_says_how_it_was_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    say(capsys, "reproduce", "made", "figure1", "--limit", "2.5", "-q", "-o", tmp_path)
+    written = json.loads((tmp_path / "made-figure1.json").read_text(encoding="utf-8"))["run"]
+    assert written["command"] == "discreet reproduce made figure1 --limit 2.5"
+    assert written["digest"] == digest_of(tmp_path / "made-figure1.csv")
+    assert written["seconds"] >= 0
 
 
 def test_an_item_is_run_and_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -106,13 +175,18 @@ def test_a_limit_goes_to_the_items_that_have_one(
     ("arguments", "message"),
     [
         (["astrology"], "PAPER: expected one of"),
-        (["made", "table3"], "ITEM: expected all, or one of table1, figure1, table2, got 'table3'"),
+        (
+            ["made", "table3"],
+            "ITEM: expected headline, all, or one of table1, figure1, table2, got 'table3'",
+        ),
         (["made", "table1", "--limit", "9"], "--limit: expected an item with runs of limited time"),
         (["made", "figure1", "--limit", "0"], "--limit: expected seconds, more than 0"),
         (["made", "figure1", "--limit", "inf"], "--limit: expected seconds, more than 0"),
         (["made", "table1", "--data", "nowhere"], "--data: expected a folder that is there"),
         (["made", "table1", "-o", "{file}/below"], "--output: expected a folder"),
         (["made", "table1", "--seed", "-1"], "--seed"),
+        (["made", "table1", "--draws", "3"], "--draws: expected one of hierarchy/table7"),
+        (["list", "astrology"], "PAPER: expected one of"),
     ],
 )
 def test_bad_input_is_refused_before_any_work(

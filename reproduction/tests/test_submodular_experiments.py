@@ -11,6 +11,7 @@ from discreet_reproduction import Experiment
 from discreet_reproduction.record import Run
 from discreet_reproduction.submodular import counterexamples as wrong
 from discreet_reproduction.submodular import values
+from discreet_reproduction.submodular.examples import examples
 from discreet_reproduction.submodular.instances import (
     crowd,
     decoys,
@@ -93,6 +94,17 @@ def test_the_table_of_theorems_has_the_specification_s_figures() -> None:
         [1382, 4.605e9, 4.605e9, 1382, 9671, 6635, 83.2], rel=1e-3
     )
     assert found.column("users, epsilon 0.1")[-1] == pytest.approx(975, rel=1e-3)
+
+
+def test_choices_lose_less_than_the_examples_allow_and_a_cascade_has_no_bound() -> None:
+    found = run(examples)
+    by = {(str(row["example"])[:11], row["method"]): row for row in found.rows}
+    for example in ("Example 3.1", "Example 5.1", "Example 5.2"):
+        row = by[example, "Algorithm 3"]
+        assert row["users lost"] < row["users lost, at most (paper)"]  # type: ignore[operator]
+        assert row["share of greedy"] > by[example, "random"]["share of greedy"]  # type: ignore[operator]
+    (cascade,) = (row for (name, _), row in by.items() if name == "Example 1.2")
+    assert cascade["users lost"] == 20_000 - 1
 
 
 def test_instances_are_the_stated_ones() -> None:

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, final
 
 from discreet.core.errors import InvalidProblemError
 
@@ -27,8 +27,15 @@ Panel: TypeAlias = "Callable[[Axes], object]"
 _NAME = re.compile(r"[a-z][a-z0-9]*/[a-z0-9][a-z0-9.-]*")
 
 
+T = TypeVar("T")
+
+
 def _silent(_: str) -> None:
     pass
+
+
+def _compute(_: str, compute: Callable[[], T]) -> T:
+    return compute()
 
 
 @final
@@ -46,8 +53,13 @@ class Run:
         A folder with the paper's own data, or ``None``.
     limit
         Seconds of wall-clock time for each run of a solver, in place of the item's own.
+    draws
+        Draws of noise, or ``None`` for the item's own number.
     say
         Called with a sentence on where the run stands.
+    once
+        Called with the name of a part and a function that computes it; returns its result, which may be one that an
+        earlier, stopped run left in a file.
 
     Examples
     --------
@@ -59,7 +71,9 @@ class Run:
     seed: int = 0
     data: Path | None = None
     limit: float | None = None
+    draws: int | None = None
     say: Callable[[str], None] = field(default=_silent, compare=False)
+    once: Callable[[str, Callable[[], Any]], Any] = field(default=_compute, compare=False)
 
     def seconds(self, small: float, full: float) -> float:
         """Give the limit of a run of a solver: the one stated, else the first if quick, else the second."""

@@ -7,15 +7,18 @@ import json
 import math
 import os
 import platform
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.core.outcome import versions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.figure import Figure
 
-    from discreet_reproduction.record import Experiment
+    from discreet_reproduction.record import Cell, Experiment
 
 __all__ = ["machine", "write_experiment"]
 
@@ -23,7 +26,12 @@ _WIDTH, _HEIGHT = 5.6, 3.8
 """Inches of a panel."""
 
 
-def write_experiment(experiment: Experiment, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+def write_experiment(
+    experiment: Experiment,
+    folder: str | os.PathLike[str],
+    *,
+    run: Mapping[str, Cell] | None = None,
+) -> tuple[Path, ...]:
     """Write an experiment into a folder, which is made where there is none.
 
     Parameters
@@ -32,6 +40,9 @@ def write_experiment(experiment: Experiment, folder: str | os.PathLike[str]) -> 
         What was found.
     folder
         Where the files go. They are named ``paper-item`` and replace what is there.
+    run
+        Command, status, detail and processor seconds of the run; the file in JSON has them with the digest of the
+        table.
 
     Returns
     -------
@@ -63,7 +74,9 @@ def write_experiment(experiment: Experiment, folder: str | os.PathLike[str]) -> 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     stem = target / experiment.name.replace("/", "-")
-    paths = [_csv(experiment, stem), _json(experiment, stem)]
+    table = _csv(experiment, stem)
+    record = None if run is None else {**run, "digest": sha256(table.read_bytes()).hexdigest()}
+    paths = [table, _json(experiment, stem, record)]
     if experiment.panels:
         drawn = draw(experiment)
         for ending in (".png", ".svg"):
@@ -73,7 +86,8 @@ def write_experiment(experiment: Experiment, folder: str | os.PathLike[str]) -> 
     page = stem.parent / f"{stem.name}.html"
     title = f"{experiment.paper}: {experiment.item}"
     lead = ("Computed anew, with the figures that the paper prints beside ours.",)
-    shown = chapter(experiment, machine=machine())
+    about = {} if run is None else {name: str(value) for name, value in run.items() if value}
+    shown = chapter(experiment, machine={**about, **machine()})
     paths.append(write_report([shown], page, title=title, lead=lead))
     return tuple(paths)
 
@@ -119,8 +133,10 @@ def _csv(experiment: Experiment, stem: Path) -> Path:
     return path
 
 
-def _json(experiment: Experiment, stem: Path) -> Path:
+def _json(experiment: Experiment, stem: Path, record: Mapping[str, Cell] | None) -> Path:
     path = stem.parent / f"{stem.name}.json"
     data = {**experiment.to_dict(), "machine": machine()}
+    if record is not None:
+        data["run"] = dict(record)
     path.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     return path

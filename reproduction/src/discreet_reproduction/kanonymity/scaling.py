@@ -53,7 +53,9 @@ def _figure(
             for method in methods:
                 run.say(f"{n} rows, {m} columns, k = {k}: {method}")
                 one: dict[str, Cell] = {"rows": n, "columns": m, "k": k}
-                one |= measured(problem, k, method, seconds)
+                one |= run.once(
+                    f"{n}, {m}, {k}, {method}", partial(measured, problem, k, method, seconds)
+                )
                 one[beside] = (known or {}).get((n, m, k), {}).get(method)
                 rows.append(one)
     columns = ("rows", "columns", "k", "method", "loss", beside, "CPU (s)", "at least", "guarantee")

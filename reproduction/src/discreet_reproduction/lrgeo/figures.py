@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,24 +14,30 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.randomness import SeededBits
 from discreet_reproduction.drawing import bars, lines_of
 from discreet_reproduction.lrgeo.as_published.benders import clr_geo_benders
-from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
-from discreet_reproduction.lrgeo.as_published.cost_table import CostTable
+from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
 from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
-from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
-from discreet_reproduction.lrgeo.as_published.lr_geo import LRGeo
 from discreet_reproduction.lrgeo.as_published.protocol import reproduce
-from discreet_reproduction.lrgeo.instances import GRID_NOTE, batch, grid, places, users_of
+from discreet_reproduction.lrgeo.instances import (
+    EPSILON_PER_KM,
+    GRID_NOTE,
+    ROME_NOTE,
+    batch,
+    grid,
+    rome,
+    users_of,
+)
 from discreet_reproduction.record import Experiment, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from discreet_reproduction.lrgeo.instances import Places
     from discreet_reproduction.record import Cell, Run
 
 __all__ = ["figure6", "figure8", "figure9", "figure10", "figure13"]
 
-_CLAIM = MetricDP(1, "km", radius=1)
 _FORM = ExponentialForm(1.0, 2.0, 4.0)
+_USER_SAMPLES = 5
 
 
 def figure6(run: Run) -> Experiment:
@@ -118,7 +124,7 @@ def figure8(run: Run) -> Experiment:
 def figure13(run: Run) -> Experiment:
     """Matching rows for each coefficient, and for whole uploads, by the cell of the cost table (Figure 13)."""
     rows: list[dict[str, Cell]] = []
-    side = 12 if run.quick else 24
+    side = 12 if run.quick else 30
     bits = SeededBits(run.seed)
     for cell in (0.05, 0.1, 0.2):
         run.say(f"cells of {cell} km")
@@ -170,40 +176,27 @@ def figure13(run: Run) -> Experiment:
 
 def figure9(run: Run) -> Experiment:
     """Seconds by the number of places and of users, as published and as the released code does it (Figure 9)."""
+    blocks = ((10, 10), (10, 20), (20, 20), (30, 30), (40, 40))
+    cases = [(block, 4) for block in (blocks[:2] if run.quick else blocks)]
+    cases += [(blocks[0], users) for users in ((2, 8) if run.quick else range(2, 11, 2))]
+    samples = 1 if run.quick else _USER_SAMPLES
     rows: list[dict[str, Cell]] = []
-    cases = [(side, 4) for side in ((6, 10, 14) if run.quick else (10, 14, 20, 30, 40))]
-    cases += [(10, users) for users in ((2, 8) if run.quick else range(2, 11, 2))]
-    for side, count in cases:
-        made = places(side, seed=run.seed, data=run.data)
-        run.say(f"{made.instance.size} places, {count} users")
-        users = users_of(made.instance.size, count, seed=run.seed)
-        row: dict[str, Cell] = {"places": made.instance.size, "users": count}
-        for name, product, method in (
-            ("as published", 1, made.published),
-            ("as published", 12, made.published),
-            ("as released", 12, made.released),
-        ):
-            start = time.process_time()
-            try:
-                reproduce(made.instance, made.claim(product), method, users=users)
-            except (InfeasibleError, LimitReachedError):
-                continue
-            row[f"{name}, epsilon x spacing {product}"] = time.process_time() - start
-        row["seconds, up to (paper)"] = 1.8
-        rows.append(row)
+    for block, count in cases:
+        run.say(f"{block[0] * block[1]} places, {count} users")
+        solve = partial(_timed, block, count, run.seed, samples)
+        rows.append(run.once(f"{block}, {count} users", solve))
     return Experiment(
         "lrgeo/figure9",
         "Processor seconds by places and users",
         rows=rows,
         notes=(
-            GRID_NOTE,
+            ROME_NOTE,
             (
                 "The released code keeps 20 random rows and clamps entries and scales, so that its "
-                "programs have one size "
-                "whatever the number of places is (D2). An empty cell: its clamps leave no solution."
+                "programs have one size whatever the number of places is (D2)."
             ),
         ),
-        settings={"seed": run.seed, "quick": run.quick},
+        settings={"seed": run.seed, "quick": run.quick, "user samples": samples},
         panels={
             "By places": partial(_seconds, rows, "places", "users"),
             "By users": partial(_seconds, rows, "users", "places"),
@@ -211,72 +204,90 @@ def figure9(run: Run) -> Experiment:
     )
 
 
+def _timed(block: tuple[int, int], count: int, seed: int, samples: int) -> dict[str, Cell]:
+    """Return mean processor seconds over samples of users, with their deviation."""
+    made = rome(*block, seed=seed)
+    claim = MetricDP(EPSILON_PER_KM, "km", radius=str(made.radius))
+    row: dict[str, Cell] = {"places": made.instance.size, "users": count}
+    for name, method in (("as published", made.published), ("as released", made.released)):
+        seconds: list[float] = []
+        for sample in range(samples):
+            users = users_of(made.instance.size, count, seed=seed + sample)
+            start = time.process_time()
+            try:
+                reproduce(made.instance, claim, method, users=users)
+            except (InfeasibleError, LimitReachedError):
+                continue
+            seconds.append(time.process_time() - start)
+        row[name] = float(np.mean(seconds)) if seconds else None
+        row[f"{name}, deviation"] = float(np.std(seconds, ddof=1)) if len(seconds) > 1 else None
+    row["seconds, up to (paper)"] = 1.8
+    return row
+
+
 def figure10(run: Run) -> Experiment:
-    """Cost by the lower bound, by the radius of the location set and by the cell of the cost table (Figure 10)."""
-    side = 7 if run.quick else 10
-    made = grid(side, seed=run.seed)
-    instance, apart = made.instance, made.instance.distances
-    graph = GeoIndGraph(apart, 1.0)
-    users = users_of(instance.size, 2, seed=run.seed)
+    """Cost by the lower bound, by the radius of the location set (Figure 10a)."""
+    made = rome(*((7, 7) if run.quick else (20, 20)), seed=run.seed)
     rows: list[dict[str, Cell]] = []
-    for reach in (1.0, 2.0, 3.0) if run.quick else (1.0, 2.0, 3.0, 4.0, 6.0):
-        run.say(f"reach {reach:g}")
-        method = LRGeo(reach, 2.0, 4.0, centered="location")
-        found = reproduce(instance, _CLAIM, method, users=users).result
-        bound = lower_bound(instance, graph, users, 1.0, reach=reach)
-        rows.append(_ratio("reach, cells", reach, found.objective or 0.0, bound, found.cost))
-    number = np.arange(instance.size)
-    for stride in (1, 2, 3):
-        run.say(f"every {stride} places in the table")
-        fine = number[((number // side) % stride == 0) & ((number % side) % stride == 0)]
-        table = CostTable.from_roads(made.travel, fine, made.targets, apart)
-        upper = upper_bound(
-            instance, graph, users, _FORM, reach=3.0, estimate=table.estimate("upper")
-        )
-        bound = lower_bound(
-            instance, graph, users, 1.0, reach=3.0, estimate=table.estimate("lower")
-        )
-        rows.append(_ratio("table's cell, cells", float(stride), upper, bound, None))
+    for reach in (10, 20) if run.quick else (10, 20, 30, 40, 50):
+        for epsilon in (1, EPSILON_PER_KM):
+            run.say(f"Gamma {reach} km, epsilon {epsilon} per km")
+            solve = partial(_ratio, made, float(reach), float(epsilon), run)
+            rows.append(run.once(f"{reach}, {epsilon}", solve))
     return Experiment(
         "lrgeo/figure10",
         "Objective by lower bound",
         rows=rows,
         notes=(
-            GRID_NOTE,
+            ROME_NOTE,
             (
-                "The mean over a user's rows grows with the radius, since more rows are constrained; the paper's ratio "
-                "falls by a third from 10 to 20 km. What a user pays is the cost of its own row."
+                "The lower bound is the optimum of (29) and (30) with the same rows and range. At the paper's epsilon "
+                "the constraint (18) costs nothing: the true place is reported nearly always (D1). The number of "
+                "places is not printed; 400 here. Epsilon 1 is ours."
             ),
-            "The paper's ratio is the range of its text, 1.13 to 1.24, at its defaults.",
+            (
+                "The paper's ratio falls by 34.72 percent from 10 to 20 km and by .79 percent from 20 to 50 km; it "
+                "prints no values for this figure. Figure 10(b) needs streets finer than the cells, which are not to "
+                "be had: not run."
+            ),
         ),
-        settings={"seed": run.seed, "quick": run.quick, "side": side},
+        settings={"seed": run.seed, "quick": run.quick, "places": made.instance.size},
         panels={
-            what: partial(
+            f"Epsilon {epsilon} per km": partial(
                 lines_of,
-                {
-                    name: (numbers(mine, "value"), numbers(mine, name))
-                    for name in ("objective, km", "lower bound, km", "cost of own rows, km")
-                },
-                what,
-                "km",
+                {"ratio": (numbers(mine, "Gamma, km"), numbers(mine, "ratio"))},
+                "Gamma, km",
+                "objective / lower bound",
             )
-            for what in dict.fromkeys(str(row["varied"]) for row in rows)
-            for mine in ([row for row in rows if row["varied"] == what],)
+            for epsilon in (1, EPSILON_PER_KM)
+            for mine in ([row for row in rows if row["epsilon, per km"] == epsilon],)
         },
     )
 
 
-def _ratio(
-    what: str, value: float, upper: float, lower: float, cost: float | None
-) -> dict[str, Cell]:
+def _ratio(made: Places, reach: float, epsilon: float, run: Run) -> dict[str, Cell]:
+    """Solve CLR-Geo and its relaxation for samples of users."""
+    _, r_exp, r_obf = made.ranges or (0.0, 0.0, 0.0)
+    about: dict[str, Any] = {"gamma": made.radius, "n_places": made.instance.size}
+    forms = ExponentialForm(epsilon, r_exp, r_obf), ExponentialForm(epsilon, 1e6)
+    objectives: list[list[float]] = []
+    rows = 0
+    for sample in range(1 if run.quick else _USER_SAMPLES):
+        users = users_of(made.instance.size, 4, seed=run.seed + sample)
+        ranges: dict[str, Any] = {"reach": reach, "r_obf": r_obf, "centered": "location"}
+        sent = batch(made.instance, users, gamma=made.radius, **ranges)
+        rows += sum(len(one.rows) for one in sent)
+        coefficients = [one.coefficients for one in sent]
+        objectives.append([clr_geo(coefficients, form, **about).objective for form in forms])
+    ratios = [upper / lower for upper, lower in objectives]
     return {
-        "varied": what,
-        "value": value,
-        "objective, km": upper,
-        "lower bound, km": lower,
-        "ratio": upper / lower if lower > 0 else None,
-        "cost of own rows, km": cost,
-        "ratio (paper)": "1.13 to 1.24" if what.startswith("reach") else None,
+        "epsilon, per km": epsilon,
+        "Gamma, km": reach,
+        "rows of a user, mean": rows / (4 * len(objectives)),
+        "objective, km": float(np.mean(objectives, axis=0)[0]) / 4,
+        "lower bound, km": float(np.mean(objectives, axis=0)[1]) / 4,
+        "ratio": float(np.mean(ratios)),
+        "ratio, deviation": float(np.std(ratios, ddof=1)) if len(ratios) > 1 else None,
     }
 
 
@@ -295,6 +306,6 @@ def _seconds(rows: list[dict[str, Cell]], across: str, held: str, axes: Axes) ->
     # One point was run twice, once for each axis.
     single = {int(str(row[across])): row for row in rows if row[held] == most}
     mine = [single[at] for at in sorted(single)]
-    names = [name for name in mine[0] if name not in {across, held}]
+    names = [name for name in mine[0] if name not in {across, held} and "deviation" not in name]
     series = {name: (numbers(mine, across), numbers(mine, name)) for name in names}
     lines_of(series, across, f"processor seconds, {most} {held}", axes, log="xy")

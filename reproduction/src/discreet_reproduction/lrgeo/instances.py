@@ -26,12 +26,37 @@ if TYPE_CHECKING:
 
     from discreet_reproduction.lrgeo.as_published.coefficients import Centered, Prepared
 
-__all__ = ["GRID_NOTE", "Places", "batch", "grid", "places", "road_tables", "users_of"]
+__all__ = [
+    "EPSILON_PER_KM",
+    "GRID_NOTE",
+    "ROME_NOTE",
+    "Places",
+    "batch",
+    "grid",
+    "places",
+    "road_tables",
+    "rome",
+    "users_of",
+]
 
 GRID_NOTE = (
-    "Made squares whose streets are 1 to 1.6 times as long as they look, 20 targets, in place of the paper's Rome, "
-    "whose roads, prior, targets and gamma it does not give; with --data, roads of central Rome."
+    "Made squares whose streets are 1 to 1.6 times as long as they look and 20 targets, in place of the paper's roads "
+    "of Rome; with --data, roads of central Rome."
 )
+ROME_NOTE = (
+    "The paper's parameters: cells of its 40 x 40 grid over latitude 41.66 to 42.10 and longitude 12.24 to 12.81, each "
+    "1.22 by 1.18 km, here a block of that many cells; epsilon 10 per km, Gamma 20 km, r_obf 4 km. Where the paper is "
+    "silent, the released code's: 20 uniform targets, 4 users, r_exp 4 km. Distances are straight and streets between "
+    "neighboring cells 1 to 1.6 times as long: the paper's roads are not to be had, since the authors' repository has "
+    "those of the central 4 by 4 km only, 2 percent of the grid's costs."
+)
+
+EPSILON_PER_KM = 10
+"""Section 5.1.3."""
+_GAMMA_KM, _EXPONENTIAL_KM, _RANGE_KM = 20.0, 4.0, 4.0
+"""Gamma of Section 5.1.3, r_exp of the released code, r_obf of Section 4.3."""
+_CELL_KM = (1.2232, 1.1799)
+"""Height and width of a cell: 0.44 and 0.57 degrees at latitude 41.88, by 40, at 111.2 km a degree."""
 
 
 @final
@@ -53,6 +78,8 @@ class Places:
         Numbers of the places that trips go to.
     spacing
         Distance of neighbors.
+    ranges
+        Gamma, r_exp and r_obf, km; 3, 2 and 4 spacings by default.
     """
 
     label: str
@@ -61,6 +88,7 @@ class Places:
     travel: NDArray[np.float64]
     targets: NDArray[np.int64]
     spacing: float
+    ranges: tuple[float, float, float] | None = None
 
     @property
     def radius(self) -> float:
@@ -73,14 +101,17 @@ class Places:
 
     @property
     def published(self) -> LRGeo:
-        """The method at the paper's ranges, location-centered."""
+        """The method with these ranges, location-centered."""
         cell = self.spacing
-        return LRGeo(3 * cell, 2 * cell, 4 * cell, centered="location")
+        reach, r_exp, r_obf = self.ranges or (3 * cell, 2 * cell, 4 * cell)
+        return LRGeo(reach, r_exp, r_obf, centered="location")
 
     @property
     def released(self) -> AsReleased:
         """The method as the paper's code has it."""
         cell = self.spacing
+        if self.ranges is not None:
+            return AsReleased(self.ranges[0], 4.0, 4.5)
         return AsReleased(20.0 * cell, 3.3 * cell, 3.8 * cell)
 
 
@@ -98,24 +129,63 @@ def grid(side: int, *, seed: int, cell: float = 1.0, one_way: bool = False) -> P
     one_way
         Whether the way back has a length of its own.
     """
+    bits = SeededBits(seed)
+    travel = _travel(side, side, (cell, cell), bits, one_way=one_way)
+    targets = _some(side * side, 20, bits)
+    space = MetricSpace.grid(side, side, cell=str(cell), unit="km")
+    return Places(f"{side} x {side}", space, *_priced(space, travel, targets), cell)
+
+
+def rome(rows: int, columns: int, *, seed: int) -> Places:
+    """Block of cells of the paper's grid over Rome, with streets of random lengths and the paper's ranges.
+
+    Parameters
+    ----------
+    rows, columns
+        Cells from south to north and from west to east, at most 40.
+    seed
+        Of the lengths of streets and of the targets.
+    """
+    bits = SeededBits(seed)
+    down, across = _CELL_KM
+    travel = _travel(rows, columns, _CELL_KM, bits)
+    targets = _some(rows * columns, 20, bits)
+    at = [[column * across, row * down] for row in range(rows) for column in range(columns)]
+    space = MetricSpace.from_points(at, unit="km", plane=True)
+    priced = _priced(space, travel, targets)
+    ranges = (_GAMMA_KM, _EXPONENTIAL_KM, _RANGE_KM)
+    return Places(f"Rome's grid, {rows} x {columns}", space, *priced, down, ranges)
+
+
+def _priced(
+    space: MetricSpace, travel: NDArray[np.float64], targets: NDArray[np.int64]
+) -> tuple[Instance, NDArray[np.float64], NDArray[np.int64]]:
+    apart = np.ldexp(space.distances.astype(np.float64), -space.scale_bits)
+    return Instance(apart, trip_cost(travel[:, targets]), unit="km"), travel, targets
+
+
+def _travel(
+    rows: int,
+    columns: int,
+    cell: tuple[float, float],
+    bits: SeededBits,
+    *,
+    one_way: bool = False,
+) -> NDArray[np.float64]:
+    """Return the lengths of shortest ways along streets 1 to 1.6 times as long as the cells."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
-    bits = SeededBits(seed)
-    count = side * side
-    number = np.arange(count).reshape(side, side)
+    number = np.arange(rows * columns).reshape(rows, columns)
     start = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
     stop = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
-    lengths = cell * _between(1.0, 1.6, len(start), bits)
+    straight = np.repeat([cell[1], cell[0]], [rows * (columns - 1), (rows - 1) * columns])
+    lengths = straight * _between(1.0, 1.6, len(start), bits)
     back = lengths * (_between(1.0, 3.0, len(start), bits) if one_way else 1.0)
     ends = (np.concatenate([start, stop]), np.concatenate([stop, start]))
-    roads = csr_array((np.concatenate([lengths, back]), ends), shape=(count, count))
-    travel = dijkstra(roads)
-    targets = _some(count, 20, bits)
-    space = MetricSpace.grid(side, side, cell=str(cell), unit="km")
-    apart = np.ldexp(space.distances.astype(np.float64), -space.scale_bits)
-    instance = Instance(apart, trip_cost(travel[:, targets]), unit="km")
-    return Places(f"{side} x {side}", space, instance, travel, targets, cell)
+    roads = csr_array((np.concatenate([lengths, back]), ends), shape=(number.size, number.size))
+    ways: NDArray[np.float64] = dijkstra(roads)
+    return ways
 
 
 def places(side: int, *, seed: int, data: Path | None) -> Places:

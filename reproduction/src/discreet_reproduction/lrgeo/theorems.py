@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from discreet_reproduction.lrgeo.as_published.clr_geo import clr_geo
 from discreet_reproduction.lrgeo.as_published.coefficients import Centered, prepare, prepare_global
-from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound
+from discreet_reproduction.lrgeo.as_published.cost_bounds import lower_bound, upper_bound
 from discreet_reproduction.lrgeo.as_published.cost_table import CostTable
 from discreet_reproduction.lrgeo.as_published.exponential_form import ExponentialForm
 from discreet_reproduction.lrgeo.as_published.geo_ind_graph import GeoIndGraph
 from discreet_reproduction.lrgeo.as_published.lr_omg import lr_omg
 from discreet_reproduction.lrgeo.as_published.request_disc import request_radius
 from discreet_reproduction.lrgeo.as_published.violations import exponential_entries
-from discreet_reproduction.lrgeo.instances import GRID_NOTE, batch, grid
+from discreet_reproduction.lrgeo.instances import GRID_NOTE, batch, grid, users_of
 from discreet_reproduction.record import Experiment
 
 if TYPE_CHECKING:
@@ -35,11 +35,13 @@ Row = dict[str, "Cell"]
 
 
 def theorems(run: Run) -> Experiment:
-    """Try Theorems 3.2, 4.5 and 4.8, Proposition 4.4, and Lemmas B.1 and B.2, in each of their readings."""
+    """Try Theorems 3.2, 4.5, 4.7, 4.8, Propositions 4.2, 4.4, and Lemmas B.1, B.2, in each of their readings."""
     parts: tuple[tuple[str, Callable[[], Iterator[Row]]], ...] = (
         ("Theorem 3.2", lambda: _paths(run.seed, side=5 if run.quick else 7)),
+        ("Proposition 4.2", lambda: _own_entries(grid(8, seed=run.seed))),
         ("Proposition 4.4", _discs),
         ("Theorem 4.5", lambda: _form(grid(8, seed=run.seed), every=9 if run.quick else 2)),
+        ("Theorem 4.7", lambda: _estimated(run.seed, side=6 if run.quick else 10)),
         ("Theorem 4.8", lambda: _relaxed(grid(6 if run.quick else 8, seed=run.seed))),
         ("Lemmas", lambda: _lemmas(run.seed, side=12)),
         ("what is uploaded", lambda: _unpriced(grid(8, seed=run.seed))),
@@ -145,6 +147,54 @@ def _paths(seed: int, *, side: int) -> Iterator[Row]:
         worst = float(np.exp((gap - metric).max()))
         case = f"optimum, gamma 1 cell, {side} x {side}, {name}"
         yield _row(statement, case, "worst ratio", 1.0, worst, worst <= 1 + 1e-3)
+
+
+def _own_entries(made: Places) -> Iterator[Row]:
+    """Proposition 4.2: entries of one user's program in the exponential form, whatever their scales."""
+    form = ExponentialForm(1.0, 2.0, 4.0)
+    about: dict[str, Any] = {"gamma": 1.0, "reach": 3.0, "r_obf": 4.0}
+    for centered in get_args(Centered):
+        compared, worst = 0, 0.0
+        for user in range(made.instance.size):
+            (one,) = batch(made.instance, [user], centered=centered, **about)
+            mask = exponential_entries(one, form, made.instance.size)
+            weights = form.weights(one.coefficients.away, one.coefficients.inside)
+            i, j = np.nonzero(one.coefficients.between > 0)
+            both = mask[i] & mask[j]
+            allowed = np.exp(one.coefficients.between[i, j])[:, None]
+            compared += int(both.sum())
+            ratios = (weights[i] / weights[j] / allowed)[both]
+            worst = max(worst, float(ratios.max(initial=0.0)))
+        case = f"{centered}-centered ranges, {compared} pairs of entries"
+        yield _row("Proposition 4.2", case, "worst ratio", 1.0, worst, worst <= 1 + _TINY)
+
+
+def _estimated(seed: int, *, side: int) -> Iterator[Row]:
+    """Theorem 4.7: CLR-Geo with estimated coefficients against CLR-Geo with the true ones."""
+    number = np.arange(side * side)
+    form = ExponentialForm(1.0, 2.0, 4.0)
+    quantity = "optimum with true costs less the claimed upper bound, km"
+    for stride, offsets in itertools.product((2, 3), ("distance", "travel")):
+        made = grid(side, seed=seed)
+        instance = made.instance
+        graph = GeoIndGraph(instance.distances, 1.0)
+        fine = number[((number // side) % stride == 0) & ((number % side) % stride == 0)]
+        table = CostTable.from_roads(
+            made.travel,
+            fine,
+            made.targets,
+            instance.distances,
+            offsets="distance" if offsets == "distance" else "travel",
+        )
+        worst = -np.inf
+        for user in users_of(instance.size, 6, seed=seed):
+            above, true = (
+                upper_bound(instance, graph, [user], form, reach=3.0, estimate=estimate)
+                for estimate in (table.estimate("upper", clamp=False), instance.beta)
+            )
+            worst = max(worst, true - above)
+        case = f"table of every place in {stride}, offsets in {offsets}, 6 users"
+        yield _row("Theorem 4.7", case, quantity, 0.0, worst, worst <= _TINY)
 
 
 def _discs() -> Iterator[Row]:

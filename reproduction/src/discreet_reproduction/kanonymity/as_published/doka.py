@@ -155,12 +155,14 @@ def _by_cost(cost: NDArray[np.float64]) -> NDArray[np.int64]:
     """Match pair after pair, the cheapest first; then the rows that are left."""
     n = len(cost)
     partner, owner = np.full(n, -1), np.full(n, -1)
+    open_rows = n
     for pair in np.argsort(cost, axis=None, kind="stable"):
         row, other = divmod(int(pair), n)
-        if not np.isfinite(cost[row, other]):
+        if not open_rows or not np.isfinite(cost[row, other]):
             break
         if partner[row] < 0 and owner[other] < 0:
             partner[row], owner[other] = other, row
+            open_rows -= 1
     for row in np.flatnonzero(partner < 0).tolist():
         _augment(cost, row, partner, owner)
     return partner
