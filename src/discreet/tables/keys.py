@@ -143,7 +143,7 @@ def with_plain_cells(table: Table, names: Iterable[str]) -> Table:
 def _is_arrow(table: nw.DataFrame[Any], name: str) -> bool:
     if table.implementation.is_pandas_like():
         return str(table.to_native()[name].dtype).endswith("[pyarrow]")
-    return table.implementation.is_pyarrow()
+    return bool(table.implementation.is_pyarrow())
 
 
 def key_text(cell: object) -> str:
