@@ -92,8 +92,13 @@ def test_tables_of_units_too(library: Any) -> None:
     ],
 )
 def test_odd_rows_are_counted_by_the_rule_of_rows_in_memory(
-    library: Any, capsys: pytest.CaptureFixture[str], change: dict[str, Any], person: str | None
+    library: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    person: str | None,
 ) -> None:
+    monkeypatch.setattr("discreet.tables.keys.urandom", bytes)
     table = people(3)
     row = table.head(1).with_columns(
         pl.lit(value, table.schema[name]).alias(name) for name, value in change.items()

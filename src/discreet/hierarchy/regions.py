@@ -268,7 +268,8 @@ def own_columns(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_list_alone(name: str) -> bool:
-    return name.startswith("(") and name.endswith(")")
+    text = str(name)
+    return text.startswith("(") and text.endswith(")")
 
 
 def _bare(columns: Sequence[str]) -> tuple[str, ...]:
@@ -379,18 +380,23 @@ def place_rows(
     listed = nw.from_dict({**known, LEAF: list(range(len(paths)))}, backend=backend)
     table = join_left(table, listed, list(known), "regions")
     for depth in range(len(columns), 0, -1) if unlisted else ():
-        others = [
+        other_leaves = [
             leaf for leaf, path in enumerate(paths) if len(path) == depth and path[-1] == OTHER
         ]
         above = {name: known.get(name) for name in columns[: depth - 1]}
-        if not others or None in above.values():
+        if not other_leaves or None in above.values():
             continue
-        found: nw.Expr = nw.lit(others[0], nw.Int64)
+        leaf_of_row: nw.Expr = nw.lit(other_leaves[0], nw.Int64)
         if above:
-            places = {name: [keys[leaf] for leaf in others] for name, keys in above.items() if keys}
-            named = nw.from_dict({**places, _OTHER_LEAF: others}, backend=backend)
-            table, found = join_left(table, named, list(above), "regions"), nw.col(_OTHER_LEAF)
-        unplaced = nw.when(nw.col(LEAF).is_null()).then(found).otherwise(nw.col(LEAF))
+            places = {
+                name: [keys[leaf] for leaf in other_leaves] for name, keys in above.items() if keys
+            }
+            named = nw.from_dict({**places, _OTHER_LEAF: other_leaves}, backend=backend)
+            table, leaf_of_row = (
+                join_left(table, named, list(above), "regions"),
+                nw.col(_OTHER_LEAF),
+            )
+        unplaced = nw.when(nw.col(LEAF).is_null()).then(leaf_of_row).otherwise(nw.col(LEAF))
         table = table.with_columns(unplaced.alias(LEAF))
         table = table.drop(_OTHER_LEAF) if above else table
     return table.with_columns(nw.col(LEAF).fill_null(-1).cast(nw.Int64))

@@ -46,7 +46,7 @@ class CellPlan:
     frame, columns
         What is public, and the names of the columns.
     rules
-        How cells are read and recoded.
+        Rules for each cell, by which rows are read and recoded.
     key
         Key by which the rows of a person are drawn that count, so that a step that is done twice draws the same ones.
     """

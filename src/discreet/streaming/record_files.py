@@ -89,7 +89,7 @@ class RecordFiles:
         Whether :meth:`count_classes` takes equal numbers in two spellings for one value, and blank cells for missing
         ones; by default rows are compared as they are stored.
     rules
-        How cells are read and recoded before they are counted, for plans of counts.
+        Rules for each cell, by which plans of counts read and recode the rows.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class RecordPlan:
     public, named, frame
         What is public, and the names of the columns.
     rules
-        How cells are read and recoded.
+        Rules for each cell, by which rows are read and recoded.
     key
         Key by which the rows of a person are drawn that count, so that a step that is done twice draws the same ones.
     """

@@ -260,11 +260,8 @@ def distinct_keys(labels: Sequence[str], field: str) -> list[str]:
 
 
 def sampling_key() -> bytes:
-    """Return a new random key for :func:`nth_rows`, from the operating system."""
-    return urandom(_KEY_BYTES)
-
-
-_KEY_BYTES = 16
+    """Return a new key of 128 random bits for :func:`nth_rows`, from the operating system."""
+    return urandom(16)
 
 
 def nth_rows(
@@ -280,7 +277,8 @@ def nth_rows(
     table, person
         The rows, and the column of persons.
     order
-        Columns by which rows are told apart. Rows that differ in the first one are numbered apart.
+        Columns that order the rows of a person before the draw. Rows with another cell in the first column have
+        numbers of their own.
     key
         Key of the draw; a new :func:`sampling_key` by default.
 

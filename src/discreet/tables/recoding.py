@@ -178,13 +178,15 @@ class CellRules:
         """Apply the rules of the columns that are there."""
         marks = (pair for pair in self.reading.missing_by_column if pair[0] in rows.columns)
         reading = replace(self.reading, missing_by_column=tuple(marks))
-        kept = {
+        rules = {
             one.name: tuple(
                 pair for pair in getattr(self.recoding, one.name) if pair[0] in rows.columns
             )
             for one in fields(Recoding)
         }
-        recoded: pl.DataFrame = recode(read_cells(rows, reading, row_by_row=True), Recoding(**kept))
+        recoded: pl.DataFrame = recode(
+            read_cells(rows, reading, row_by_row=True), Recoding(**rules)
+        )
         return recoded
 
 
