@@ -43,12 +43,6 @@ __all__ = ["FacilityLocation"]
 
 _DECLARE = "public_elements=True declares that the elements are public"
 
-_MIN_ROWS_COMPARED = 5
-"""Rows from which a symmetric matrix with equal values on its diagonal is no coincidence."""
-
-_MAX_RELATIVE_ROUNDING = 2.0**-20
-"""Difference of two similarities that rounding explains, as a share of the scale."""
-
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the source that are read at once."""
 
@@ -174,8 +168,8 @@ class FacilityLocation(Objective):
         cls, spec: ObjectiveSpec, source: object, n_elements: int, candidates: Sequence[Any] | None
     ) -> Objective:
         """Read the similarities; once the budget is charged, nothing that they look like is refused."""
-        declared = replace(spec, public=(*spec.public, ("public_elements", True)))
-        return super().open_source(declared, source, n_elements, candidates)
+        opened = replace(spec, public=(*spec.public, ("public_elements", True)))
+        return super().open_source(opened, source, n_elements, candidates)
 
     def _fill(
         self,
@@ -300,9 +294,10 @@ class FacilityLocation(Objective):
         def rows(first: int, stop: int) -> NDArray[np.float64]:
             some = where[first:stop]
             if metric == "cosine":
-                return _unit_rows(some) @ _unit_rows(places).T
-            kind = "cityblock" if metric == "manhattan" else "euclidean"
-            return 1.0 - cdist(some, places, kind) / far
+                return np.asarray(_unit_rows(some) @ _unit_rows(places).T, dtype=np.float64)
+            if metric == "manhattan":
+                return 1.0 - cdist(some, places, "cityblock") / far
+            return 1.0 - cdist(some, places, "euclidean") / far
 
         made = cls.__new__(cls)
         made._fill(rows, (len(where), len(places)), scale_bits, spill)  # noqa: SLF001 - as above
@@ -388,9 +383,11 @@ def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
 def _compares_with_itself(similarity: NDArray[Any], scale: float) -> bool:
     """Whether a matrix is one of points compared with one another: symmetric, with `scale` on its diagonal."""
     n = len(similarity)
-    if similarity.shape != (n, n) or n < _MIN_ROWS_COMPARED:
+    # In fewer rows it may be a coincidence.
+    if similarity.shape != (n, n) or n < 5:
         return False
-    error, step = scale * _MAX_RELATIVE_ROUNDING, max(1, _BLOCK_ENTRIES // n)
+    # Similarities that were computed twice differ by rounding.
+    error, step = scale * 2.0**-20, max(1, _BLOCK_ENTRIES // n)
     return bool((np.abs(similarity.diagonal() - scale) <= error).all()) and all(
         (np.abs(similarity[a : a + step] * 1.0 - similarity[:, a : a + step].T) <= error).all()
         for a in range(0, n, step)
@@ -400,7 +397,7 @@ def _compares_with_itself(similarity: NDArray[Any], scale: float) -> bool:
 def _unit_rows(features: NDArray[np.float64]) -> NDArray[np.float64]:
     """Divide each row by its length; a row of zeros stays."""
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
-    return np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0)
+    return features / np.where(lengths > 0, lengths, 1.0)
 
 
 def _farthest(value: object) -> float:
