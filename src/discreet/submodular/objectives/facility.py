@@ -120,11 +120,8 @@ class FacilityLocation(Objective):
             raise InvalidProblemError(
                 "similarity", "a table of numbers, a column for each element", got
             )
-        if not public_elements and _compares_with_itself(source, float(to_measure(scale, "scale"))):
-            expected = (
-                f"a row for each private record and a column for each public element; {_DECLARE}"
-            )
-            raise InvalidProblemError("similarity", expected, "points compared with themselves")
+        if not public_elements:
+            _refuse_comparison_with_itself(source, float(to_measure(scale, "scale")), "similarity")
 
         def rows(first: int, stop: int) -> NDArray[Any]:
             return np.asarray(source[first:stop])
@@ -197,7 +194,14 @@ class FacilityLocation(Objective):
         self._S: NDArray[Any] = S
 
     @classmethod
-    def from_distances(cls, distance: ArrayLike, *, farthest: float, scale_bits: int = 15) -> Self:
+    def from_distances(
+        cls,
+        distance: ArrayLike,
+        *,
+        farthest: float,
+        scale_bits: int = 15,
+        public_elements: bool = False,
+    ) -> Self:
         """Take ``1 - distance / farthest`` for the similarity, 0 beyond.
 
         Parameters
@@ -208,6 +212,8 @@ class FacilityLocation(Objective):
             M, in the same unit: public, such as the diameter of the region.
         scale_bits
             Fractional bits of a similarity.
+        public_elements
+            As for the class.
 
         Examples
         --------
@@ -220,6 +226,8 @@ class FacilityLocation(Objective):
             raise InvalidProblemError(
                 "distance", "a table of numbers, a column for each element", table.dtype
             )
+        if not public_elements:
+            _refuse_comparison_with_itself(table, 0.0, "distance")
         made = cls.__new__(cls)
         made._fill(  # noqa: SLF001 - a second way to make one
             lambda a, b: 1.0 - table[a:b] / far, (len(table), table.shape[1]), scale_bits, None
@@ -380,18 +388,20 @@ def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
     return mapped
 
 
-def _compares_with_itself(similarity: NDArray[Any], scale: float) -> bool:
-    """Whether a matrix is one of points compared with one another: symmetric, with `scale` on its diagonal."""
-    n = len(similarity)
+def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float, name: str) -> None:
+    """Refuse a matrix of points compared with one another: symmetric, with one value on its diagonal."""
+    n = len(matrix)
     # In fewer rows it may be a coincidence.
-    if similarity.shape != (n, n) or n < 5:
-        return False
-    # Similarities that were computed twice differ by rounding.
-    error, step = scale * 2.0**-20, max(1, _BLOCK_ENTRIES // n)
-    return bool((np.abs(similarity.diagonal() - scale) <= error).all()) and all(
-        (np.abs(similarity[a : a + step] * 1.0 - similarity[:, a : a + step].T) <= error).all()
+    if matrix.shape != (n, n) or n < 5:
+        return
+    # Numbers that were computed twice differ by rounding.
+    error, step = 2.0**-20 * (diagonal or 1.0), max(1, _BLOCK_ENTRIES // n)
+    if (np.abs(matrix.diagonal() - diagonal) <= error).all() and all(
+        (np.abs(matrix[a : a + step] * 1.0 - matrix[:, a : a + step].T) <= error).all()
         for a in range(0, n, step)
-    )
+    ):
+        expected = f"a row for each private record, a column for each public element; {_DECLARE}"
+        raise InvalidProblemError(name, expected, "points compared with themselves")
 
 
 def _unit_rows(features: NDArray[np.float64]) -> NDArray[np.float64]:
