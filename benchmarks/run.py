@@ -43,6 +43,7 @@ LONG = [
     ["lrgeo_design.py", "--points", "--full"],
     ["lrgeo_published.py"],
     ["service_soak.py", "--seconds", "600"],
+    ["service_week.py"],
     ["submodular_oracles.py", "--full"],
     ["metricdp_golden.py", "--full"],
     ["metricdp_engine.py", "--full", "--beside"],

@@ -29,6 +29,7 @@ from discreet.core.errors import (
     SolverError,
 )
 from discreet.core.lazy import registered
+from discreet.core.progress import Progress
 from discreet.evaluate.registry import ATTACKS, AUDITS, FRONTIERS
 from discreet.metricdp.methods import METHODS
 
@@ -203,7 +204,8 @@ def test_the_demo_is_built_where_it_was_asked_for(
     demo = importlib.import_module("discreet.report.demo")
 
     def build(out: str, **options: Any) -> object:
-        options.pop("on_progress")("Making a city")
+        if (report := options.pop("on_progress")) is not None:
+            report(Progress(0.0, "Making a city", done=0, total=9))
         assert callable(options.pop("attack_mode"))
         assert (out, options) == (str(tmp_path / "demo"), {"seed": 5})
         files = [(Path(out, name),) for name in ("city.channel", "census.csv")]
@@ -211,7 +213,7 @@ def test_the_demo_is_built_where_it_was_asked_for(
 
     monkeypatch.setattr(demo, "build_demo", build)
     said = say(capsys, "demo", "-o", tmp_path / "demo", "--seed", 5, "--json")
-    assert (said.status, said.err) == (0, "discreet: Making a city\n")
+    assert (said.status, said.err) == (0, "discreet: 0 s, Making a city, 0 of 9\n")
     assert said.data == {
         "command": "demo",
         "page": str(tmp_path / "demo" / "index.html"),

@@ -67,9 +67,11 @@ def test_lines_name_the_share_done_and_the_time_left(
         now[0] = 30
         on_progress(Progress(30, "draws", done=4, total=4))
     assert capsys.readouterr().err.splitlines() == [
+        "discreet: 1 s, rows, 0 of 4",
         "discreet: 5 s, rows, 2 of 4, 50 %, about 4 s left",
         "discreet: 7 s, parts, 1 of 4, 25 %",
         "discreet: 9 s, parts, 2 of 4, 50 %, about 4 s left",
+        "discreet: draws, 3 of 4, 75 %",
         "discreet: draws, 3 of 4, 75 %",
         "discreet: 30 s, draws, 4 of 4",
     ]

@@ -121,9 +121,9 @@ def labels_of(html: str) -> list[str]:
 
 def test_bars_are_named_and_what_is_left_out_is_counted() -> None:
     assert labels_of(bars([("<a>", 2), ("b", 0.5)], "x")) == ["<a>", "2", "b", "0.5"]
-    html = bars([(str(i), 1) for i in range(30)], "x")
-    assert html.count("<rect") == 24
-    assert "6 more are not drawn" in html
+    html = bars([(str(i), 1) for i in range(50)], "x")
+    assert html.count("<rect") == 40
+    assert "10 more are not drawn" in html
     assert bars([("a", 0)], "x") == bars([], "x") == ""
 
 

@@ -39,9 +39,10 @@ def cells_of(name: str) -> list[tuple[str, bool]]:
 def run_cell(code: str, names: dict[str, Any]) -> Any:
     """Run a cell and return the value of its last line, as a notebook shows it."""
     tree = ast.parse(code)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - our own page
-    if last is None:
+    last = tree.body[-1]
+    body = tree.body[:-1] if isinstance(last, ast.Expr) else tree.body
+    exec(compile(ast.Module(body, []), "cell", "exec"), names)  # noqa: S102 - our own page
+    if not isinstance(last, ast.Expr):
         return None
     return eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307 - as above
 

@@ -324,6 +324,7 @@ def test_rows_of_features_are_compared_by_their_cosine_and_negative_ones_count_n
         lambda more: FacilityLocation.from_points(FEATURES, FEATURES.copy(), farthest=9, **more),
         lambda more: FacilityLocation(np.exp(-np.square(FEATURES[:, :1] - FEATURES[:, 0])), **more),
         lambda more: FacilityLocation(100 * np.eye(5), scale=100, **more),
+        lambda more: FacilityLocation.from_distances(1 - np.eye(5), farthest=9, **more),
     ],
 )
 def test_private_records_are_no_candidates_unless_they_are_declared_public(build: Any) -> None:
@@ -335,6 +336,7 @@ def test_private_records_are_no_candidates_unless_they_are_declared_public(build
 def test_what_similarities_look_like_is_no_reason_to_refuse_after_a_charge() -> None:
     opened = FacilityLocation.spec().open(np.eye(5), 5)
     assert opened.value([0]) == 2**15
+    assert ResourceLocation([np.eye(5)]).value([(0, 0)]) > 0
 
 
 def test_arguments_of_other_libraries_are_answered_by_a_call_for_features() -> None:

@@ -255,11 +255,11 @@ def _close(stream: TextIO) -> None:
 
 def _discard(stream: TextIO) -> None:
     """Drop what a stream could not write, and keep the stream: its disk may have room again for later lines."""
-    kept = os.dup(stream.fileno())
+    copy = os.dup(stream.fileno())
     _close(stream)
     stream.flush()
-    os.dup2(kept, stream.fileno())
-    os.close(kept)
+    os.dup2(copy, stream.fileno())
+    os.close(copy)
 
 
 def _plain(value: object) -> object:

@@ -28,12 +28,14 @@ class _Lines:
     """Says where a computation stands in lines, the first after some seconds and then as rarely."""
 
     def __init__(self) -> None:
-        self._pace, self._last = Pace(), time.monotonic()
+        self._pace, self._last, self._stage = Pace(), time.monotonic(), ""
 
     def show(self, step: Progress) -> None:
         text, now = self._pace(step), time.monotonic()
-        if now - self._last >= SECONDS_BETWEEN_LINES:
-            self._last = now
+        # A stage of counted steps may be one long step: its beginning is shown in any case.
+        begins = step.total is not None and step.stage != self._stage
+        if begins or now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last, self._stage = now, step.stage
             warn(text)
 
 

@@ -40,10 +40,7 @@ _MAX_DRAWN_POINTS = 800
 """Points drawn in a picture; more would add megabytes to a page."""
 
 _MAX_DRAWN_CELLS = 40
-"""Rows and columns of a channel that are drawn; larger channels are averaged."""
-
-_MAX_BARS = 24
-"""Bars of a picture; what comes after them is left out, and the caption says so."""
+"""Rows and columns of a channel, or bars, that are drawn; larger channels are averaged, further bars counted."""
 
 _INK = "#2f6db5"
 """A blue with a contrast of 3 or more on white and on the usual dark pages."""
@@ -219,7 +216,7 @@ def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
     >>> bars([], "Groups of each size")
     ''
     """
-    shown = heights[:_MAX_BARS]
+    shown = heights[:_MAX_DRAWN_CELLS]
     most = max((height for _, height in shown), default=0.0)
     if most <= 0:
         return ""

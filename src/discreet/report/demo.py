@@ -103,20 +103,16 @@ class Demo:
     seconds: Mapping[str, float]
 
 
-_N_PARTS = 9
-"""Parts of the demo, each of which is reported as it begins."""
-
-
 class _Watch:
     """Reports each part as it begins, and keeps how long it took."""
 
-    def __init__(self, on_progress: Callable[[Progress], None] | None) -> None:
-        self.report = Reporter(on_progress)
+    def __init__(self, on_progress: Callable[[Progress], None] | None, n_parts: int) -> None:
+        self.report, self.n_parts = Reporter(on_progress), n_parts
         self.seconds: dict[str, float] = {}
         self.start = time.perf_counter()
 
     def begin(self, sentence: str) -> None:
-        self.report(sentence, done=len(self.seconds), total=_N_PARTS)
+        self.report(sentence, done=len(self.seconds), total=self.n_parts)
         self.start = time.perf_counter()
 
     def end(self, part: str) -> None:
@@ -176,7 +172,7 @@ def build_demo(
     """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    watch = _Watch(on_progress)
+    watch = _Watch(on_progress, n_parts=9)
     files = (folder / "city.channel", folder / "grid.channel")
     tables = (folder / "census.parquet", folder / "patients.csv")
     service = folder / "city.mechanism"

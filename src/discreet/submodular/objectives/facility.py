@@ -45,12 +45,6 @@ __all__ = ["FacilityLocation"]
 
 _DECLARE = "public_elements=True declares that the elements are public"
 
-_MIN_ROWS_COMPARED = 5
-"""Rows from which a symmetric matrix with equal values on its diagonal is no coincidence."""
-
-_MAX_RELATIVE_ROUNDING = 2.0**-20
-"""Difference of two similarities that rounding explains, as a share of the scale."""
-
 _BLOCK_ENTRIES = 1 << 22
 """Entries of the source that are read at once."""
 
@@ -128,11 +122,8 @@ class FacilityLocation(Objective):
             raise InvalidProblemError(
                 "similarity", "a table of numbers, a column for each element", got
             )
-        if not public_elements and _compares_with_itself(source, float(to_measure(scale, "scale"))):
-            expected = (
-                f"a row for each private record and a column for each public element; {_DECLARE}"
-            )
-            raise InvalidProblemError("similarity", expected, "points compared with themselves")
+        if not public_elements:
+            _refuse_comparison_with_itself(source, float(to_measure(scale, "scale")), "similarity")
 
         def rows(first: int, stop: int) -> NDArray[Any]:
             return np.asarray(source[first:stop])
@@ -176,8 +167,8 @@ class FacilityLocation(Objective):
         cls, spec: ObjectiveSpec, source: object, n_elements: int, candidates: Sequence[Any] | None
     ) -> Objective:
         """Read the similarities; once the budget is charged, nothing that they look like is refused."""
-        declared = replace(spec, public=(*spec.public, ("public_elements", True)))
-        return super().open_source(declared, source, n_elements, candidates)
+        opened = replace(spec, public=(*spec.public, ("public_elements", True)))
+        return super().open_source(opened, source, n_elements, candidates)
 
     def _fill(
         self,
@@ -205,7 +196,14 @@ class FacilityLocation(Objective):
         self._S: NDArray[Any] = S
 
     @classmethod
-    def from_distances(cls, distance: ArrayLike, *, farthest: float, scale_bits: int = 15) -> Self:
+    def from_distances(
+        cls,
+        distance: ArrayLike,
+        *,
+        farthest: float,
+        scale_bits: int = 15,
+        public_elements: bool = False,
+    ) -> Self:
         """Take ``1 - distance / farthest`` for the similarity, 0 beyond.
 
         Parameters
@@ -216,6 +214,8 @@ class FacilityLocation(Objective):
             M, in the same unit: public, such as the diameter of the region.
         scale_bits
             Fractional bits of a similarity.
+        public_elements
+            As for the class.
 
         Examples
         --------
@@ -228,6 +228,8 @@ class FacilityLocation(Objective):
             raise InvalidProblemError(
                 "distance", "a table of numbers, a column for each element", table.dtype
             )
+        if not public_elements:
+            _refuse_comparison_with_itself(table, 0.0, "distance")
         made = cls.__new__(cls)
         made._fill(  # noqa: SLF001 - a second way to make one
             lambda a, b: 1.0 - table[a:b] / far, (len(table), table.shape[1]), scale_bits, None
@@ -302,9 +304,10 @@ class FacilityLocation(Objective):
         def rows(first: int, stop: int) -> NDArray[np.float64]:
             some = where[first:stop]
             if metric == "cosine":
-                return _unit_rows(some) @ _unit_rows(places).T
-            kind = "cityblock" if metric == "manhattan" else "euclidean"
-            return 1.0 - cdist(some, places, kind) / far
+                return np.asarray(_unit_rows(some) @ _unit_rows(places).T, dtype=np.float64)
+            if metric == "manhattan":
+                return 1.0 - cdist(some, places, "cityblock") / far
+            return 1.0 - cdist(some, places, "euclidean") / far
 
         made = cls.__new__(cls)
         made._fill(rows, (len(where), len(places)), scale_bits, spill)  # noqa: SLF001 - as above
@@ -387,22 +390,26 @@ def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
     return mapped
 
 
-def _compares_with_itself(similarity: NDArray[Any], scale: float) -> bool:
-    """Whether a matrix is one of points compared with one another: symmetric, with `scale` on its diagonal."""
-    n = len(similarity)
-    if similarity.shape != (n, n) or n < _MIN_ROWS_COMPARED:
-        return False
-    error, step = scale * _MAX_RELATIVE_ROUNDING, max(1, _BLOCK_ENTRIES // n)
-    return bool((np.abs(similarity.diagonal() - scale) <= error).all()) and all(
-        (np.abs(similarity[a : a + step] * 1.0 - similarity[:, a : a + step].T) <= error).all()
+def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float, name: str) -> None:
+    """Refuse a matrix of points compared with one another: symmetric, with one value on its diagonal."""
+    n = len(matrix)
+    # In fewer rows it may be a coincidence.
+    if matrix.shape != (n, n) or n < 5:
+        return
+    # Numbers that were computed twice differ by rounding.
+    error, step = 2.0**-20 * (diagonal or 1.0), max(1, _BLOCK_ENTRIES // n)
+    if (np.abs(matrix.diagonal() - diagonal) <= error).all() and all(
+        (np.abs(matrix[a : a + step] * 1.0 - matrix[:, a : a + step].T) <= error).all()
         for a in range(0, n, step)
-    )
+    ):
+        expected = f"a row for each private record, a column for each public element; {_DECLARE}"
+        raise InvalidProblemError(name, expected, "points compared with themselves")
 
 
 def _unit_rows(features: NDArray[np.float64]) -> NDArray[np.float64]:
     """Divide each row by its length; a row of zeros stays."""
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
-    return np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0)
+    return features / np.where(lengths > 0, lengths, 1.0)
 
 
 def _farthest(value: object) -> float:

@@ -291,7 +291,10 @@ class ResourceLocation(Objective):
                 "similarities", "a table for each resource, all of one shape", "others"
             )
         k = len(tables)
-        self._of = tuple(FacilityLocation(table / k, scale_bits=scale_bits) for table in tables)
+        self._of = tuple(
+            FacilityLocation(table / k, scale_bits=scale_bits, public_elements=True)
+            for table in tables
+        )
         self.clipped = sum(count for _, count in clipped)
         self.n_kinds = k
         self.n_elements = self._of[0].n_elements
