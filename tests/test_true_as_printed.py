@@ -30,6 +30,7 @@ from discreet.hierarchy import release as release_counts
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.kanonymity import Categorical, Numeric
 from discreet.kanonymity.risk import risk
+from discreet.kanonymity.uniques import risk_sources
 from discreet.lrgeo import Region, design
 from discreet.lrgeo.mechanism import Mechanism
 from discreet.metricdp import Problem
@@ -294,6 +295,7 @@ def risk_page(_: Path) -> str:
         names=("age", "sex"),
         secret=[],
         notices=(),
+        causes=risk_sources(ROWS, ("age", "sex")).in_words(),
         endings=[".csv"],
         ending=".csv",
         demands={},

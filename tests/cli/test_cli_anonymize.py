@@ -408,7 +408,7 @@ def test_missing_and_mixed_values(capsys: pytest.CaptureFixture[str]) -> None:
         (["-k", "1"], 2, "k: expected"),
         (["-k", "61"], 3, "fewer than 61 rows"),
         (["-o", "patients.csv"], 2, "a file of its own"),
-        (["-o", "out.txt"], 2, ".csv or .parquet"),
+        (["-o", "out.txt"], 2, ".csv, .parquet, .xlsx or .sav"),
         (["-o", "no/such/out.csv"], 2, "--output"),
     ],
 )

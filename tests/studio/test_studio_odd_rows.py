@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import polars as pl
 import pytest
@@ -97,6 +98,19 @@ def test_no_row_changes_what_a_page_answers_or_reads_of_others(browser: Browser,
         answered = browser.at(path, file_with(odd))
         assert (answered.status_code, answered.text) == (200, expected.text), name
         rows_of_others(pl.read_parquet(private))
+
+
+def test_no_row_changes_what_a_page_answers_under_options(browser: Browser) -> None:
+    browser.open("counts")
+    options = {"missing": "h,x", "decimal": ",", "prefix": "county=2", "bins": "home=1,2"}
+    path = f"counts/table?{urlencode({'kind': 'persons', 'name': 'people.csv', **options})}"
+    private = browser.workspaces.get(browser.workspace).folder / PRIVATE
+    expected = browser.at(path, file_with(b""))
+    assert expected.status_code == 200
+    for name, odd in {**ODD, "numbers": b'1e999,"1.000,5",-\n'}.items():
+        answered = browser.at(path, file_with(odd))
+        assert (answered.status_code, answered.text) == (200, expected.text), name
+        assert pl.read_parquet(private)["county"][:2].to_list() == ["Zü", "Ge"]
 
 
 def test_rows_are_as_odd_in_other_encodings(browser: Browser) -> None:

@@ -242,6 +242,8 @@ def _widths(text: str) -> list[Fraction]:
 
 def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
     from discreet.kanonymity.risk import risk
+    from discreet.kanonymity.uniques import risk_sources
+    from discreet.tables.cells import by_meaning
     from discreet.tables.frames import singled_out
 
     roles = read_roles(form, workspace.columns, _upload(workspace).table)
@@ -259,6 +261,7 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
         ],
         names=roles.names,
         notices=roles.notices,
+        causes=risk_sources(by_meaning(table, roles.names), roles.names).in_words(),
         endings=list(WRITABLE),
         ending=_upload(workspace).ending,
         secret=[
