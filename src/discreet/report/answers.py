@@ -13,6 +13,7 @@ from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot.style import BLUE, FAINT, plain
 from discreet.report.figures import drawn
 from discreet.report.page import Chapter, render_template
+from discreet.report.region_bars import MAX_BARS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["chapter"]
 
 _LEAD = "{question}, from the noisy {source} without bias; {interval}. They cost nothing."
-
-MAX_ANSWERS_IN_FIGURE = 60
-"""Answers that are drawn; the table has all."""
 
 
 def chapter(
@@ -65,7 +63,7 @@ def chapter(
         ", ".join([region, *(table[name][at] for name in by)])
         for at, region in enumerate(table["region"])
     ]
-    shown = min(len(labels), MAX_ANSWERS_IN_FIGURE)
+    shown = min(len(labels), MAX_BARS)
     if shown < len(labels):
         notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")
 
