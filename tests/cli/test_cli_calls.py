@@ -69,6 +69,9 @@ COUNTS_ELSEWHERE = {
     # What a plan costs and gives, before anything is charged.
     "plan": "hierarchy.Plan.check",
     "plan_count": "hierarchy.Plan.check",
+    # Files made of the published tables.
+    "microdata": "hierarchy.contingency.RegionTables.to_rows",
+    "reliability": "hierarchy.contingency.RegionTables.to_reliability",
     # All checks are in the certificate.
     "verbose": "Release.certificate",
 }
@@ -85,6 +88,8 @@ SELECT_ELSEWHERE = {
     # A choice without a guarantee, and what the curator alone sees, have calls of their own.
     "accept_no_guarantee": "submodular.reproduce",
     "diagnostics": "submodular.Plan.diagnose",
+    # What a plan costs and gives, before anything is charged.
+    **dict.fromkeys(("plan", "plan_count"), "submodular.Plan.check"),
 }
 """Option of select -> the argument or the call of another name that does it."""
 

@@ -159,6 +159,29 @@ def test_rows_have_exactly_the_published_tables(ask: Callable[..., Said]) -> Non
     assert not Path("rows.parquet.discreet.json").exists()
 
 
+def test_rows_that_are_too_many_leave_the_published_table_in_place(
+    ask: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their number follows from noise: it is known after the charge alone, which must not be for nothing."""
+    Ledger.create("l.db", "census", ZeroConcentratedDP(1, "add-remove-person"))
+    paid = f"{BASE} --ledger l.db --dataset census -o tables.csv --reliability marks.csv"
+    with monkeypatch.context() as patched:
+        patched.setattr("discreet.hierarchy.contingency.result.MAX_ROWS", 3)
+        said = ask(f"{paid} --microdata rows.csv")
+    assert said.status != 0
+    assert "all other outputs are in place" in said.err
+    assert not Path("rows.csv").exists()
+    assert ask("verify tables.csv").status == 0
+    assert Path("marks.csv").exists()
+    assert len(load_tables("tables.csv").result.to_rows(["state", "county"])) > 3
+
+
+def test_a_report_draws_intervals_without_kept_measurements(ask: Callable[..., Said]) -> None:
+    assert ask(f"{BASE} -o tables.csv --report page.html").status == 0
+    assert not Path("tables.measurements.parquet").exists()
+    assert "estimate, 95 % interval" in Path("page.html").read_text(encoding="utf-8")
+
+
 def test_rows_without_regions_and_with_blanks_have_the_published_tables() -> None:
     domain = Domain.read(
         {"sex": ["F", "M", ""], "age": ["0-17", "18+"]}, zeros=[{"sex": ["M"], "age": ["18+"]}]

@@ -24,10 +24,8 @@ import polars as pl
 import pytest
 
 from discreet import KAnonymity, MetricSpace, Tree
-from discreet.core.certificate import Certificate, Check
 from discreet.core.exact import log_ceil
 from discreet.core.guarantee import ApproxDP, DPGuarantee, MetricDP, PureDP, ZeroConcentratedDP
-from discreet.core.outcome import Release
 from discreet.core.printed import share_or_less, share_or_more
 from discreet.core.statements import STATEMENTS, state
 from discreet.evaluate.comparison import Entry, best_lower
@@ -46,11 +44,10 @@ from discreet.lrgeo import Region
 from discreet.lrgeo.places.plane import on_the_ground
 from discreet.metricdp import Problem, design
 from discreet.report import metricdp as metric_page
-from discreet.report import submodular as choice_page
 from discreet.report.words import cautions, guess_about_a_person, guesses, promise_about_a_person
 from discreet.submodular import Coverage, UniformMatroid, plan
+from discreet.submodular.method import draws_in_words
 from discreet.submodular.objectives.objective import ObjectiveSpec
-from discreet.submodular.problem import Selection
 from discreet.testing import enumerate_law
 from earth import geodesic
 from hierarchy.contingency.dense_workloads import cost_of, information
@@ -802,12 +799,7 @@ def drawn(
         lambda bits: planned.method.choose(objective, planned.matroid, planned.draws, bits)[0][0],
         max_runs=40,
     )
-    selection = Selection(
-        ((0, 0),), planned.statement, planned.draws.coefficient, mechanism=planned.draws.mechanism
-    )
-    certificate = Certificate((Check("elements chosen twice", 0, 0, exact=True),))
-    provenance = type("P", (), {"method": method})()
-    text = choice_page._how(Release(selection, guarantee, certificate, provenance))
+    text = draws_in_words(method, planned.draws.mechanism, planned.draws.coefficient)
     masses = {int(str(at)): float(one) for at, one in law.masses.items()}
     c = float(planned.draws.coefficient or 0)
     return text, table.sum(axis=0).tolist(), table, masses, float(law.unexplored), c

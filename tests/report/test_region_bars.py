@@ -10,6 +10,7 @@ from discreet import ZeroConcentratedDP
 from discreet.core.tree import Tree
 from discreet.hierarchy import GroupSizes, query, release
 from discreet.hierarchy.contingency import CellCounts, plan
+from discreet.hierarchy.reliability import CLASSES
 from discreet.report import make_chapter
 from discreet.report.figures import new_figure
 from discreet.report.region_bars import MAX_BARS, draw_bars, level_bars
@@ -67,7 +68,12 @@ def test_the_largest_regions_are_shown_in_their_order() -> None:
 
 
 def test_pages_have_a_chart_of_each_level_below_the_root() -> None:
-    page = make_chapter("tables", tables(kept=True)).body
+    made = tables(kept=True)
+    page = make_chapter("tables", made).body
+    marks = made.result.to_reliability(RHO)
+    for (level, marginal), numbers in made.result.count_by_reliability(RHO).items():
+        of_table = marks.filter(level=level, marginal=marginal)["reliability"].to_list()
+        assert numbers == [of_table.count(one) for one in CLASSES]
     assert page.count("Regions of level") == 2
     assert "use with caution" in page
     assert "Counts by reliability" in page

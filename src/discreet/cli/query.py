@@ -81,7 +81,7 @@ class QueryOptions(ResultOptions):
 
 @from_options(QueryOptions, examples=_EXAMPLES)
 def query(options: QueryOptions) -> None:
-    """Answer a question about sizes from kept measurements: without bias, with an interval and a mark of reliability.
+    """Answer a question about sizes from kept measurements: without bias, and with an interval.
 
     Answers come from the noisy counts, not from the published ones, which are biased where counts are small. They may
     be negative. Asking costs nothing. A value is rounded to a power of ten of at most a tenth of its interval's

@@ -207,7 +207,7 @@ def query(
     # One noisy value of each size and node is one noise; equal factors are equal terms.
     shape = Counter(abs(int(factor)) for factor in factors if factor)
     widths: dict[tuple[tuple[Fraction, int], ...], tuple[int, Fraction]] = {}
-    values, halves, variances = [], [], []
+    answers: list[tuple[int, int, Fraction]] = []
     for node in nodes.tolist():
         used = sources(node)
         value = sum(int(own[at]) for at in used)
@@ -219,24 +219,15 @@ def query(
                 for scale, many in key
                 for factor, count in shape.items()
             }
-            variance = _variance(terms, measured.noise)
-            widths[key] = half_width(terms, measured.noise, chance), variance
-        half, variance = widths[key]
-        if abs(value) + half >= _INT64_LIMIT:
+            noise = measured.noise
+            widths[key] = half_width(terms, noise, chance), _variance(terms, noise)
+        if abs(value) + widths[key][0] >= _INT64_LIMIT:
             expected = "weights so small that each answer and its interval are below 2^63"
             raise InvalidProblemError("sizes", expected, "larger ones")
-        values.append(value)
-        halves.append(half)
-        variances.append(variance)
-    return CountAnswers(
-        frame,
-        nodes,
-        np.array(values, dtype=np.int64),
-        np.array(halves, dtype=np.int64),
-        chance,
-        weights,
-        np.array(variances, dtype=object),
-    )
+        answers.append((value, *widths[key]))
+    values, halves, variances = np.array(answers, dtype=object).reshape(-1, 3).T
+    ends = values.astype(np.int64), halves.astype(np.int64)
+    return CountAnswers(frame, nodes, *ends, chance, weights, variances)
 
 
 def _variance(terms: Mapping[Term, int], noise: Noise) -> Fraction:

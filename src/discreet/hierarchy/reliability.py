@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSES",
+    "classify_counts",
     "described_answers",
     "error_in_words",
-    "mark_counts",
     "mark_reliability",
     "reliability_in_words",
     "round_within",
@@ -74,10 +74,17 @@ def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
     return CLASSES[-1]
 
 
-def mark_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> NDArray[np.str_]:
-    """Return the class of each count by the standard error at the same place; see :func:`mark_reliability`."""
-    limits = [float(limit) * counts for limit in MAX_COEFFICIENTS_OF_VARIATION]
-    return np.select([errors <= limit for limit in limits], CLASSES[:2], CLASSES[2])
+def classify_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the place in :data:`CLASSES` of each count, by the standard error at the same place.
+
+    Examples
+    --------
+    >>> classify_counts(np.array([61, 60, 30, 0, 0]), np.array([10.0, 10.0, 10.0, 0.0, np.nan])).tolist()
+    [0, 1, 2, 0, 2]
+    """
+    # What is not a number is in no better class.
+    within = [errors <= float(limit) * counts for limit in MAX_COEFFICIENTS_OF_VARIATION]
+    return np.asarray(len(within) - np.sum(within, axis=0), dtype=np.int64)
 
 
 def round_within(value: Fraction | int, low: int, high: int) -> int:

@@ -151,7 +151,7 @@ class Column(NamedTuple):
     """
 
     name: str
-    values: NDArray[np.int64]
+    values: NDArray[Any]
     words: Sequence[str] | None = None
 
 

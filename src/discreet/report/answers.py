@@ -10,10 +10,10 @@ from discreet.core import printed
 from discreet.core.statements import state
 from discreet.hierarchy.query import CountAnswers
 from discreet.hierarchy.reliability import reliability_in_words
-from discreet.plot.counts import plot_answers
 from discreet.plot.style import BLUE, FAINT, plain
 from discreet.report.figures import drawn
 from discreet.report.page import Chapter, render_template
+from discreet.report.region_bars import MAX_BARS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["chapter"]
 
 _LEAD = "{question}, from the noisy {source} without bias; {interval}. They cost nothing."
-
-MAX_ROWS_OF_COUNTS, MAX_ROWS_OF_TABLES = 40, 60
-"""Answers up to which the figure grows: names beyond are left out of it, or the answers."""
 
 
 def chapter(
@@ -57,29 +54,21 @@ def chapter(
         Figure and table; all of it follows from what the guarantee covers.
     """
     table = answers.to_frame("dict", rounded=True)
-    notes, source, most = (
-        [f"{measured.guarantee}.", reliability_in_words()],
-        "counts",
-        MAX_ROWS_OF_COUNTS,
-    )
+    notes, source = [f"{measured.guarantee}.", reliability_in_words()], "counts"
     by: tuple[str, ...] = ()
-    by_size = isinstance(answers, CountAnswers)
     if not isinstance(answers, CountAnswers):
         notes.append(f"Why intervals cover: {answers.argument}.")
-        by, source, most = answers.by, "marginals", MAX_ROWS_OF_TABLES
+        by, source = answers.by, "marginals"
     labels = [
         ", ".join([region, *(table[name][at] for name in by)])
         for at, region in enumerate(table["region"])
     ]
-    shown = min(len(labels), most)
-    if not by_size and shown < len(labels):
+    shown = min(len(labels), MAX_BARS)
+    if shown < len(labels):
         notes.append(f"The figure shows the first {shown} of {len(labels)} answers.")
 
     def draw(figure: Figure) -> None:
         ax = figure.add_subplot()
-        if isinstance(answers, CountAnswers):
-            plot_answers(answers, ax=ax)
-            return
         places = np.arange(shown)
         ax.hlines(places, table["low"][:shown], table["high"][:shown], color=FAINT, linewidth=3)
         ax.plot(table["value"][:shown], places, "o", color=BLUE, ms=4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,8 +62,7 @@ def chapter(
     result, frame = release.result, release.result.frame
     guarantee: PureDP | ZeroConcentratedDP = release.guarantee  # type: ignore[assignment] # the verifier saw to it
     errors, promise = expected_errors(frame, guarantee), promise_about_a_person(guarantee)
-    marks = result.to_reliability(guarantee, "dict")
-    classes = Counter(zip(marks["level"], marks["marginal"], marks["reliability"], strict=True))
+    classes = result.count_by_reliability(guarantee)
     lead = _LEAD.format("people" if frame.max_rows == 1 else "records")
     figure = charts_of_regions(result, anchor) + drawn(
         lambda figure: draw_expected(errors, figure.add_subplot()),
@@ -86,7 +84,7 @@ def chapter(
                 f"{one.level}, {one.marginal}",
                 "not measured" if one.alone is None else printed.at_most(one.alone, 3),
                 printed.at_most(one.together, 3),
-                *(printed.count(classes[one.level, one.marginal, name]) for name in CLASSES),
+                *map(printed.count, classes[one.level, one.marginal]),
             ]
             for one in errors
         ],

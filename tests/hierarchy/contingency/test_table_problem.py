@@ -63,7 +63,7 @@ def planned(**changes: Any) -> Any:
         ({"marginals": ["total", "weight"]}, "marginals", "'weight'"),
         ({"marginals": ["sex:sex", "cells"]}, "marginals", "each attribute once"),
         ({"marginals": ["sex:age", "age:sex"]}, "marginals", "each marginal once"),
-        ({"marginals": [[], ["cells"]]}, "marginals", "an empty list"),
+        ({"marginals": [[], ["cells"]]}, "marginals", "none on level 1"),
         ({"marginals": []}, "marginals", "a list of names"),
         ({"marginals": "cells"}, "marginals", "a list of names"),
         ({"marginals": [["cells"]]}, "marginals", "one list for each of 2 levels"),

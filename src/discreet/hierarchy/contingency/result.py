@@ -14,11 +14,11 @@ from discreet.core.views import bars
 from discreet.hierarchy.contingency.expected import entry_errors
 from discreet.hierarchy.contingency.measure import noise_in_words
 from discreet.hierarchy.contingency.problem import BLANK
-from discreet.hierarchy.reliability import mark_counts
+from discreet.hierarchy.reliability import CLASSES, classify_counts
 from discreet.hierarchy.result import Column, region_columns, tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -191,13 +191,11 @@ class RegionTables:
         InvalidProblemError
             For a backend that :meth:`RegionCounts.to_frame` does not know.
         """
-        columns = marginal_columns(self.frame, self.frame.marginals)
-        return tidy(columns, {"count": self._counts()}, backend)
-
-    def _counts(self) -> NDArray[np.int64]:
-        """Return the counts of all measured marginals, in the order of :func:`marginal_columns`."""
         domain, marginals = self.frame.domain, self.frame.marginals
-        return np.concatenate([domain.project(self.cells, q).reshape(-1) for q in marginals])
+        counts = [domain.project(self.cells, q).reshape(-1) for q in marginals]
+        return tidy(
+            marginal_columns(self.frame, marginals), {"count": np.concatenate(counts)}, backend
+        )
 
     def to_reliability(
         self, guarantee: PureDP | ZeroConcentratedDP, backend: Backend = "polars"
@@ -214,20 +212,41 @@ class RegionTables:
         backend
             As for :meth:`to_frame`.
         """
-        frame, counts = self.frame, self._counts()
-        by_marginal = entry_errors(frame, guarantee).T[..., None]
-        possible = frame.domain.possible[None].astype(np.int64)
-        # Structural zeros have no error.
-        masks = [frame.domain.project(possible, q) > 0 for q in frame.marginals]
-        errors = np.concatenate(
-            [(own * mask).reshape(-1) for own, mask in zip(by_marginal, masks, strict=True)]
+        counts, errors, classes = (
+            np.concatenate([one.reshape(-1) for one in parts])
+            for parts in zip(*self._classified(guarantee), strict=True)
         )
-        values = {
-            "count": counts,
-            "standard_error": errors,
-            "reliability": mark_counts(counts, errors),
-        }
-        return tidy(marginal_columns(frame, frame.marginals), values, backend)
+        columns = [
+            *marginal_columns(self.frame, self.frame.marginals),
+            Column("count", counts),
+            Column("standard_error", errors),
+            Column("reliability", classes, CLASSES),
+        ]
+        return tidy(columns, {}, backend)
+
+    def count_by_reliability(
+        self, guarantee: PureDP | ZeroConcentratedDP
+    ) -> dict[tuple[int, str], list[int]]:
+        """Return for each level and marginal the number of counts in each class of reliability, the best first."""
+        tree, names, made = self.frame.tree, map(self.frame.domain.name, self.frame.marginals), {}
+        for name, (_, _, classes) in zip(names, self._classified(guarantee), strict=True):
+            for level in range(tree.depth + 1):
+                of_level = classes[tree.level_start[level] : tree.level_start[level + 1]]
+                made[level + 1, name] = np.bincount(of_level.reshape(-1), minlength=3).tolist()
+        return made
+
+    def _classified(
+        self, guarantee: PureDP | ZeroConcentratedDP
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
+        """Yield for each marginal counts, standard errors and classes: ``(n_nodes, entries)`` each."""
+        domain = self.frame.domain
+        possible = domain.possible[None].astype(np.int64)
+        by_marginal = entry_errors(self.frame, guarantee).T[..., None]
+        for q, own in zip(self.frame.marginals, by_marginal, strict=True):
+            # Structural zeros have no error.
+            errors = own * (domain.project(possible, q) > 0)
+            counts = domain.project(self.cells, q)
+            yield counts, errors, classify_counts(counts, errors)
 
     def to_rows(self, columns: Sequence[str], backend: Backend = "polars") -> Any:  # noqa: ANN401 - a table of that library
         """Return rows whose tables are exactly the published ones: each count of a cell as that many rows.
