@@ -26,7 +26,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     np.save("sim.npy", rng.random((200, 25)))
-    np.save("square.npy", rng.random((8, 8)))
     names = [f"c{i}" for i in range(8)]
     drawn = rng.integers(0, 9, 400)
     edges = pl.DataFrame(
@@ -45,13 +44,11 @@ PURE = ["--epsilon", "1", "--neighbors", "add-remove-one"]
 
 
 @pytest.mark.usefixtures("files")
-def test_a_square_matrix_takes_a_public_list_of_candidates(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    typed = ["select", "--similarity", "square.npy", "--matroid", "uniform:2", *PURE]
-    said = say(capsys, *typed, "--candidates", "candidates.csv", "--json")
+@pytest.mark.parametrize("clients", [7, 8, 9])
+def test_no_number_of_clients_is_refused(capsys: pytest.CaptureFixture[str], clients: int) -> None:
+    np.save("near.npy", np.full((clients, 8), 0.5))
+    said = say(capsys, "select", "--similarity", "near.npy", "--matroid", "uniform:2", *PURE)
     assert said.status == 0
-    assert {name[0] for name in said.data["chosen"]} == {"c"}
 
 
 @pytest.mark.usefixtures("files")
@@ -276,10 +273,6 @@ def test_the_ledger_is_charged_before_the_records_are_read(
 
 BAD: list[tuple[list[str], str]] = [
     (["select", "--matroid", "uniform:2", *PURE], "--similarity: expected a file here"),
-    (
-        ["select", "--similarity", "square.npy", "--matroid", "uniform:2", *PURE],
-        "--candidates: expected names of public candidates .* private rows are no candidates, got none",
-    ),
     ([*UNIFORM, "--coverage", "edges.csv", *PURE], "--similarity: expected .* got both"),
     ([*UNIFORM, "--epsilon", "1"], "--neighbors: expected add-remove-one or replace-one"),
     ([*UNIFORM, "--neighbors", "replace-one"], "--epsilon: expected a budget here"),

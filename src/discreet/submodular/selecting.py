@@ -78,7 +78,7 @@ def select(
         columns are text. A client counts once some candidate of its is chosen.
     candidates
         Names of the candidates, public: a list, or the path of a table. Needed with `coverage`, unless the file of
-        the matroid names them, and with a square `similarity`, which may compare the private records with themselves.
+        the matroid names them.
     method
         A method or its name; ``None`` chooses from public facts.
     budget, dataset, budget_delta, watch
@@ -203,10 +203,7 @@ def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> lis
             expected = "a file of the candidates: those in the edges are private"
             raise InvalidProblemError("candidates", expected, "none")
         return named
-    columns, square = _columns(similarity)
-    if named is None and square:
-        expected = "names of public candidates with as many rows as columns: private rows are no candidates"
-        raise InvalidProblemError("candidates", expected, "none")
+    columns = _columns(similarity)
     if named is not None and len(named) != columns:
         raise InvalidProblemError(
             "candidates", f"one row for each of {columns} columns", len(named)
@@ -214,8 +211,8 @@ def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> lis
     return columns if named is None else named
 
 
-def _columns(source: Any) -> tuple[int, bool]:  # noqa: ANN401 - a path or an array
-    """Return the number of columns of a similarity matrix, and whether it is square, from its header or its shape."""
+def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
+    """Return the number of columns of a similarity matrix, from its header or its shape."""
     is_path = isinstance(source, str | os.PathLike)
     wanted = "numbers, clients x candidates"
     matrix = (
@@ -231,7 +228,7 @@ def _columns(source: Any) -> tuple[int, bool]:  # noqa: ANN401 - a path or an ar
             else f"{matrix.ndim} dimensions of {matrix.dtype.kind!r}"
         )
         raise InvalidProblemError("similarity", wanted, got)
-    return int(matrix.shape[1]), matrix.shape[0] == matrix.shape[1]
+    return int(matrix.shape[1])
 
 
 def _names(table: Any, argument: str) -> list[str]:  # noqa: ANN401 - a frame of Polars
