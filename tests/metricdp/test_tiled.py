@@ -31,7 +31,7 @@ CLAIM = MetricDP("0.6", "km", 2)
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Tiles of sixteen reports, so that there are several."""
-    monkeypatch.setattr(local, "_GROUP", 16)
+    monkeypatch.setattr(local, "_REPORTS_PER_TILE", 16)
     return monkeypatch
 
 
@@ -74,7 +74,7 @@ def test_one_method_gives_channel_and_bound(seed: int) -> None:
 
 def test_a_short_reach_still_gives_both(small: pytest.MonkeyPatch) -> None:
     """What tiles leave out has probability zero in the iterate, and mending raises it."""
-    small.setattr(local, "_REACHES", (2.0,))
+    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
     problem = stated(4)
     made = design(problem, CLAIM, method=PrimalDual(), gap=0.25)
     assert verify(made, optimality=True).passed
@@ -195,7 +195,7 @@ def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:
 
 def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPatch) -> None:
     """A report outside of their tiles costs them nothing, so that steps leave their rows empty."""
-    small.setattr(local, "_REACHES", (2.0,))
+    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
     problem = stated(7)
     prior = np.where(np.arange(N) % 3, problem.prior, 0.0)
     zeros = Problem(problem.space, utility_loss="euclidean", prior=prior / prior.sum())
