@@ -391,11 +391,10 @@ class _Run:
         n_reports = cost.shape[1]
         whole = float((cost.T @ matrix).min(axis=0).sum())
         allowed = _MERGING_SHARE_OF_GAP * max(whole - self.state.best, 0.0)
+        numbers = [number for number in _NUMBERS_OF_MERGED_REPORTS if number < n_reports]
         firsts = np.arange(n_reports)
-        for groups in (*_NUMBERS_OF_MERGED_REPORTS, n_reports):
-            if groups > n_reports or (
-                self._mending_seconds(groups) > left and len(firsts) < n_reports
-            ):
+        for groups in (*numbers, n_reports):
+            if groups > _NUMBERS_OF_MERGED_REPORTS[0] and self._mending_seconds(groups) > left:
                 break
             firsts = np.linspace(0, n_reports, groups, endpoint=False).astype(np.int64)
             few = np.add.reduceat(matrix, firsts, axis=1)
