@@ -141,6 +141,11 @@ class PrimalDual:
             ``None`` if nothing is constrained. Without a matrix and multipliers if everything was handed in already,
             or if there is no time to prepare the steps.
 
+        Raises
+        ------
+        LimitReachedError
+            If no time was left to mend a channel; multipliers were handed in then.
+
         Complexity
         ----------
         A step takes half a nanosecond for each multiplier: ``2 m`` for each report of a tile, m the constraints between
@@ -267,7 +272,7 @@ class _Run:
             return _MENDING_STEPS * self.step
         n, n_reports = self.near.cost.shape
         triples = n**2 * min(reports, n_reports)
-        return _SECONDS_PER_MENDED_TRIPLE * triples / self.limits.threads + self.step
+        return float(_SECONDS_PER_MENDED_TRIPLE * triples / self.limits.threads)
 
     def _look(self, *, hand_in: bool) -> Candidate | None:
         """Estimate bound and loss; hand them in if they reach the gap, or on `hand_in`. Return the last result."""
