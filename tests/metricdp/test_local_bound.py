@@ -84,7 +84,7 @@ def instance(seed: int, n: int = 12) -> tuple[ImplicitCosts, Adjacency, Fraction
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Groups of four reports, so that a dozen secrets have tiles."""
-    monkeypatch.setattr(local, "_GROUP", 4)
+    monkeypatch.setattr(local, "_REPORTS_PER_TILE", 4)
     return monkeypatch
 
 
@@ -102,7 +102,7 @@ def test_the_bound_is_below_the_optimum_and_near_to_it(seed: int) -> None:
 @pytest.mark.parametrize("reach", [0.25, 1.0, 3.0])
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_a_short_reach_bounds_too(small: pytest.MonkeyPatch, seed: int, reach: float) -> None:
-    small.setattr(local, "_REACHES", (reach,))
+    small.setattr(local, "_REACHES_IN_NATS", (reach,))
     costs, edges, epsilon = instance(seed)
     found = local_bound(costs, edges, epsilon)
     assert found.reach == reach
@@ -143,7 +143,7 @@ def test_wrong_multipliers_are_no_danger(small: pytest.MonkeyPatch, seed: int) -
 
 def test_tiles_add_up_to_what_one_table_gives(small: pytest.MonkeyPatch) -> None:
     """The multipliers of all tiles, by the formula for one table of all secrets and reports."""
-    small.setattr(local, "_REACHES", (2.0,))
+    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
     costs, edges, epsilon = instance(303, n=40)
     kept: list[Multipliers] = []
 
@@ -216,7 +216,7 @@ def test_secrets_at_one_place_are_bounded() -> None:
 def test_too_little_memory_shortens_the_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     costs, edges, epsilon = instance(600, n=200)
     wide = local_bound(costs, edges, epsilon, gap=0.05)
-    monkeypatch.setattr(local, "_LARGEST_STATE", 1_200_000)
+    monkeypatch.setattr(local, "_MAX_STATE_BYTES", 1_200_000)
     narrow = local_bound(costs, edges, epsilon, gap=0.05)
     assert narrow.reach < wide.reach
     assert narrow.multipliers < wide.multipliers

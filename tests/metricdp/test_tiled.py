@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.core import jit
+from discreet.core.errors import LimitReachedError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
@@ -31,7 +32,7 @@ CLAIM = MetricDP("0.6", "km", 2)
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Tiles of sixteen reports, so that there are several."""
-    monkeypatch.setattr(local, "_GROUP", 16)
+    monkeypatch.setattr(local, "_REPORTS_PER_TILE", 16)
     return monkeypatch
 
 
@@ -74,7 +75,7 @@ def test_one_method_gives_channel_and_bound(seed: int) -> None:
 
 def test_a_short_reach_still_gives_both(small: pytest.MonkeyPatch) -> None:
     """What tiles leave out has probability zero in the iterate, and mending raises it."""
-    small.setattr(local, "_REACHES", (2.0,))
+    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
     problem = stated(4)
     made = design(problem, CLAIM, method=PrimalDual(), gap=0.25)
     assert verify(made, optimality=True).passed
@@ -195,7 +196,7 @@ def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:
 
 def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPatch) -> None:
     """A report outside of their tiles costs them nothing, so that steps leave their rows empty."""
-    small.setattr(local, "_REACHES", (2.0,))
+    small.setattr(local, "_REACHES_IN_NATS", (2.0,))
     problem = stated(7)
     prior = np.where(np.arange(N) % 3, problem.prior, 0.0)
     zeros = Problem(problem.space, utility_loss="euclidean", prior=prior / prior.sum())
@@ -302,3 +303,31 @@ def test_a_spanner_stands_for_all_pairs_of_a_large_plane(monkeypatch: pytest.Mon
     assert best.lower <= made.upper <= 1.2 * best.upper
     used = (made.channel.probabilities > 1e-9).any(axis=0).sum()
     assert used <= 20
+
+
+def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyPatch) -> None:
+    """What a reach leaves out bounds the gap from below: 1,000 points were left at 2.6 %, and at .8 % without it."""
+    part = part_of(stated(2))
+    near = ordered(part)
+    graph = priceable(near.edges, part.epsilon)
+
+    def reach(most_held: float) -> float:
+        return Plan(near, graph, part.epsilon, farthest=2.0, most_held=most_held).reach
+
+    assert (reach(1.0), reach(0.01)) == (2.0, np.inf)
+    small.setattr(local, "_MAX_STATE_BYTES", 1)
+    assert reach(0.01) == 1.0
+
+
+def test_a_bound_is_handed_in_alone_where_mending_would_be_late(small: pytest.MonkeyPatch) -> None:
+    small.setattr(steps._Run, "_mending_seconds", lambda *_: 1e9)
+    handed: list[Candidate] = []
+
+    def listens(candidate: Candidate) -> bool:
+        handed.append(candidate)
+        return False
+
+    limits = PartLimits(0.5, 1, 0.0, listens)
+    with pytest.raises(LimitReachedError, match="no time was left to mend"):
+        PrimalDual().solve(part_of(stated(2)), limits)
+    assert [(one.matrix is None, one.multipliers is None) for one in handed] == [(True, False)]

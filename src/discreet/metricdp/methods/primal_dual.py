@@ -96,12 +96,11 @@ _OVERTIME_IN_SECONDS = 1.0
 _RESERVE_FACTOR = 1.3
 """Seconds reserved for handing in, in units of those of the last time."""
 
-_NUMBERS_OF_MERGED_REPORTS, _MERGING_SHARE_OF_GAP = (400, 600, 1000), 0.25
+_NUMBERS_OF_MERGED_REPORTS, _MERGING_SHARE_OF_GAP = (400, 600, 1000, 1400), 0.25
 """Numbers of groups of near reports that are tried before mending, and the loss that they may add."""
 
-_STEPS_PER_MENDED_TRIPLE = 16.0
-"""Time of mending for two secrets and a merged report, in units of that of a multiplier in a step: 24 rounds of a third
-of a nanosecond and half of one."""
+_SECONDS_PER_MENDED_TRIPLE = 5e-9
+"""Seconds of one thread for two secrets and a merged report, over all pairs: 35 s for 2,000 of each, 12 rounds."""
 
 _STEP_GROWTH_BETWEEN_CONSTRAINTS = 1.3
 """Factor by which the number of steps grows before constraints are added, since each addition restarts the steps."""
@@ -142,6 +141,11 @@ class PrimalDual:
             ``None`` if nothing is constrained. Without a matrix and multipliers if everything was handed in already,
             or if there is no time to prepare the steps.
 
+        Raises
+        ------
+        LimitReachedError
+            If no time was left to mend a channel; multipliers were handed in then.
+
         Complexity
         ----------
         A step takes half a nanosecond for each multiplier: ``2 m`` for each report of a tile, m the constraints between
@@ -170,7 +174,8 @@ def _plan(near: Ordered, epsilon: Fraction, gap: float) -> Plan:
             graph, fine = spanner_for_steps(graph)
             reach = _REACH_IN_NATS if fine else _SPANNER_REACH_IN_NATS
     largest = float(near.cost.max()) or 1.0
-    decays = follows(near.cost / largest, rate * near.lengths[:, near.homes])
+    away = np.asarray(rate * near.lengths[:, near.homes], dtype=np.float64)
+    decays = follows(near.cost / largest, away)
     if not decays or gap < _MIN_GAP_FOR_REACH or _has_rare_secrets(near.cost):
         reach = math.inf
     return Plan(
@@ -200,7 +205,7 @@ def _renamed(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[
 
 
 class _Run:
-    """One run: what was handed in, and how long that took."""
+    """State of one search: the steps, and the channel and bound that were handed in."""
 
     def __init__(self, part: Part, limits: PartLimits, begun: float, iterations: int) -> None:
         self.limits, self.iterations = limits, iterations
@@ -215,7 +220,7 @@ class _Run:
         # Where a spanner or stars stand for very many constraints, channels are mended over all pairs.
         self.every = priceable(near.edges, part.epsilon) if is_dense(near.edges) else None
         self.edges = near.edges if self.every is None else plan.graph
-        self.nats = plan.rate * self.edges.lengths
+        self.nats = part.nats(self.edges.lengths)
         self.beyond, self.gained, self.safe = _MENDING_FACTOR, _POLISHING_SHARE, _SHARE_OF_GAP
         self.tried = self.offered = self.grown = 0
         self.reserve, self.step, self.upper = 0.0, 0.0, math.inf
@@ -224,7 +229,7 @@ class _Run:
         self.pool: ThreadPoolExecutor | None = None
 
     def until(self) -> Candidate:
-        """Take steps until what is handed in is enough or time is up; an interrupt hands in what there is.
+        """Take steps until the gap is reached or time is up; an interrupt hands in the bound so far.
 
         Looks come after numbers of steps that do not depend on the limit, so that a longer one has all looks of a
         shorter one but the last.
@@ -261,17 +266,16 @@ class _Run:
                     if found is not None or last:
                         return found or self._candidate(None)
 
-    def _mending_seconds(self) -> float:
-        """Estimate the seconds of mending from those of a step."""
-        seconds = _MENDING_STEPS * self.step
-        if self.every is not None:
-            n, n_reports = self.near.cost.shape
-            triples = n**2 * min(n_reports, _NUMBERS_OF_MERGED_REPORTS[0])
-            seconds += _STEPS_PER_MENDED_TRIPLE * self.step / self.plan.multipliers * triples
-        return seconds
+    def _mending_seconds(self, reports: int = _NUMBERS_OF_MERGED_REPORTS[1]) -> float:
+        """Estimate the seconds of mending, over all pairs with so many reports, from those of a step."""
+        if self.every is None:
+            return _MENDING_STEPS * self.step
+        n, n_reports = self.near.cost.shape
+        triples = n**2 * min(reports, n_reports)
+        return float(_SECONDS_PER_MENDED_TRIPLE * triples / self.limits.threads)
 
     def _look(self, *, hand_in: bool) -> Candidate | None:
-        """Evaluate bound and loss roughly; hand in what is enough, or has to be; say what to return if that ends it."""
+        """Estimate bound and loss; hand them in if they reach the gap, or on `hand_in`. Return the last result."""
         state, near, begun = self.state, self.near, clock()
         state.learn(self.pool)
         matrix = state.matrix(near.cost.shape[1])
@@ -361,7 +365,7 @@ class _Run:
             firsts = self._first_members(matrix)
             few = np.add.reduceat(matrix, firsts, axis=1)
             delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
-            nats = self.plan.rate * self.near.lengths
+            nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
             # Repair is quick once all rounds were taken, and slow before.
             late = self._later_than(self.stop)
             table = _renamed(mend_all(few, nats, delta, threads=threads, late=late), cost)
@@ -377,28 +381,31 @@ class _Run:
         return upper
 
     def _first_members(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Divide near reports into the fewest groups that add little to the loss, measured before mending.
+        """Divide near reports into groups, measured before mending.
 
         Returns
         -------
         ndarray
-            First report of each group; reports are in the order of their homes.
+            First report of each group, reports in the order of their homes. Of the numbers of groups that there is time
+            to mend it is the least that adds little to the loss, or the largest.
         """
-        cost = self.near.cost
+        cost, left = self.near.cost, self.stop - clock()
         n_reports = cost.shape[1]
         whole = float((cost.T @ matrix).min(axis=0).sum())
         allowed = _MERGING_SHARE_OF_GAP * max(whole - self.state.best, 0.0)
-        for groups in _NUMBERS_OF_MERGED_REPORTS:
-            if groups >= n_reports:
+        numbers = [number for number in _NUMBERS_OF_MERGED_REPORTS if number < n_reports]
+        firsts = np.arange(n_reports)
+        for groups in (*numbers, n_reports):
+            if groups > _NUMBERS_OF_MERGED_REPORTS[0] and self._mending_seconds(groups) > left:
                 break
             firsts = np.linspace(0, n_reports, groups, endpoint=False).astype(np.int64)
             few = np.add.reduceat(matrix, firsts, axis=1)
             if float((cost.T @ few).min(axis=0).sum()) - whole <= allowed:
-                return firsts
-        return np.arange(n_reports)
+                break
+        return firsts
 
     def _hand_in(self) -> Candidate | None:
-        """Hand in channel and prices; say what to return if that ends it."""
+        """Hand in channel and multipliers; return the result if the search ends."""
         found = self._candidate(self._in_place())
         listens, self.offered = self.limits.offer, self.state.count
         if listens is None:

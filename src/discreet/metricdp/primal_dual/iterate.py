@@ -32,42 +32,43 @@ __all__ = [
 LANES = 16
 """Reports side by side: one vector register of floats."""
 
-_CORRELATED = 0.3
+_LEAST_CORRELATION = 0.3
 """Correlation with the distance above which losses are scaled by it."""
 
 ROW_WEIGHT = 0.15
 """Squared weight of the rows' sums beside the ratios, in units of the largest of either: random points, 225 secrets of
 3 to 25 neighbors, needed 15 to 25 % fewer steps to the same bound than with one weight for all, November 2026."""
 
-_BALANCED = 0.02, 100.0
-"""Between which it is kept from then on."""
+_BALANCED_WEIGHT_LIMITS = 0.02, 100.0
+"""Limits on the primal weight once it is balanced."""
 
-_STEEP = 0.5
-"""Power of the ratio of what both sides lack by which the weight changes, and its least factor; the most is one over
-it."""
+_MAX_WEIGHT_CHANGE_POWER = 0.5
+"""Power of the ratio of the two residuals by which the weight changes, and the least factor of a change; the largest
+is its inverse."""
 
-_SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.8, 0.36
-"""When the anchor moves: the usual factors of restarted first-order methods for linear programs."""
+_SUFFICIENT_DECAY, _NECESSARY_DECAY, _MAX_SHARE_OF_STEPS = 0.2, 0.8, 0.36
+"""Decay of the steps since the last restart that is enough for another, or enough once they grow again, and share of
+all steps after which one is due: the usual factors of restarted first-order methods."""
 
 LEAST_PRICE, LEAST_ENTRY = 1e-12, 1e-18
 """Multipliers, in units of what a row costs, and variables that become zero where the anchor moves. With 1e-32 for both
 a step of 225 random points took 0.5 ms at first, and 1.4 after 1,000 steps, when 8 % of the multipliers had squares
 below the normal floats; November 2026."""
 
-_LINE = 64
-"""Bytes of a line of the cache, at which rows of 16 floats start."""
+_CACHE_LINE_BYTES = 64
+"""Rows of 16 floats start at a line of the cache."""
 
 
 def aligned(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Make zeros that begin at a line of the cache, so that no row of 16 floats lies in two."""
+    """Return an array of zeros that begins at a line of the cache, so that no row of 16 floats lies in two."""
     size = math.prod(shape)
-    room = np.zeros(size + _LINE // 4, dtype=np.float32)
-    skipped = -(room.ctypes.data // 4) % (_LINE // 4)
+    room = np.zeros(size + _CACHE_LINE_BYTES // 4, dtype=np.float32)
+    skipped = -(room.ctypes.data // 4) % (_CACHE_LINE_BYTES // 4)
     return room[skipped : skipped + size].reshape(shape)
 
 
 def blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Lay a table of (secret, report) out in blocks of 16 reports, the last filled up with zeros."""
+    """Return a table of (secret, report) in blocks of 16 reports, the last filled up with zeros."""
     n, k = table.shape
     blocks = -(-k // LANES)
     padded = np.zeros((n, blocks * LANES), dtype=np.float32)
@@ -78,7 +79,7 @@ def blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def unblocked(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float64]:
-    """Undo the layout."""
+    """Return the table of (secret, report) of an array in blocks."""
     number, n, lanes = blocks.shape
     table = blocks.transpose(1, 0, 2).reshape(n, number * lanes)[:, :n_reports]
     return table.astype(np.float64)
@@ -87,7 +88,7 @@ def unblocked(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float64
 def share(
     pool: ThreadPoolExecutor | None, threads: int, pieces: int, work: Callable[[int], object]
 ) -> None:
-    """Do pieces of work, each once, this thread among those that take the next."""
+    """Run each piece of work once, in this thread and in those of the pool."""
     following = count()
 
     def take() -> None:
@@ -101,28 +102,28 @@ def share(
 
 
 def lanes_changed(change: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Lay out by what units change; lanes that only fill up the last block have none."""
+    """Return changes of units in blocks, 1 in the lanes that fill up the last block."""
     laid = blocked(change)
     laid[laid == 0] = 1.0
     return laid
 
 
 def restart_due(count: int, age: int, size: float, first: float, last: float) -> bool:
-    """Tell whether the anchor should move: after so many steps in all and since, of these lengths, now, first and last.
+    """Return whether to restart, from the steps in all and since the last restart and from their lengths.
 
     Examples
     --------
     >>> restart_due(100, 9, 0.1, 1.0, 0.2), restart_due(100, 9, 0.5, 1.0, 0.6)
     (True, False)
     """
-    enough = size < _SUFFICIENT * first
-    stalled = last < size < _NECESSARY * first
-    old = count > 50 and age > _ARTIFICIAL * count
+    enough = size < _SUFFICIENT_DECAY * first
+    stalled = last < size < _NECESSARY_DECAY * first
+    old = count > 50 and age > _MAX_SHARE_OF_STEPS * count
     return count > 5 and (enough or stalled or old)
 
 
 def balanced(weight: float, primal: float, dual: float) -> float:
-    """Choose the next primal weight by what the channel lacks, and what the bound lacks, in the same unit.
+    """Return the next primal weight from the residuals of the channel and of the bound, in the same unit.
 
     Examples
     --------
@@ -130,15 +131,17 @@ def balanced(weight: float, primal: float, dual: float) -> float:
     (4.0, 8.0, 2.0)
     """
     ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
-    low, high = _BALANCED
-    factor: float = min(max(ratio**_STEEP, _STEEP), 1 / _STEEP)
+    low, high = _BALANCED_WEIGHT_LIMITS
+    factor: float = min(
+        max(ratio**_MAX_WEIGHT_CHANGE_POWER, _MAX_WEIGHT_CHANGE_POWER), 1 / _MAX_WEIGHT_CHANGE_POWER
+    )
     return float(min(max(weight * factor, low), high))
 
 
 def follows(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
-    """Tell whether losses grow with the distance from home: correlate them, each secret's in its own unit."""
+    """Return whether losses correlate with the distance from home, each secret's in its own unit."""
     mean = cost.mean(axis=1, keepdims=True)
     relative = np.divide(cost, mean, out=np.ones_like(cost), where=mean > 0) - 1.0
     far = np.where(mean > 0, away - away.mean(axis=1, keepdims=True), 0.0)
     size = math.sqrt(float((relative**2).sum()) * float((far**2).sum()))
-    return float((relative * far).sum()) > _CORRELATED * size
+    return float((relative * far).sum()) > _LEAST_CORRELATION * size

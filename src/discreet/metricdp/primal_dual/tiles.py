@@ -47,20 +47,20 @@ __all__ = ["Tile", "TiledIterate", "bytes_of"]
 _POWER_ROUNDS = 20
 """Rounds of the power method for the largest singular value, on the first sixteen reports of each tile."""
 
-_WEIGHTS = 0.2, 100.0
-"""Between which the primal weight is kept, until it is balanced."""
+_FIRST_WEIGHT_LIMITS = 0.2, 100.0
+"""Limits on the primal weight until it is balanced."""
 
-_VIOLATED = 0.02
+_LEAST_VIOLATION = 0.02
 """Relative violation from which on a constraint may be added to a tile."""
 
-_LEAST_ASKED = 1e-7
-"""Probability that a constraint has to ask for before it is added."""
+_LEAST_REQUIRED_PROBABILITY = 1e-7
+"""Probability that a constraint requires before it is added."""
 
 _TINY_COST = 1e-300
 """A cost above 0: constraints whose violation costs nothing are not added."""
 
-_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
-"""How far multipliers are scaled back: most brackets gain, and few that are the least lose."""
+_BOUND_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
+"""Factors of the multipliers at which the bound is evaluated: most brackets gain by a factor below 1."""
 
 
 def bytes_of(secrets: int, edges: int, reports: int) -> int:
@@ -71,7 +71,7 @@ def bytes_of(secrets: int, edges: int, reports: int) -> int:
 @final
 @dataclass(eq=False)
 class Tile:
-    """A group of reports with what is near to it.
+    """A group of reports, the secrets near to it, and the constraints between these.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Tile:
     squares: NDArray[np.float64] = field(init=False)
 
     def prepare(self, unit: float, degree: NDArray[np.float64] | None) -> None:
-        """Lay everything out in blocks, costs in the unit that all tiles share; without degrees those of the tile."""
+        """Arrange all arrays in blocks, costs in the unit that all tiles share; without degrees those of the tile."""
         self.unit = unit
         self.slower = self._slower() if degree is None else np.sqrt(degree)[:, None]
         self._measure(self.units)
@@ -155,8 +155,8 @@ class Tile:
             most_violated(z, decay, most, which)
         k = len(self.reports)
         before, above = unblocked(Z, k), unblocked(asked, k)
-        added = self.cost * np.maximum(above - before * (1 + _VIOLATED), 0.0)
-        added[above < _LEAST_ASKED] = 0.0
+        added = self.cost * np.maximum(above - before * (1 + _LEAST_VIOLATION), 0.0)
+        added[above < _LEAST_REQUIRED_PROBABILITY] = 0.0
         order = np.sort(added, axis=None)[::-1]
         total = np.cumsum(order)
         raised = np.maximum(before, above)
@@ -194,7 +194,7 @@ class Tile:
         self.squares = (scale**2).sum(axis=1)
 
     def change_units(self) -> None:
-        """Choose units by the channel so far, as steps on one table do, and restate what is kept in them."""
+        """Choose units by the channel of the iterate, and convert the kept multipliers."""
         before = 1.0 / unblocked(self.R, len(self.reports))
         matrix = np.maximum(unblocked(self.X * self.S, len(self.reports)), 0.0)
         units = new_units(before, raised(matrix, self.edges, -np.log(self.shrink)), self.local)
@@ -242,7 +242,7 @@ class Tile:
         )
 
     def set_anchor(self) -> tuple[float, float]:
-        """Make the point the anchor; return the squared distances from the old one."""
+        """Make the point the anchor; return the squared distances of variables and multipliers from the old one."""
         from discreet.metricdp.kernels.primal_dual import anchor, anchor_prices
 
         ends = self.edges.pairs
@@ -250,7 +250,7 @@ class Tile:
         return anchor(self.X, self.X0, LEAST_ENTRY), dl
 
     def copied(self) -> Tile:
-        """Copy what steps change; what they only read, and what is kept, is shared."""
+        """Return a copy whose variables and multipliers are its own and all else is shared."""
         twin = copy.copy(self)
         for name in ("X", "X0", "G", "L", "L0"):
             mine = getattr(self, name)
@@ -268,7 +268,7 @@ class Tile:
     def least(
         self, L: NDArray[np.float32], unit: float, factors: Sequence[float]
     ) -> NDArray[np.float64]:
-        """Find the least bracket of each row, for multipliers times each factor: ``(n, factors)``."""
+        """Return the least bracket of each row, for multipliers times each factor: ``(n, factors)``."""
         from discreet.metricdp.kernels.primal_dual import flows
 
         flow = np.zeros(self.cost.shape)
@@ -310,7 +310,7 @@ class Tile:
 
 @final
 class TiledIterate:
-    """Where the method stands on all tiles, with the same steps, restarts and weights as on one table.
+    """State of the steps on all tiles: prices of the rows, restarts and primal weight.
 
     Parameters
     ----------
@@ -319,9 +319,9 @@ class TiledIterate:
     n
         Number of secrets.
     far
-        ``(n,)``: what the cheapest report outside of its tiles costs each secret; infinite where there is none.
+        ``(n,)``: cost of the cheapest report outside of its tiles for each secret; infinite if there is none.
     unit
-        The cost of a row that is thought typical.
+        Cost of a typical row.
     degree
         ``(n,)``: constraints of each secret, in units of their mean; ``None`` for those of each tile.
     threads
@@ -347,7 +347,7 @@ class TiledIterate:
         self.y = np.zeros(n, dtype=np.float32)
         self.y0 = self.y.copy()
         self.weight, self.wanted = 4.0, 1.0
-        self.weights, self.target = _WEIGHTS, math.inf
+        self.weights, self.target = _FIRST_WEIGHT_LIMITS, math.inf
         self.best = -math.inf
         self.count = self.age = self.restarts = 0
         self.first = self.last = math.inf
@@ -355,7 +355,7 @@ class TiledIterate:
         """Steps after which variables get new units, none before they are named."""
 
     def _measure(self) -> None:
-        """Find how long steps may be."""
+        """Estimate the largest singular value, and set the step size and the weights of rows."""
         from discreet.metricdp.kernels.primal_dual import largest_value
 
         ratios, squares, one = 0.0, np.zeros(self.n), slice(None, 1)
@@ -369,7 +369,7 @@ class TiledIterate:
         self.step_size = 0.97 / math.sqrt((1.03 + ROW_WEIGHT) * ratios)
 
     def remeasure(self, pool: ThreadPoolExecutor | None) -> None:
-        """Measure variables and rows in new units, as steps on one table do; the point becomes the anchor."""
+        """Measure variables and multipliers in new units; the point becomes the anchor."""
         before = self._sizes()
         self.each(pool, lambda t: self.tiles[t].change_units())
         common = in_common(before, self._sizes())
@@ -391,17 +391,17 @@ class TiledIterate:
         self.restarts += 1
 
     def _sizes(self) -> tuple[float, float]:
-        """Measure all multipliers, and all variables."""
+        """Return the norms of all multipliers and of all variables."""
         sizes = np.array([(size(tile.L), size(tile.X)) for tile in self.tiles])
         prices, variables = np.sqrt((sizes**2).sum(axis=0)).tolist()
         return prices, variables
 
     def pool(self) -> ThreadPoolExecutor | nullcontext[None]:
-        """Open what work is divided with, to be closed by ``with``; nothing for one thread."""
+        """Return a pool of the other threads as a context, or an empty context for one thread."""
         return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
 
     def each(self, pool: ThreadPoolExecutor | None, work: Callable[[int], object]) -> None:
-        """Do something with the number of each tile."""
+        """Call a function with the number of each tile."""
         share(pool, self.threads, len(self.tiles), work)
 
     def advance(self, pool: ThreadPoolExecutor | None) -> None:
@@ -458,7 +458,7 @@ class TiledIterate:
         self.restarts += 1
 
     def balance(self, primal: float, dual: float) -> None:
-        """Choose the weight from the next anchor on by what both sides lack, as steps on one table do."""
+        """Set the primal weight for the next restart from the residuals of the channel and of the bound."""
         if self.weight == self.target or math.isinf(self.target):
             self.target = balanced(self.weight, primal, dual)
             self.weights = self.target, self.target
@@ -492,12 +492,12 @@ class TiledIterate:
         self.best = twin.best
 
     def learn(self, pool: ThreadPoolExecutor | None) -> None:
-        """Keep the multipliers, scaled back a little, if their bound is the best so far."""
-        values = self.bounds(_FACTORS, pool)
+        """Keep the multipliers, times the best factor, if their bound is the best so far."""
+        values = self.bounds(_BOUND_FACTORS, pool)
         at = int(values.argmax())
         if values[at] > self.best:
             self.best = float(values[at])
-            self.keep(_FACTORS[at], pool)
+            self.keep(_BOUND_FACTORS[at], pool)
 
     def matrix(self, n_reports: int) -> NDArray[np.float64]:
         """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles: rows sum to about 1."""
@@ -508,7 +508,7 @@ class TiledIterate:
         return table
 
     def level(self) -> float:
-        """Sum of the prices of the rows: what the loss is thought to be."""
+        """Dual objective: the sum of the prices of the rows."""
         return float(self.y.sum(dtype=np.float64)) * self.unit
 
     def bounds(

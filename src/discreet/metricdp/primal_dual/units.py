@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = ["in_common", "measured_after", "new_units", "rewrite", "size"]
 
-_MEASURING = (50.0, 150.0)
+_STEPS_BEFORE_NEW_UNITS = (50.0, 150.0)
 """Steps after which variables get new units, for 1,000 secrets and as the root of their number for others. Twelve
 families of 225 secrets, half a nat to two, 1 %, entries of a ten-thousandth or more: fewer steps on each than without;
 a third time after 450 steps, or sooner after 300, helped some and set others back; November 2026."""
 
-_LEAST_PART, _NEW = 1e-3, 0.5
+_LEAST_SHARE_OF_COLUMN, _NEW_UNIT_SHARE = 1e-3, 0.5
 """Part of the largest entry of its column that an entry is taken for at least where variables get new units, and how
 much of the logarithm of these is new: 144 random points, one nat, new units after 150 steps, had a gap of 1.3 % after
 600 with losses that do not follow the distance, 1.4 % with units that are all new, and 4.2 % with those of the start;
@@ -28,27 +28,29 @@ random points 1,396, 2,121, 1,605 and 1,845, a grid of 1,000 1,107, 1,463, 838 a
 
 
 def measured_after(n: int) -> list[int]:
-    """Say after how many steps variables of so many secrets get new units.
+    """Return the numbers of steps after which variables of ``n`` secrets get new units.
 
     Examples
     --------
     >>> measured_after(1000), measured_after(250)
     ([50, 150], [25, 75])
     """
-    return [int(steps * math.sqrt(n / 1000)) for steps in _MEASURING]
+    return [int(steps * math.sqrt(n / 1000)) for steps in _STEPS_BEFORE_NEW_UNITS]
 
 
 def new_units(
     units: NDArray[np.float64], matrix: NDArray[np.float64], local: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Choose units of variables by what they are in a positive matrix, and by what they were."""
-    part = np.maximum(matrix / matrix.max(axis=0), _LEAST_PART)
-    chosen: NDArray[np.float64] = units ** (1 - _NEW) * (part / local[:, None]) ** (0.5 * _NEW)
+    """Return the geometric mean of the units of variables before and of those by a positive matrix."""
+    part = np.maximum(matrix / matrix.max(axis=0), _LEAST_SHARE_OF_COLUMN)
+    chosen: NDArray[np.float64] = units ** (1 - _NEW_UNIT_SHARE) * (part / local[:, None]) ** (
+        0.5 * _NEW_UNIT_SHARE
+    )
     return chosen
 
 
 def rewrite(L: NDArray[np.float32], change: NDArray[np.float32], ends: NDArray[np.int32]) -> None:
-    """State multipliers in other units, in place: of a direction in that of the secret that it bounds by."""
+    """Convert multipliers to other units, in place: each direction to the unit of the secret whose row bounds it."""
     i, j = ends.T
     for prices, factor in zip(L, change, strict=True):
         prices[0::2] *= factor[j]
@@ -56,14 +58,14 @@ def rewrite(L: NDArray[np.float32], change: NDArray[np.float32], ends: NDArray[n
 
 
 def size(blocks: NDArray[np.float32]) -> float:
-    """Take the root of the sum of squares."""
+    """Return the Euclidean norm."""
     return math.sqrt(math.fsum(float(np.square(b, dtype=np.float64).sum()) for b in blocks))
 
 
 def in_common(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """Find by what all units have to change, which does what the primal weight does, so that this stays what it was.
+    """Return the factor of all units that keeps the ratio of the norms of multipliers and variables.
 
-    Multipliers grow with units as variables shrink; their sizes, before and after, are to keep their ratio.
+    Multipliers grow with units as variables shrink, which acts as the primal weight does.
 
     Examples
     --------
