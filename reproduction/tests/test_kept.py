@@ -21,7 +21,7 @@ TABLES = ROOT / "reproduction" / "results"
 PAGES = ROOT / "docs" / "reproduction"
 KEPT = results()
 PAPERS = tuple(HEADLINES)
-NUMBER = re.compile(r"(?<![\w.])-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e-?\d+)?(?![\w.]*\d)")
+NUMBER = re.compile(r"(?<![\w.])-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?![\w.]*\d)")
 
 
 def table_of(name: str) -> list[dict[str, str]]:
@@ -134,6 +134,24 @@ def test_numbers_of_marked_tables_are_those_of_the_kept_table(paper: str) -> Non
         wrong = [unfounded(line[at], rows) for line in lines[2:] for at in ours]
         assert not [numbers for numbers in wrong if numbers], item
     assert text.count("\n% kept: ") == len(re.findall(r"^% kept: \S+\n\n\|", text, re.MULTILINE))
+
+
+def test_the_headlines_are_those_of_kept_runs() -> None:
+    text = (PAGES / "index.md").read_text(encoding="utf-8")
+    block = text.split("| paper, quantity |", 1)[1].split("\n\n", 1)[0]
+    papers = []
+    for line in block.splitlines()[2:]:
+        first, _, *ours, command = (cell.strip() for cell in line.strip("|").split("|"))
+        paper, item, *flags = command.strip("`").split()
+        name = HEADLINES[paper][0] if item == "headline" else f"{paper}/{item}"
+        papers.append(paper)
+        assert f"`{paper}`" in first
+        known = " ".join(["discreet reproduce", *name.split("/"), *flags])
+        kept = name in KEPT and KEPT[name].command == known
+        assert kept or ours == ["not run"] * 2, name
+        if kept:
+            assert [unfounded(cell, table_of(name)) for cell in ours] == [[], []], name
+    assert sorted(papers) == sorted(PAPERS)
 
 
 def test_the_index_counts_the_statuses() -> None:

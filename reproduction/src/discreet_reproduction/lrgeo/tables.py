@@ -235,7 +235,8 @@ def _beside(
         for size, cell in cells.items()
         if not cell.startswith((">=", "<="))
     ]
-    lines([*rows, *theirs], "places", name, "method", axes, log=log)
+    ours = [row for row in rows if not str(row["ended"]).startswith("no answer")]
+    lines([*ours, *theirs], "places", name, "method", axes, log=log)
 
 
 def _of_users(
