@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.hierarchy.contingency.measure import moved_by_person
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -152,6 +154,8 @@ class Program:
         Largest variance that is allowed of an asked entry; infinite without a constraint.
     squared
         Whether precision grows with the square of a share, as for Laplace noise.
+    residuals
+        The neighbors, where residuals are measured; ``None`` for plain counts.
     """
 
     kinds: RegionKinds
@@ -161,6 +165,7 @@ class Program:
     loss: str
     caps: float = math.inf
     squared: bool = False
+    residuals: str | None = None
 
     @cached_property
     def subsets(self) -> tuple[Marginal, ...]:
@@ -188,6 +193,24 @@ class Program:
             ],
             np.float64,
         )
+
+    def informed(self, marginals: tuple[Marginal, ...]) -> Floats:
+        """Precision of each interaction for measurements of variance 1."""
+        table = self.within(marginals)
+        for at, q in enumerate(marginals):
+            if self.residuals and q and q != self.domain.full:
+                own = np.array([one == q for one in self.subsets])
+                table[at] *= own * self.domain.size_of(q) ** 2
+        return table
+
+    def bought(self, marginals: tuple[Marginal, ...]) -> Floats:
+        """Precision of each interaction for a share of 1, where a plain count has variance 1."""
+        table = self.informed(marginals)
+        for at, q in enumerate(marginals):
+            if self.residuals and q and q != self.domain.full:
+                moved = moved_by_person(self.residuals, norm=2, residual=self.domain.shape_of(q))
+                table[at] /= moved / moved_by_person(self.residuals, norm=2)
+        return table
 
     @cached_property
     def entry(self) -> Floats:
@@ -297,7 +320,7 @@ def best_shares(
     loss : float
         Loss for a budget of 1.
     """
-    kinds, base = program.kinds, program.within(measured)
+    kinds, base = program.kinds, program.bought(measured)
     ends, price = kinds.ends, np.where(kinds.ends, prices, 0.0)
     shares = np.full((len(kinds.parents), len(measured)), 1.0) if start is None else start.copy()
     shares /= kinds.down(shares.sum(axis=1))[ends].max()
