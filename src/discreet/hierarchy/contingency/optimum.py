@@ -16,6 +16,7 @@ from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.prices import MOST_KINDS, find_prices
 from discreet.hierarchy.contingency.problem import MOST_RESIDUAL_ENTRIES, TableFrame
 from discreet.hierarchy.contingency.shares import (
+    SHARE_GRAIN,
     Program,
     best_shares,
     kinds_of,
@@ -41,8 +42,14 @@ CELL_FLOOR = 1e-3
 MOST_RATIO_OF_PLAIN = 1.02
 """Residuals are tried where the loss of plain counts is more times its bound."""
 
+LEAST_GAIN = 1.005
+"""Plain counts stay where their loss is fewer times that of residuals: they are simpler to explain."""
+
 MOST_RESIDUALS = 256
 """Interactions of the asked tables for residuals, at most: each is a table of the release."""
+
+GRAINS = (SHARE_GRAIN, SHARE_GRAIN * 100)
+"""Shares of plain counts are multiples of one in so many, and those of residuals."""
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget are left out, and those below a twentieth of the mean where there are many."""
@@ -124,7 +131,7 @@ def best_frame(
             program, measured, shares, (prices, pushes, least), guarantee.neighbors, free=free
         )
     shares, measured = _with_cells(kinds, domain, shares, measured)
-    parts = whole_shares(kinds, shares)
+    parts = whole_shares(kinds, shares, GRAINS[residuals])
     listed = list(dict.fromkeys([*workload.tables, *program.targets]))
     used = {q: tuple(row[at] for row in parts) for at, q in enumerate(measured)}
     nothing = (Fraction(0),) * len(kinds.parents)
@@ -152,7 +159,7 @@ def _searched(
         shares, _ = best_shares(
             program, measured, prices, pushes, start=start, fixed=fixed, least=least
         )
-        start = _without_small(program.kinds, shares)
+        start = _without_small(program.kinds, shares, GRAINS[program.residuals is not None])
     return _within_caps(program, measured, shares, allowed, fixed)
 
 
@@ -191,7 +198,7 @@ def _better_residuals(
     made = _searched(program, plain.subsets, bound, allowed, None)
     spread = _spread(program, plain.subsets, made)
     fits = (spread[plain.weights > 0] <= plain.caps).all()
-    if not fits or program.value(spread) >= _loss(plain, measured, shares):
+    if not fits or program.value(spread) * LEAST_GAIN > _loss(plain, measured, shares):
         return kept
     return True, plain.subsets, made
 
@@ -244,10 +251,11 @@ def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | No
     )
 
 
-def _without_small(kinds: RegionKinds, shares: Floats) -> Floats:
-    """Shares without the small parts of the budget of a path."""
+def _without_small(kinds: RegionKinds, shares: Floats, grain: int) -> Floats:
+    """Shares without the small parts of the budget of a path; nothing replaces a residual, so that fewer are small."""
     above = kinds.down(shares.sum(axis=1)).max()
     least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
+    least *= SHARE_GRAIN / grain
     return np.where(shares < least * above, 0.0, shares)
 
 

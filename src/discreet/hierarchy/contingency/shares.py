@@ -375,7 +375,9 @@ def best_shares(
     return best, low
 
 
-def whole_shares(kinds: RegionKinds, shares: Floats) -> list[list[Fraction]]:
+def whole_shares(
+    kinds: RegionKinds, shares: Floats, grain: int = SHARE_GRAIN
+) -> list[list[Fraction]]:
     """Round shares down to fractions; the rest of a path goes to its leaf, or to the highest level with a share.
 
     Returns
@@ -389,7 +391,7 @@ def whole_shares(kinds: RegionKinds, shares: Floats) -> list[list[Fraction]]:
     >>> whole_shares(kinds_of(Tree.from_paths([("a",), ("b",)])), np.array([[1 / 3], [2 / 3]]))
     [[Fraction(16667, 50000)], [Fraction(33333, 50000)]]
     """
-    grains = np.floor(shares * SHARE_GRAIN).astype(np.int64)
+    grains = np.floor(shares * grain).astype(np.int64)
     used = kinds.down(grains.sum(axis=1).astype(np.float64)).astype(np.int64)
     least = np.where(kinds.ends, used, 0)
     for part, above in reversed(kinds.steps):
@@ -398,9 +400,9 @@ def whole_shares(kinds: RegionKinds, shares: Floats) -> list[list[Fraction]]:
     for kind in range(len(used)):
         above = int(above_it[kinds.parents[kind]]) if kind else 0
         # All that a leaf can spend; above, nothing that would exceed the budget of the fullest path.
-        extra = SHARE_GRAIN - int(least[kind]) - above
+        extra = grain - int(least[kind]) - above
         if grains[kind].any() and (kinds.ends[kind] or kinds.by_level):
             grains[kind, int(grains[kind].argmax())] += extra
             above += extra
         above_it[kind] = above
-    return [[Fraction(one, SHARE_GRAIN) for one in row] for row in grains.tolist()]
+    return [[Fraction(one, grain) for one in row] for row in grains.tolist()]
