@@ -42,6 +42,9 @@ CELL_FLOOR = 1e-3
 MOST_RATIO_OF_PLAIN = 1.02
 """Residuals are tried where the loss of plain counts is more times its bound."""
 
+MOST_STEPS = (3000, 500)
+"""Steps of the search for plain counts, and for residuals, which are soon near the bound where they gain much."""
+
 LEAST_GAIN = 1.005
 """Plain counts stay where their loss is fewer times that of residuals: they are simpler to explain."""
 
@@ -157,7 +160,14 @@ def _searched(
     start = allowed
     for _ in range(2):
         shares, _ = best_shares(
-            program, measured, prices, pushes, start=start, fixed=fixed, least=least
+            program,
+            measured,
+            prices,
+            pushes,
+            start=start,
+            fixed=fixed,
+            least=least,
+            steps=MOST_STEPS[program.residuals is not None],
         )
         start = _without_small(program.kinds, shares, GRAINS[program.residuals is not None])
     return _within_caps(program, measured, shares, allowed, fixed)
