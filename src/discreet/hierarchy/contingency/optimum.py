@@ -16,7 +16,7 @@ from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.prices import MOST_KINDS, find_prices
 from discreet.hierarchy.contingency.problem import MOST_RESIDUAL_ENTRIES, TableFrame
 from discreet.hierarchy.contingency.shares import (
-    SHARE_GRAIN,
+    SHARE_GRAINS,
     Program,
     best_shares,
     kinds_of,
@@ -39,20 +39,12 @@ MOST_MEASURED = 128
 CELL_FLOOR = 1e-3
 """Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
 
-MOST_RATIO_OF_PLAIN = 1.02
-"""Residuals are tried where the loss of plain counts is more times its bound."""
-
 MOST_STEPS = (3000, 500)
 """Steps of the search for plain counts, and for residuals, which are soon near the bound where they gain much."""
 
-LEAST_GAIN = 1.005
-"""Plain counts stay where their loss is fewer times that of residuals: they are simpler to explain."""
-
-MOST_RESIDUALS = 256
-"""Interactions of the asked tables for residuals, at most: each is a table of the release."""
-
-GRAINS = (SHARE_GRAIN, SHARE_GRAIN * 100)
-"""Shares of plain counts are multiples of one in so many, and those of residuals."""
+RATIOS_OF_PLAIN_COUNTS = (1.02, 1.01)
+"""Residuals are tried where the loss of plain counts is more times its bound, and taken where it is more times theirs:
+the first number, and the second."""
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget are left out, and those below a twentieth of the mean where there are many."""
@@ -129,12 +121,12 @@ def best_frame(
     shares = _searched(program, measured, (prices, pushes, least), allowed, fixed)
     proved = bounded and not program.squared and domain.possible.all() and levels is None
     residuals = False
-    if proved and _loss(program, measured, shares) > MOST_RATIO_OF_PLAIN * least:
+    if proved and _loss(program, measured, shares) > RATIOS_OF_PLAIN_COUNTS[0] * least:
         residuals, measured, shares = _better_residuals(
             program, measured, shares, (prices, pushes, least), guarantee.neighbors, free=free
         )
     shares, measured = _with_cells(kinds, domain, shares, measured)
-    parts = whole_shares(kinds, shares, GRAINS[residuals])
+    parts = whole_shares(kinds, shares, SHARE_GRAINS[residuals])
     listed = list(dict.fromkeys([*workload.tables, *program.targets]))
     used = {q: tuple(row[at] for row in parts) for at, q in enumerate(measured)}
     nothing = (Fraction(0),) * len(kinds.parents)
@@ -169,7 +161,7 @@ def _searched(
             least=least,
             steps=MOST_STEPS[program.residuals is not None],
         )
-        start = _without_small(program.kinds, shares, GRAINS[program.residuals is not None])
+        start = _without_small(program.kinds, shares, SHARE_GRAINS[program.residuals is not None])
     return _within_caps(program, measured, shares, allowed, fixed)
 
 
@@ -194,12 +186,12 @@ def _better_residuals(
 ) -> tuple[bool, tuple[Marginal, ...], Floats]:
     """Residuals of all interactions of the asked tables, where they lower the loss within the constraints."""
     domain = plain.domain
-    kept = False, measured, shares
+    unchanged = False, measured, shares
     small = all(
         domain.size_of(q) <= MOST_RESIDUAL_ENTRIES for q in plain.subsets if q != domain.full
     )
-    if len(plain.subsets) > MOST_RESIDUALS or min(domain.shape) == 1 or not small:
-        return kept
+    if len(plain.subsets) > 2 * MOST_MEASURED or min(domain.shape) == 1 or not small:
+        return unchanged
     program = replace(plain, residuals=neighbors)
     allowed = np.ones((len(plain.weights), len(plain.subsets)))
     allowed[~plain.weights.any(axis=1)] = 0.0
@@ -208,8 +200,10 @@ def _better_residuals(
     made = _searched(program, plain.subsets, bound, allowed, None)
     spread = _spread(program, plain.subsets, made)
     fits = (spread[plain.weights > 0] <= plain.caps).all()
-    if not fits or program.value(spread) * LEAST_GAIN > _loss(plain, measured, shares):
-        return kept
+    if not fits or program.value(spread) * RATIOS_OF_PLAIN_COUNTS[1] > _loss(
+        plain, measured, shares
+    ):
+        return unchanged
     return True, plain.subsets, made
 
 
@@ -265,7 +259,7 @@ def _without_small(kinds: RegionKinds, shares: Floats, grain: int) -> Floats:
     """Shares without the small parts of the budget of a path; nothing replaces a residual, so that fewer are small."""
     above = kinds.down(shares.sum(axis=1)).max()
     least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
-    least *= SHARE_GRAIN / grain
+    least *= SHARE_GRAINS[0] / grain
     return np.where(shares < least * above, 0.0, shares)
 
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "RegionKinds", "best_shares", "kinds_of", "whole_shares"]
 
-SHARE_GRAIN = 10**5
-"""Shares are multiples of one in this many."""
+SHARE_GRAINS = (10**5, 10**7)
+"""Shares of plain counts are multiples of one in so many, and those of residuals."""
 
 LEAST_PRECISION = 1e-12
 """Precision that stands for none: its variance is never asked for."""
@@ -376,7 +376,7 @@ def best_shares(
 
 
 def whole_shares(
-    kinds: RegionKinds, shares: Floats, grain: int = SHARE_GRAIN
+    kinds: RegionKinds, shares: Floats, grain: int = SHARE_GRAINS[0]
 ) -> list[list[Fraction]]:
     """Round shares down to fractions; the rest of a path goes to its leaf, or to the highest level with a share.
 
