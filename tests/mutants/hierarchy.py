@@ -6,6 +6,27 @@ from mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        "a residual moves like a plain count",
+        "hierarchy/contingency/measure.py",
+        find="added *= math.prod(n * (n - 1) for n in residual)",
+        replace="added *= max(1, len(residual) * 0)",
+        breaks="noise for a fraction of the sensitivity",
+        tests=(
+            "tests/hierarchy/contingency/test_table_residuals.py::test_laws_of_neighbors_diverge_by_the_budget_at_most",
+            "tests/hierarchy/contingency/test_table_residuals.py::test_every_sensitivity_is_reached_and_not_passed",
+        ),
+    ),
+    Mutant(
+        "a replaced row of a residual counts twice at most",
+        "hierarchy/contingency/measure.py",
+        find='return added if neighbors == "add-remove-person" else 2 * added * least // (least - 1)',
+        replace='return added if neighbors == "add-remove-person" else 2 * added',
+        breaks="rows in the same region differ by more than rows in two",
+        tests=(
+            "tests/hierarchy/contingency/test_table_residuals.py::test_laws_of_neighbors_diverge_by_the_budget_at_most",
+        ),
+    ),
+    Mutant(
         "replacing is checked as removing",
         "hierarchy/verify.py",
         find='return 6 if squared and parameters["kind"] == "direct" else 2 * moved',

@@ -151,6 +151,7 @@ class Categories:
             "max_rows": frame.max_rows,
             "total": frame.total,
             **({} if frame.kinds is None else {"kinds": list(frame.kinds)}),
+            **({"residuals": True} if frame.residuals else {}),
             "digest": frame.digest,
         }
 
@@ -170,6 +171,7 @@ class Categories:
             stated["max_rows"],
             stated["total"],
             stated.get("kinds"),
+            stated.get("residuals", False),
         )
         _check_digest(frame, stated)
         return frame

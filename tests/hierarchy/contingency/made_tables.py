@@ -76,19 +76,24 @@ def random_zeros(generator: np.random.Generator, domain: Domain) -> Domain:
 
 
 def design(measured: MeasuredTables) -> tuple[list[list[int]], list[int], list[Fraction]]:
-    """Write every noisy entry as a sum of cells of leaves: rows of 0 and 1, values, and variances."""
+    """Write every noisy entry as a sum of cells of leaves: rows of whole numbers, values, and variances."""
     frame = measured.frame
     tree, domain = frame.tree, frame.domain
     below = tree.totals(np.eye(len(tree.leaves), dtype=np.int64))
     rows, values, variances = [], [], []
     for q in frame.marginals:
-        entries = domain.entries(q)
+        measures = np.eye(domain.size_of(q), dtype=np.int64)
+        if frame.is_residual(q):
+            measures = np.ones((1, 1), dtype=np.int64)
+            for size in domain.shape_of(q):
+                measures = np.kron(measures, size * np.eye(size, dtype=np.int64) - 1)
+        measures = measures[:, domain.entries(q)]
         for node in range(tree.n):
             variance = measured.variance(q, int(frame.strata[node]))
             if variance is None:
                 continue
             for entry in range(domain.size_of(q)):
-                rows.append(np.kron(below[node], (entries == entry).astype(np.int64)).tolist())
+                rows.append(np.kron(below[node], measures[entry]).tolist())
                 values.append(int(measured.values[q][node, entry]))
                 variances.append(variance)
     return rows, values, variances
@@ -108,8 +113,8 @@ def dense(measured: MeasuredTables) -> tuple[list[Fraction], list[list[Fraction]
         used = [k for k, column in enumerate(columns) if row[column]]
         for i in used:
             for j in used:
-                system[i][j] += 1 / variance
-            system[i][-1] += value / variance
+                system[i][j] += row[columns[i]] * row[columns[j]] / variance
+            system[i][-1] += row[columns[i]] * value / variance
     for i in range(size):
         system[i][size + i] = Fraction(1)
     for i in range(size):

@@ -298,6 +298,7 @@ def _own_means(
             continue
         made = _marginal_coefficients(measured.values[q][rows].astype(np.float64), domain, q)
         places = _places(domain, q)
+        made = made / frame.stretch(q)
         means[np.ix_(rows, places)] += made * parts[rows][:, basis.subset[places]]
     return means
 

@@ -181,7 +181,7 @@ class ExactFit:
         seen = {
             q: self._seen(q, subset, dtype)
             for q in frame.marginals
-            if set(subset) <= set(self.layout.parts(q)[1])
+            if set(subset) <= set(self.layout.parts(q)[1]) and frame.informs(q, subset)
         }
         shape = (self.layout.size, frame.domain.size_of(subset))
         up = np.zeros((tree.n, *shape), dtype=dtype)

@@ -155,13 +155,16 @@ def _variances(
     first = np.unique(kinds.of, return_index=True)[1]
     strata = frame.strata[first].tolist()
     shape = (len(strata), len(frame.marginals))
-    program = Program(kinds, frame.domain, frame.marginals, np.ones(shape), "variance")
+    residuals = guarantee.neighbors if frame.residuals else None
+    program = Program(
+        kinds, frame.domain, frame.marginals, np.ones(shape), "variance", residuals=residuals
+    )
     own = [
         [None if (b := scales[q][one]) is None else variance_of(b, noise) for q in frame.marginals]
         for one in strata
     ]
     weights = [[0.0 if one is None else 1 / float(one) for one in row] for row in own]
-    precision = np.array(weights) @ program.within(frame.marginals)
+    precision = np.array(weights) @ program.informed(frame.marginals)
     if frame.total is not None and () in program.subsets:
         # Known exactly.
         precision[0, program.subsets.index(())] = 1e300

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +17,9 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.prices import MOST_KINDS, find_prices
-from discreet.hierarchy.contingency.problem import TableFrame
+from discreet.hierarchy.contingency.problem import MOST_RESIDUAL_ENTRIES, TableFrame
 from discreet.hierarchy.contingency.shares import (
+    SHARE_GRAINS,
     Program,
     best_shares,
     kinds_of,
@@ -39,6 +41,13 @@ MOST_MEASURED = 128
 
 CELL_FLOOR = 1e-3
 """Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
+
+MOST_STEPS = (3000, 500)
+"""Steps of the search for plain counts, and for residuals, which are soon near the bound where they gain much."""
+
+RATIOS_OF_PLAIN_COUNTS = (1.02, 1.01)
+"""Residuals are tried where the loss of plain counts is more times its bound, and taken where it is more times theirs:
+the first number, and the second."""
 
 LEAST_SHARE = 1e-3
 """Smaller parts of the budget are left out, and those below a twentieth of the mean where there are many."""
@@ -112,32 +121,93 @@ def best_frame(
         if bounded
         else (np.where(kinds.ends, 1 / kinds.count[kinds.ends].sum(), 0.0), program.totals, 0.0)
     )
-    shares, _ = best_shares(
-        program, measured, prices, pushes, start=allowed, fixed=fixed, least=least
-    )
-    shares, _ = best_shares(
-        program,
-        measured,
-        prices,
-        pushes,
-        start=_without_small(kinds, shares),
-        fixed=fixed,
-        least=least,
-    )
-    shares = _within_caps(program, measured, shares, allowed, fixed)
+    shares = _searched(program, measured, (prices, pushes, least), allowed, fixed)
+    proved = bounded and not program.squared and domain.possible.all() and levels is None
+    residuals = False
+    if proved and _loss(program, measured, shares) > RATIOS_OF_PLAIN_COUNTS[0] * least:
+        residuals, measured, shares = _better_residuals(
+            program, measured, shares, (prices, pushes, least), guarantee.neighbors, free=free
+        )
     shares, measured = _with_cells(kinds, domain, shares, measured)
-    parts = whole_shares(kinds, shares)
+    parts = whole_shares(kinds, shares, SHARE_GRAINS[residuals])
     listed = list(dict.fromkeys([*workload.tables, *program.targets]))
     used = {q: tuple(row[at] for row in parts) for at, q in enumerate(measured)}
     nothing = (Fraction(0),) * len(kinds.parents)
     chosen = {q: used.get(q, nothing) for q in listed}
     chosen |= {q: one for q, one in used.items() if any(one) and q not in chosen}
     by_kind = None if kinds.by_level else tuple(kinds.of.tolist())
-    frame = TableFrame(tree, domain, chosen, max_rows, total, by_kind)
+    frame = TableFrame(tree, domain, chosen, max_rows, total, by_kind, residuals)
     record = None
-    if bounded and not program.squared and domain.possible.all() and levels is None:
+    if proved:
         record = _record(workload, domain, program, prices, pushes, free=free)
     return BestFrame(frame, record)
+
+
+def _searched(
+    program: Program,
+    measured: tuple[Marginal, ...],
+    bound: tuple[Floats, Floats, float],
+    allowed: Floats,
+    fixed: Floats | None,
+) -> Floats:
+    """The best shares without small ones, within the constraints."""
+    prices, pushes, least = bound
+    start = allowed
+    for _ in range(2):
+        shares, _ = best_shares(
+            program,
+            measured,
+            prices,
+            pushes,
+            start=start,
+            fixed=fixed,
+            least=least,
+            steps=MOST_STEPS[program.residuals is not None],
+        )
+        start = _without_small(program.kinds, shares, SHARE_GRAINS[program.residuals is not None])
+    return _within_caps(program, measured, shares, allowed, fixed)
+
+
+def _spread(program: Program, measured: tuple[Marginal, ...], shares: Floats) -> Floats:
+    """Variances of the asked entries."""
+    precision = program.precision(shares, program.bought(measured))
+    return np.asarray(program.spread(precision)[0] @ program.entry.T)
+
+
+def _loss(program: Program, measured: tuple[Marginal, ...], shares: Floats) -> float:
+    return program.value(_spread(program, measured, shares))
+
+
+def _better_residuals(
+    plain: Program,
+    measured: tuple[Marginal, ...],
+    shares: Floats,
+    bound: tuple[Floats, Floats, float],
+    neighbors: str,
+    *,
+    free: bool,
+) -> tuple[bool, tuple[Marginal, ...], Floats]:
+    """Residuals of all interactions of the asked tables, where they lower the loss within the constraints."""
+    domain = plain.domain
+    unchanged = False, measured, shares
+    small = all(
+        domain.size_of(q) <= MOST_RESIDUAL_ENTRIES for q in plain.subsets if q != domain.full
+    )
+    if len(plain.subsets) > 2 * MOST_MEASURED or min(domain.shape) == 1 or not small:
+        return unchanged
+    program = replace(plain, residuals=neighbors)
+    allowed = np.ones((len(plain.weights), len(plain.subsets)))
+    allowed[~plain.weights.any(axis=1)] = 0.0
+    if free:
+        allowed[0, plain.subsets.index(())] = 0.0
+    made = _searched(program, plain.subsets, bound, allowed, None)
+    spread = _spread(program, plain.subsets, made)
+    fits = (spread[plain.weights > 0] <= plain.caps).all()
+    if not fits or program.value(spread) * RATIOS_OF_PLAIN_COUNTS[1] > _loss(
+        plain, measured, shares
+    ):
+        return unchanged
+    return True, plain.subsets, made
 
 
 def _program(
@@ -188,10 +258,11 @@ def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | No
     )
 
 
-def _without_small(kinds: RegionKinds, shares: Floats) -> Floats:
-    """Shares without the small parts of the budget of a path."""
+def _without_small(kinds: RegionKinds, shares: Floats, grain: int) -> Floats:
+    """Shares without the small parts of the budget of a path; nothing replaces a residual, so that fewer are small."""
     above = kinds.down(shares.sum(axis=1)).max()
     least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
+    least *= SHARE_GRAINS[0] / grain
     return np.where(shares < least * above, 0.0, shares)
 
 
@@ -206,12 +277,20 @@ def _within_caps(
     kinds = program.kinds
     if not math.isfinite(program.caps):
         return shares
-    naive = np.zeros_like(shares)
-    for at, q in enumerate(program.targets):
-        naive[:, measured.index(q)] = program.weights[:, at] > 0
-    naive /= max(kinds.down(naive.sum(axis=1)).max(), 1)
-    base = program.within(measured)
     targets = program.weights > 0
+    naive = np.zeros_like(shares)
+    if program.residuals is None:
+        for at, q in enumerate(program.targets):
+            naive[:, measured.index(q)] = targets[:, at]
+    else:
+        # The same precision of each interaction.
+        naive = targets @ program.within(program.targets)
+        if program.domain.full in measured:
+            at = measured.index(program.domain.full)
+            naive -= naive[:, at : at + 1] * (np.arange(len(measured)) != at)
+        naive = naive / program.bought(measured).diagonal()
+    naive /= max(kinds.down(naive.sum(axis=1)).max(), 1)
+    base = program.bought(measured)
     for step in range(41):
         part = step / 40
         mixed = (1 - part) * shares + part * naive * (allowed > 0)

@@ -42,6 +42,9 @@ MOST_PERSONS = 1 << 45
 BLANK = "(blank)"
 """Category of empty cells, which a domain lists as ``""`` or ``null``."""
 
+MOST_RESIDUAL_ENTRIES = 1 << 14
+"""Entries of one residual, at most: each is below so many times :data:`MOST_PERSONS`, and fits into 64 bits."""
+
 Marginal = tuple[int, ...]
 """Attributes of a marginal by their place in the domain, in ascending order; empty for the total."""
 
@@ -379,7 +382,7 @@ class Domain:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class TableFrame(RegionFrame):
-    """The public facts about tables by region: what exists, what is measured, and with which part of the budget.
+    r"""The public facts about tables by region: what exists, what is measured, and with which part of the budget.
 
     Parameters
     ----------
@@ -399,11 +402,15 @@ class TableFrame(RegionFrame):
         For each region the number of its kind, where shares differ within a level: regions of one kind have equal
         shares. The root is the only one of kind 0. Shares along each path then add up to 1 at most, and along one of
         them to 1.
+    residuals
+        Whether residuals are measured in place of plain counts, but for the total and the cells: for the attributes S
+        of a marginal :math:`\bigotimes_{i \in S} (n_i I - J)` times its counts.
 
     Raises
     ------
     InvalidProblemError
-        For shares that do not add up, are negative, or leave the cells of leaves without a measurement.
+        For shares that do not add up, are negative, or leave the cells of leaves without a measurement; for residuals
+        of a domain with structural zeros, of an attribute with one category, or of too many entries.
 
     Examples
     --------
@@ -421,6 +428,7 @@ class TableFrame(RegionFrame):
     max_rows: int = 1
     total: int | None = None
     kinds: tuple[int, ...] | None = None
+    residuals: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_rows", positive_count(self.max_rows, "max_rows"))
@@ -441,6 +449,7 @@ class TableFrame(RegionFrame):
                 raise InvalidProblemError("shares", "none below 0", got)
             read[tuple(marginal)] = numbers
         object.__setattr__(self, "shares", MappingProxyType(read))
+        self._check_residuals()
         budget = self._largest_path()
         if budget != 1:
             raise InvalidProblemError("shares", "the sum 1 over levels and marginals", str(budget))
@@ -453,6 +462,21 @@ class TableFrame(RegionFrame):
                 raise InvalidProblemError("total", "a whole number", type(self.total).__name__)
             if not 0 <= self.total <= MOST_PERSONS:
                 raise InvalidProblemError("total", f"a number from 0 to {MOST_PERSONS}", self.total)
+
+    def _check_residuals(self) -> None:
+        """Refuse residuals that would be 0 whatever the data, that zeros would tie together, or beyond 64 bits."""
+        if self.residuals is False:
+            return
+        domain = self.domain
+        if self.residuals is not True:
+            raise InvalidProblemError("residuals", "true or false", repr(self.residuals))
+        largest = max((domain.size_of(q) for q in self.shares if self.is_residual(q)), default=0)
+        if not domain.possible.all() or min(domain.shape) == 1 or largest > MOST_RESIDUAL_ENTRIES:
+            expected = (
+                "no structural zeros, two categories of each attribute, and at most "
+                f"{count(MOST_RESIDUAL_ENTRIES)} entries of a table, to measure residuals"
+            )
+            raise InvalidProblemError("residuals", expected, repr(domain))
 
     def _largest_path(self) -> Fraction:
         """Budget of the path that spends most."""
@@ -473,10 +497,11 @@ class TableFrame(RegionFrame):
             "max_rows": self.max_rows,
             "total": self.total,
             "kinds": self.kinds,
+            "residuals": self.residuals,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"kinds": None, **state})
+        self.__dict__.update({"kinds": None, "residuals": False, **state})
         self.__post_init__()
 
     def __repr__(self) -> str:
@@ -511,13 +536,27 @@ class TableFrame(RegionFrame):
         level, ends = divmod(stratum, 2)
         return sum(parts[level:], Fraction(0)) if ends else parts[level]
 
+    def is_residual(self, marginal: Marginal) -> bool:
+        """Whether a residual is measured in place of a marginal."""
+        return self.residuals and marginal not in ((), self.domain.full)
+
+    def informs(self, marginal: Marginal, interaction: Marginal) -> bool:
+        """Whether what is measured of a marginal depends on an interaction: a residual on its own alone."""
+        if self.is_residual(marginal):
+            return marginal == interaction
+        return set(interaction) <= set(marginal)
+
+    def stretch(self, marginal: Marginal) -> int:
+        """Factor of the contrasts of a marginal in what is measured of it."""
+        return self.domain.size_of(marginal) if self.is_residual(marginal) else 1
+
     def _stated(self) -> list[object]:
         shares = [
             f"{self.domain.name(q)} {' '.join(map(str, each))}" for q, each in self.shares.items()
         ]
         kinds = [] if self.kinds is None else [f"kinds {' '.join(map(str, self.kinds))}"]
         parts = [self._tree_digest, self._domain_digest, self.max_rows, self.total]
-        return [*parts, *shares, *kinds]
+        return [*parts, *shares, *kinds, *["residuals"] * self.residuals]
 
     @cached_property
     def _domain_digest(self) -> str:

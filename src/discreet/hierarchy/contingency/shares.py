@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from discreet.hierarchy.contingency.measure import moved_by_person
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "RegionKinds", "best_shares", "kinds_of", "whole_shares"]
 
-SHARE_GRAIN = 10**5
-"""Shares are multiples of one in this many."""
+SHARE_GRAINS = (10**5, 10**7)
+"""Shares of plain counts are multiples of one in so many, and those of residuals."""
 
 LEAST_PRECISION = 1e-12
 """Precision that stands for none: its variance is never asked for."""
@@ -152,6 +154,8 @@ class Program:
         Largest variance that is allowed of an asked entry; infinite without a constraint.
     squared
         Whether precision grows with the square of a share, as for Laplace noise.
+    residuals
+        The neighbors, where residuals are measured; ``None`` for plain counts.
     """
 
     kinds: RegionKinds
@@ -161,6 +165,7 @@ class Program:
     loss: str
     caps: float = math.inf
     squared: bool = False
+    residuals: str | None = None
 
     @cached_property
     def subsets(self) -> tuple[Marginal, ...]:
@@ -188,6 +193,24 @@ class Program:
             ],
             np.float64,
         )
+
+    def informed(self, marginals: tuple[Marginal, ...]) -> Floats:
+        """Precision of each interaction for measurements of variance 1."""
+        table = self.within(marginals)
+        for at, q in enumerate(marginals):
+            if self.residuals and q and q != self.domain.full:
+                own = np.array([one == q for one in self.subsets])
+                table[at] *= own * self.domain.size_of(q) ** 2
+        return table
+
+    def bought(self, marginals: tuple[Marginal, ...]) -> Floats:
+        """Precision of each interaction for a share of 1, where a plain count has variance 1."""
+        table = self.informed(marginals)
+        for at, q in enumerate(marginals):
+            if self.residuals and q and q != self.domain.full:
+                moved = moved_by_person(self.residuals, norm=2, residual=self.domain.shape_of(q))
+                table[at] /= moved / moved_by_person(self.residuals, norm=2)
+        return table
 
     @cached_property
     def entry(self) -> Floats:
@@ -297,7 +320,7 @@ def best_shares(
     loss : float
         Loss for a budget of 1.
     """
-    kinds, base = program.kinds, program.within(measured)
+    kinds, base = program.kinds, program.bought(measured)
     ends, price = kinds.ends, np.where(kinds.ends, prices, 0.0)
     shares = np.full((len(kinds.parents), len(measured)), 1.0) if start is None else start.copy()
     shares /= kinds.down(shares.sum(axis=1))[ends].max()
@@ -352,7 +375,9 @@ def best_shares(
     return best, low
 
 
-def whole_shares(kinds: RegionKinds, shares: Floats) -> list[list[Fraction]]:
+def whole_shares(
+    kinds: RegionKinds, shares: Floats, grain: int = SHARE_GRAINS[0]
+) -> list[list[Fraction]]:
     """Round shares down to fractions; the rest of a path goes to its leaf, or to the highest level with a share.
 
     Returns
@@ -366,7 +391,7 @@ def whole_shares(kinds: RegionKinds, shares: Floats) -> list[list[Fraction]]:
     >>> whole_shares(kinds_of(Tree.from_paths([("a",), ("b",)])), np.array([[1 / 3], [2 / 3]]))
     [[Fraction(16667, 50000)], [Fraction(33333, 50000)]]
     """
-    grains = np.floor(shares * SHARE_GRAIN).astype(np.int64)
+    grains = np.floor(shares * grain).astype(np.int64)
     used = kinds.down(grains.sum(axis=1).astype(np.float64)).astype(np.int64)
     least = np.where(kinds.ends, used, 0)
     for part, above in reversed(kinds.steps):
@@ -375,9 +400,9 @@ def whole_shares(kinds: RegionKinds, shares: Floats) -> list[list[Fraction]]:
     for kind in range(len(used)):
         above = int(above_it[kinds.parents[kind]]) if kind else 0
         # All that a leaf can spend; above, nothing that would exceed the budget of the fullest path.
-        extra = SHARE_GRAIN - int(least[kind]) - above
+        extra = grain - int(least[kind]) - above
         if grains[kind].any() and (kinds.ends[kind] or kinds.by_level):
             grains[kind, int(grains[kind].argmax())] += extra
             above += extra
         above_it[kind] = above
-    return [[Fraction(one, SHARE_GRAIN) for one in row] for row in grains.tolist()]
+    return [[Fraction(one, grain) for one in row] for row in grains.tolist()]

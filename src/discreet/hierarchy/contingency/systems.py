@@ -273,8 +273,13 @@ class _Systems:
             dtype=self.kind,
         )
         # A marginal without an attribute of the interaction says nothing about it.
-        covering = [q for q in measured.frame.marginals if set(subset) <= set(layout.parts(q)[1])]
-        self.sums = {q: layout.sums(q).astype(self.kind) for q in covering}
+        frame = measured.frame
+        covering = [
+            q
+            for q in frame.marginals
+            if set(subset) <= set(layout.parts(q)[1]) and frame.informs(q, subset)
+        ]
+        self.sums = {q: (layout.sums(q) * frame.stretch(q)).astype(self.kind) for q in covering}
         self.variances = [
             {
                 q: one * layout.over(q, subset)

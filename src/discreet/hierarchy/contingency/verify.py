@@ -9,6 +9,7 @@ Trusted: the guarantee rests on this code, which checks that the noise pays for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.options import instance_of
 from discreet.core.outcome import Release
-from discreet.hierarchy.contingency.verify_loss import name_of_marginal, proved_loss
+from discreet.hierarchy.contingency.verify_loss import moved_residual, name_of_marginal, proved_loss
 from discreet.hierarchy.verify import NOT_SHOWN as NOT_SHOWN_OF_COUNTS
 from discreet.hierarchy.verify import (
     claimed_amount,
@@ -266,6 +267,7 @@ def verify_guarantee(
         neighbors != getattr(guarantee, "neighbors", None),
         parameters["max_rows"] != frame.max_rows,
         parameters.get("total") != frame.total,
+        parameters.get("residuals", False) is not frame.residuals,
         # An exact total leaves no neighbors but where each has one row and is replaced.
         frame.total is not None and not total_is_fixed,
         _other_shares(frame, parameters["shares"]),
@@ -316,6 +318,7 @@ def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type dr
         "neighbors": measured.guarantee.neighbors,
         "max_rows": frame.max_rows,
         "total": frame.total,
+        "residuals": frame.residuals,
         "shares": {
             name_of_marginal(frame, q): list(map(str, parts)) for q, parts in frame.shares.items()
         },
@@ -396,8 +399,13 @@ def _cost(
         if scale is None:
             continue
         moved = k * k if squared else k
-        if neighbors == "replace-person":
-            entries = int(np.prod([frame.domain.shape[at] for at in q], dtype=np.int64))
+        sizes = [frame.domain.shape[at] for at in q]
+        if frame.residuals and 0 < len(q) < len(frame.domain.shape):
+            if not squared:
+                raise InvalidProblemError("residuals", "plain counts with Laplace noise", "others")
+            moved *= moved_residual(sizes, replaced=neighbors == "replace-person")
+        elif neighbors == "replace-person":
+            entries = math.prod(sizes)
             root = stratum < 2 if frame.kinds is None else stratum == 0
             if root and entries == 1:
                 moved = 0 if k == 1 else moved

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ProvedLoss", "loss_in_words", "name_of_marginal", "proved_loss"]
+__all__ = ["ProvedLoss", "loss_in_words", "moved_residual", "name_of_marginal", "proved_loss"]
 
 KINDS_OF_LOSS = ("deviations", "variance", "worst", "against-naive")
 
@@ -118,7 +118,7 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
         pushes = many * weights
     replaced = guarantee.neighbors == "replace-person"
     least = _least(frame, tree, targets, prices, pushes / many, replaced=replaced)
-    most = np.where(mask, _variances(frame, tree, targets), 0.0)
+    most = np.where(mask, _variances(frame, tree, targets, replaced=replaced), 0.0)
     cells = frame.domain.size
     unit = float(Fraction(frame.max_rows**2 * (1 + replaced)) / (2 * guarantee.rho))
     rho = float(guarantee.rho)
@@ -266,7 +266,33 @@ def _parts(targets: list[Marginal]) -> list[Marginal]:
     )
 
 
-def _variances(frame: TableFrame, tree: _RegionKinds, targets: list[Marginal]) -> Floats:
+def moved_residual(sizes: list[int], *, replaced: bool) -> int:
+    """Squared move of a residual by one row, the largest over which attributes a replaced row differs in.
+
+    Examples
+    --------
+    >>> moved_residual([3], replaced=False), moved_residual([3], replaced=True), moved_residual([2, 3], replaced=True)
+    (6, 18, 48)
+    """
+    own = math.prod(n * (n - 1) for n in sizes)
+    if not replaced:
+        return own
+    products = itertools.product(*((n * (n - 1), -n) for n in sizes))
+    return 2 * own - 2 * min(map(math.prod, products))
+
+
+def _covered(frame: TableFrame, q: Marginal, subset: Marginal, *, replaced: bool) -> float:
+    """Precision of an interaction for a share of 1 of a marginal, or of its residual."""
+    spread = frame.domain.size // _size(frame, q)
+    if not frame.residuals or not 0 < len(q) < len(frame.domain.shape):
+        return float(spread * (set(subset) <= set(q)))
+    moved = moved_residual([frame.domain.shape[at] for at in q], replaced=replaced)
+    return spread * _size(frame, q) ** 2 / (moved / (1 + replaced)) * (subset == q)
+
+
+def _variances(
+    frame: TableFrame, tree: _RegionKinds, targets: list[Marginal], *, replaced: bool
+) -> Floats:
     """Variances of the entries in regions of each kind, rounded up by less than the bound of rounding."""
     shape, cells = frame.domain.shape, frame.domain.size
     kinds = range(len(tree.above))
@@ -277,7 +303,7 @@ def _variances(frame: TableFrame, tree: _RegionKinds, targets: list[Marginal]) -
         if above >= 0:
             below[above].append(one)
     for subset in _parts(targets):
-        covers = [cells // _size(frame, q) * (set(subset) <= set(q)) for q in frame.marginals]
+        covers = [_covered(frame, q, subset, replaced=replaced) for q in frame.marginals]
         up = [sum(f * c for f, c in zip(own[one], covers, strict=True)) for one in kinds]
         low = [0.0] * len(up)
         for one in reversed(kinds):

@@ -105,8 +105,8 @@ def table_weights(measured: MeasuredTables) -> TableWeights:
     subsets = interactions(frame.domain)
     raw = {q: np.zeros((frame.n_strata, len(subsets))) for q in frame.marginals}
     for q, table in raw.items():
-        covers = np.array([set(subset) <= set(q) for subset in subsets])
-        spread = frame.domain.spread(q)
+        covers = np.array([frame.informs(q, subset) for subset in subsets])
+        spread = frame.domain.spread(q) * frame.stretch(q) ** 2
         for stratum in range(frame.n_strata):
             variance = measured.variance(q, stratum)
             if variance is not None:
