@@ -52,9 +52,10 @@ _REACH_IN_NATS, _SPANNER_REACH_IN_NATS = 10.5, 7.0
 """From reports to the secrets of their tile; the latter on a coarse spanner, which leaves out more: of 2,000 junctions
 the bound was .825 with 7 nats and .775 with 4."""
 
-_MAX_HELD_SHARE = 0.35
-"""Share of all multipliers that tiles of such a reach may hold; beyond it tiles hold all secrets. 1,000 uniform points
-within two spacings, half a nat: 24 CPU seconds and a gap of 2.6 % by tiles that left something out, and .9 % in 4."""
+_MAX_HELD_SHARE = 0.1
+"""Share of all multipliers that tiles of such a reach may hold; beyond it tiles hold all secrets. Where paths are much
+longer than distances, reports that are cheap lie beyond the reach: 1,000 uniform points within two and a half spacings,
+half a nat, were left at 2.6 % after 20 CPU seconds, and at .8 % after 5 with all secrets."""
 
 _MIN_GAP_FOR_REACH = 5e-3
 """Relative gap below which tiles hold all secrets: what the reach leaves out may matter."""
