@@ -16,10 +16,10 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import count
+from discreet.hierarchy.contingency.problem import centered_along
 from discreet.hierarchy.contingency.systems import (
     Subtrees,
     ZeroLayout,
-    centered_along,
     summed_to,
     system_weights,
 )

@@ -42,7 +42,7 @@ MOST_MEASURED = 128
 CELL_FLOOR = 1e-3
 """Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
 
-MOST_STEPS = (3000, 500)
+MOST_STEPS = (3000, 1500)
 """Steps of the search for plain counts, and for residuals, which are soon near the bound where they gain much."""
 
 RATIOS_OF_PLAIN_COUNTS = (1.02, 1.01)

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
     from discreet.core.tree import Tree
 
-__all__ = ["BLANK", "MOST_CELLS", "MOST_PERSONS", "Attribute", "Domain", "TableFrame"]
+__all__ = [
+    "BLANK",
+    "MOST_CELLS",
+    "MOST_PERSONS",
+    "Attribute",
+    "Domain",
+    "TableFrame",
+    "centered_along",
+]
 
 MOST_CELLS = 1 << 20
 """Cells of a domain, at most: a region's table of so many has 8 MB."""
@@ -577,6 +585,15 @@ class TableFrame(RegionFrame):
             described = f"{self.total} records in all, published as it is"
             listed.append(PublicInput("total", sha256_of(f"{self.total}"), described))
         return tuple(listed)
+
+
+def centered_along(tables: NDArray[Any], domain: Domain, subset: Marginal) -> NDArray[Any]:
+    """Subtract means along every attribute of the last axis, times the categories; ``(..., entries of subset)``."""
+    shape = domain.shape_of(subset)
+    shaped = tables.reshape(*tables.shape[:-1], *shape)
+    for axis, size in enumerate(shape, start=tables.ndim - 1):
+        shaped = size * shaped - shaped.sum(axis=axis, keepdims=True)
+    return shaped.reshape(tables.shape)
 
 
 def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:

@@ -402,15 +402,6 @@ def _as_floats(step: Step) -> Step:
     )
 
 
-def centered_along(tables: NDArray[Any], domain: Domain, subset: Marginal) -> NDArray[Any]:
-    """Subtract means along every attribute of the last axis, times the categories; ``(..., entries of subset)``."""
-    shape = domain.shape_of(subset)
-    shaped = tables.reshape(*tables.shape[:-1], *shape)
-    for axis, size in enumerate(shape, start=tables.ndim - 1):
-        shaped = size * shaped - shaped.sum(axis=axis, keepdims=True)
-    return shaped.reshape(tables.shape)
-
-
 def summed_to(
     tables: NDArray[Any], domain: Domain, given: Marginal, subset: Marginal
 ) -> NDArray[Any]:
