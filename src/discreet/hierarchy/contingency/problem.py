@@ -582,15 +582,6 @@ class TableFrame(RegionFrame):
         return tuple(listed)
 
 
-def centered_along(tables: NDArray[Any], domain: Domain, subset: Marginal) -> NDArray[Any]:
-    """Subtract means along every attribute of the last axis, times the categories; ``(..., entries of subset)``."""
-    shape = domain.shape_of(subset)
-    shaped = tables.reshape(*tables.shape[:-1], *shape)
-    for axis, size in enumerate(shape, start=tables.ndim - 1):
-        shaped = size * shaped - shaped.sum(axis=axis, keepdims=True)
-    return shaped.reshape(tables.shape)
-
-
 def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:
     """Numbers from 0 for all regions, 0 for the root alone."""
     kinds = tuple(int(one) for one in given)
