@@ -38,7 +38,6 @@ __all__ = [
     "Attribute",
     "Domain",
     "TableFrame",
-    "centered_along",
 ]
 
 MOST_CELLS = 1 << 20
