@@ -1,9 +1,9 @@
-"""Private counts of the cells of the lowest regions."""
+"""Private counts of the cells of the lowest regions, and the contrasts of tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from discreet.hierarchy.problem import read_counts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.hierarchy.contingency.problem import Marginal, TableFrame
+    from discreet.hierarchy.contingency.problem import Domain, Marginal, TableFrame
 
-__all__ = ["CellCounts"]
+__all__ = ["CellCounts", "centered_along"]
 
 
 @final
@@ -69,3 +69,12 @@ class CellCounts:
         """Add up to ``(n_nodes, entries)``: a marginal of every region."""
         part = self.frame.domain.project(self.counts, marginal)
         return np.asarray(self.frame.tree.totals(part), dtype=np.int64)
+
+
+def centered_along(tables: NDArray[Any], domain: Domain, subset: Marginal) -> NDArray[Any]:
+    """Subtract means along every attribute of the last axis, times the categories; ``(..., entries of subset)``."""
+    shape = domain.shape_of(subset)
+    shaped = tables.reshape(*tables.shape[:-1], *shape)
+    for axis, size in enumerate(shape, start=tables.ndim - 1):
+        shaped = size * shaped - shaped.sum(axis=axis, keepdims=True)
+    return shaped.reshape(tables.shape)

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.printed import count
-from discreet.hierarchy.contingency.problem import centered_along
+from discreet.hierarchy.contingency.cell_counts import centered_along
 from discreet.hierarchy.contingency.systems import (
     Subtrees,
     ZeroLayout,

@@ -38,7 +38,7 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.randomness import as_bits, is_private
-from discreet.hierarchy.contingency.problem import centered_along
+from discreet.hierarchy.contingency.cell_counts import centered_along
 from discreet.hierarchy.measure import (
     amount_of,
     check_guarantee,

@@ -38,7 +38,6 @@ __all__ = [
     "Attribute",
     "Domain",
     "TableFrame",
-    "centered_along",
 ]
 
 MOST_CELLS = 1 << 20
@@ -585,15 +584,6 @@ class TableFrame(RegionFrame):
             described = f"{self.total} records in all, published as it is"
             listed.append(PublicInput("total", sha256_of(f"{self.total}"), described))
         return tuple(listed)
-
-
-def centered_along(tables: NDArray[Any], domain: Domain, subset: Marginal) -> NDArray[Any]:
-    """Subtract means along every attribute of the last axis, times the categories; ``(..., entries of subset)``."""
-    shape = domain.shape_of(subset)
-    shaped = tables.reshape(*tables.shape[:-1], *shape)
-    for axis, size in enumerate(shape, start=tables.ndim - 1):
-        shaped = size * shaped - shaped.sum(axis=axis, keepdims=True)
-    return shaped.reshape(tables.shape)
 
 
 def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:
