@@ -28,9 +28,11 @@ from discreet.service.recorded import record
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from discreet.core.progress import Progress
+
     from discreet.evaluate.attack.finding import Attacked
 
-said: list[str] = []
+said: list[Progress] = []
 
 
 def attack_mode(mode: str) -> Attacked:
