@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.core.progress import Progress
-
     from discreet.evaluate.attack.finding import Attacked
 
 said: list[Progress] = []
