@@ -27,7 +27,7 @@ __all__ = ["Term", "half_width"]
 class Term(NamedTuple):
     """One kind of noise in a sum.
 
-    Attributes
+    Parameters
     ----------
     factor
         The positive integer that the noise is multiplied with; the laws are symmetric, so its sign does not matter.

@@ -140,7 +140,7 @@ class RegionCounts:
 class Column(NamedTuple):
     """A column that says what each row of a tidy table is about.
 
-    Attributes
+    Parameters
     ----------
     name
         Its name.

@@ -64,7 +64,7 @@ FLOAT_ERROR = 1e-10
 class ProvedLoss(NamedTuple):
     """What was proved of a workload; all numbers are rounded outwards.
 
-    Attributes
+    Parameters
     ----------
     most
         Loss of the plan: with the parameters of discrete Gaussian noise, which are above its variances.

@@ -37,7 +37,7 @@ MAX_LAWS = 1000
 class AnswerNoise(NamedTuple):
     """The noise of one answer.
 
-    Attributes
+    Parameters
     ----------
     variance
         At least its variance; for Gaussian noise the sum of the parameters.
