@@ -52,8 +52,8 @@ made.table.write_csv(written)
 class Table:
     # Threads of the reader of tables do not come along when a process is forked.
     height, schema = made.table.height, made.table.schema
-    def write_csv(self, buffer):
-        buffer.write(written.getvalue())
+    def write_csv(self):
+        return written.getvalue().decode()
 
 made = replace(made, table=Table())
 

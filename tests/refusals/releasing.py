@@ -246,7 +246,7 @@ def _release_by_page(  # noqa: PLR0917 - the places of a release
         form |= Fields(loaded.text).values
     form |= {"region-0": case.columns[0], "max_size": "3", "neighbors": case.neighbors}
     form |= {"unit": case.unit, "public": "list", "categories": case.domain, "name": "d.csv"}
-    form |= {"marginals": "cells"}
+    form |= {"workload": "cells"}
     told = client.post(f"{at}public", content=json.dumps(form))
     if told.status_code != 200:
         return _page_refusal(case, told, folder)

@@ -494,7 +494,7 @@ def test_a_bad_list_of_regions_is_refused_in_words(
         (b'home,state\n1,GA\n1,G"A\n', "", "got a.csv with a quote out of place in line 3"),
         ("é;1\n".encode("cp1252"), "&encoding=utf-8-sig", "with other bytes in line 1"),
         (b"a\n" + b"1\n" * 1_000_002, "", "`discreet counts`"),
-        (b"a,b\n1,2\n", "&kind=dogs", "what one stands for"),
+        (b"a,b\n1,2\n", "&kind=dogs", "a person, or a unit with its size"),
     ],
     ids=["empty", "quote", "encoding", "huge", "kind"],
 )

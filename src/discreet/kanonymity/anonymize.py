@@ -1,7 +1,4 @@
-"""Anonymize: read a table, search, write it generalized.
-
-Proposes; checked by `discreet.kanonymity.verify.verify` before a table is returned.
-"""
+"""Read a table, search, generalize it. Proposes; checked by `discreet.kanonymity.verify.verify` before it returns."""
 
 from __future__ import annotations
 

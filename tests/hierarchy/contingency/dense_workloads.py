@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 from fractions import Fraction
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -62,7 +64,7 @@ def entry_rows(domain: Domain, q: tuple[int, ...]) -> Any:
     return made
 
 
-def information(frame: TableFrame) -> Any:
+def information(frame: TableFrame, neighbors: str = "add-remove-person") -> Any:
     """Return the information of independent noise with the shares of a frame, for a unit budget."""
     rows = region_rows(frame.tree)
     size = rows.shape[1] * frame.domain.size
@@ -71,6 +73,13 @@ def information(frame: TableFrame) -> Any:
         for q in frame.marginals:
             share = float(frame.share(q, stratum))
             entries = entry_rows(frame.domain, q)
+            if frame.is_residual(q):
+                sizes = [frame.domain.shape[at] for at in q]
+                contrasts = [n * np.eye(n) - 1 for n in sizes]
+                entries = functools.reduce(np.kron, contrasts) @ entries
+                share /= math.prod(n * (n - 1) for n in sizes)
+                if neighbors == "replace-person":
+                    share *= 1 - 1 / min(sizes)
             made += share * np.kron(np.outer(rows[node], rows[node]), entries.T @ entries)
     return made
 

@@ -72,11 +72,11 @@ def test_the_loss_is_that_of_dense_matrices_and_the_bound_below_it(
         for name, told in made.record["tables"].items()
     }
     told = replace(workload, tables={q: tuple(one) for q, one in asked.items()})
-    dense = loss_of(told, tree, domain, information(made.frame))
+    dense = loss_of(told, tree, domain, information(made.frame, neighbors))
     assert proved.most == pytest.approx(dense, rel=1e-8)
     assert proved.linear <= dense * (1 + 1e-9)
     assert proved.any_noise < proved.linear
-    assert cost_of(information(made.frame), neighbors) <= 1 + 1e-12
+    assert cost_of(information(made.frame, neighbors), neighbors) <= 1 + 1e-12
 
 
 def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:

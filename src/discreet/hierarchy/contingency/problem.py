@@ -479,9 +479,9 @@ class TableFrame(RegionFrame):
             raise InvalidProblemError("residuals", "true or false", repr(self.residuals))
         largest = max((domain.size_of(q) for q in self.shares if self.is_residual(q)), default=0)
         if not domain.possible.all() or min(domain.shape) == 1 or largest > MOST_RESIDUAL_ENTRIES:
+            most = count(MOST_RESIDUAL_ENTRIES)
             expected = (
-                "no structural zeros, two categories of each attribute, and at most "
-                f"{count(MOST_RESIDUAL_ENTRIES)} entries of a table, to measure residuals"
+                f"no structural zeros, two categories or more, at most {most} entries a table"
             )
             raise InvalidProblemError("residuals", expected, repr(domain))
 
