@@ -48,7 +48,6 @@ MOST_PERSONS = 1 << 45
 
 BLANK = "(blank)"
 """Category of empty cells, which a domain lists as ``""`` or ``null``."""
-
 MOST_RESIDUAL_ENTRIES = 1 << 14
 """Entries of one residual, at most: each is below so many times :data:`MOST_PERSONS`, and fits into 64 bits."""
 
@@ -474,9 +473,9 @@ class TableFrame(RegionFrame):
         """Refuse residuals that would be 0 whatever the data, that zeros would tie together, or beyond 64 bits."""
         if self.residuals is False:
             return
-        domain = self.domain
         if self.residuals is not True:
             raise InvalidProblemError("residuals", "true or false", repr(self.residuals))
+        domain = self.domain
         largest = max((domain.size_of(q) for q in self.shares if self.is_residual(q)), default=0)
         if not domain.possible.all() or min(domain.shape) == 1 or largest > MOST_RESIDUAL_ENTRIES:
             most = count(MOST_RESIDUAL_ENTRIES)
