@@ -59,7 +59,7 @@ def count_demo(
     data = GroupSizes.from_counts(made.tree, made.with_size_zero(), units="public")
     started = time.perf_counter()
     promise = PureDP(SHOWN_EPSILON, neighbors="add-remove-person")
-    out = release(data, promise)
+    out = release(data, promise, keep_measurements=True)
     save_counts(out, file)
     audited = audit_counts(AuditRequest(epsilon=str(SHOWN_EPSILON)))
     return make_chapter(

@@ -164,7 +164,7 @@ def draw_bars(bars: LevelBars, ax: Axes) -> None:
         ax.hlines(places, answers["low"], answers["high"], color=INK, linewidth=1.2)
         ax.plot(answers["value"], places, "|", color=INK, ms=6, label="estimate, 95 % interval")
     ax.set_yticks(places, bars.names)
-    ax.invert_yaxis()
+    ax.set_ylim(len(places) - 0.4, -0.6)
     ax.set_xlabel(f"count, level {bars.level}")
     ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     plain(ax)
