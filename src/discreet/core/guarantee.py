@@ -372,7 +372,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
 
     @property
     def space_scope(self) -> Scope | None:
-        """The scope, where it is that of a finite space; ``None`` where there is none, or it is of points."""
+        """The scope on a finite space; ``None`` if there is no scope or it is one of points."""
         return self.scope if isinstance(self.scope, Scope) else None
 
     @property

@@ -444,7 +444,7 @@ def _assumed(provenance: Provenance) -> str:
 
 
 def digest_array(array: NDArray[Any]) -> str:
-    """SHA-256 of an array: its shape, its type, and its bytes in little-endian order."""
+    """SHA-256, in hexadecimal, of an array: its shape, its type, and its bytes in little-endian row-major order."""
     plain = np.ascontiguousarray(array)
     plain = plain.astype(plain.dtype.newbyteorder("<"))
     head = f"{plain.shape} {plain.dtype.str}".encode()

@@ -74,7 +74,7 @@ def read_task(
 
 
 def reach(tree: Tree, y: NDArray[np.integer[Any]], total: int | None) -> int:
-    """Bound what a count of a best solution, or its distance from y, can be."""
+    """Return an upper bound on the size of each count of a best solution, and on its distance from y."""
     # A leaf is above its own y only where an ancestor, or the total, asks for more.
     largest = max(int(y.max()), -int(y.min()), 1)
     return largest + (largest * len(tree.leaves) if total is None else max(total, largest))

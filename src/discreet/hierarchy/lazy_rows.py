@@ -71,7 +71,7 @@ def listed_keys(
 
 
 def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> Any:  # noqa: ANN401 - a lazy frame of any library
-    """Group the rows of a lazy frame by unit, and units by region and size; collect these groups.
+    """Group the rows of a lazy frame by unit, and units by region and size, where they are; collect only the groups.
 
     Returns
     -------

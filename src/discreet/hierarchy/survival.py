@@ -84,7 +84,7 @@ def check_needs(
 
 
 def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert survival counts ``(rows, N)`` of all nodes to counts ``(rows, n_sizes)``."""
+    """Convert survival counts ``(rows, N)`` of all nodes to counts ``(rows, n_sizes)``; a new array."""
     last = np.zeros((len(survival), 1), dtype=survival.dtype)
     counts = -np.diff(survival, append=last, axis=1)
     if frame.group_totals is None:

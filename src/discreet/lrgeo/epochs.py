@@ -265,7 +265,11 @@ def reserve(
 def keep(
     client: Client | PointClient, state: State, report: tuple[float, float], epoch: int
 ) -> State:
-    """Remember a report that was drawn after :func:`reserve`; the first one of an epoch is the one that stays."""
+    """Return a state that remembers a report drawn after :func:`reserve`; the same state if `epoch` is not a later one.
+
+    The state passed in is not changed, and nothing is written to a disk. Whether :func:`reserve` was called is not
+    checked.
+    """
     if state.epoch is not None and epoch <= state.epoch:
         return state
     # It may be that of a pinned place, which an earlier mechanism may have drawn; only who drew it knows.

@@ -181,7 +181,9 @@ _PERSONS = {
 
 
 def names_persons(name: str) -> bool:
-    """Test whether the name of a column says that it tells persons apart.
+    """Test whether a word of a column's name is an id, such as "id", "uuid" or "MRN", or hints at a national id.
+
+    Any id counts, that of a region too (``region_id``). Words for names of people and telephones do not.
 
     Examples
     --------

@@ -119,7 +119,10 @@ def _is_ours(room: Path) -> bool:
 
 
 def _is_free(path: Path) -> bool:
-    """Whether a lock file exists and no process holds it."""
+    """Test whether a lock file exists and no process holds it; a free one is locked for the moment of the test.
+
+    False too if the system can't tell. Only a missing file is no error.
+    """
     try:
         with path.open("rb") as lock:
             return try_lock(lock.fileno())

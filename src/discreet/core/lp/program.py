@@ -148,7 +148,7 @@ class LinearProgram:
 
 
 def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
-    """Copy a cost vector: one dimension, at least one entry, all finite."""
+    """Return a read-only float64 copy of a cost vector: one dimension, at least one entry, all finite; else raise."""
     vector = _floats(cost, "cost")
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidProblemError(

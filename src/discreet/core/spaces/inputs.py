@@ -81,7 +81,7 @@ def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
 
 
 def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
-    """Read a distance matrix, round it down to integers and close it.
+    """Read a distance matrix, round it down to integers and close it in ``O(n^3)``; the caller's array is not changed.
 
     Returns
     -------

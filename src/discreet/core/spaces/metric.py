@@ -439,7 +439,7 @@ class MetricSpace:
         return Adjacency(self.n, pairs[near], lengths[near], self.scale_bits)
 
     def restrict(self, indices: ArrayLike) -> MetricSpace:
-        """Keep some of the secrets, none twice, in the order given; distances and scale stay.
+        """Return a space of some of the secrets, none twice, in the order given; stored distances and scale stay.
 
         Examples
         --------

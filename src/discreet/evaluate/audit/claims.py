@@ -42,7 +42,13 @@ _QUANTILE_ERROR = 1e-9
 
 
 def check_claim(guarantee: object) -> Auditable:
-    """Raise if a guarantee cannot be tested on pairs of neighbors."""
+    """Return the guarantee if it can be tested on pairs of neighbors: pure, approximate, concentrated or metric DP.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any other object, k-anonymity included.
+    """
     if not isinstance(guarantee, PureDP | ApproxDP | ZeroConcentratedDP | MetricDP):
         raise InvalidProblemError(
             "guarantee",

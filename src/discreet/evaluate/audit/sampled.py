@@ -169,14 +169,23 @@ def try_pairs(
 ) -> tuple[Shown, int, int]:
     """Sample, learn and test, stage by stage, until the claim is refused or the samples are used up.
 
+    Parameters
+    ----------
+    samples, plan
+        Where samples come from, and how they are judged.
+    pairs
+        First input, second input, and the distance between them, or ``None`` if the claim has no distances.
+    on_stage
+        ``on_stage(n, bound)`` after each stage: the `used` and the best bound so far, which never falls.
+
     Returns
     -------
     shown : Shown
         The best bound of all stages; all of them hold together but for the stated probability.
     pair : int
-        The pair that showed it.
+        Index of the pair that showed it; 0 if none did.
     used : int
-        Samples of each input of that pair.
+        Samples of each input of the most sampled pairs. Pairs that promise less get fewer, after the first stage.
     """
     sizes = stages(plan.samples)
     share = plan.failure / (2 * _EVENTS_PER_STAGE * (len(sizes) - 1))

@@ -254,7 +254,7 @@ class Domain:
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
-        """Array ``(n_cells,)``: whether a cell is no structural zero."""
+        """Array ``(n_cells,)``: False for structural zeros."""
         allowed = np.ones(self.shape, dtype=bool)
         for zero in self.zeros:
             inside = np.ones(self.shape, dtype=bool)
@@ -269,7 +269,13 @@ class Domain:
         return flat
 
     def place(self, name: str, field: str = "marginals") -> int:
-        """Find an attribute by its name; an error is about the argument `field`."""
+        """Find the index of an attribute by its name.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an unknown name; the error is about the argument `field`, with the most similar name.
+        """
         for at, one in enumerate(self.attributes):
             if one.name == name:
                 return at
@@ -307,7 +313,7 @@ class Domain:
         return math.prod(self.shape_of(marginal))
 
     def spread(self, marginal: Marginal) -> int:
-        """Count the cells of one entry of a marginal."""
+        """Count the cells that are added up in one entry of a marginal."""
         return self.size // self.size_of(marginal)
 
     def project(
@@ -350,7 +356,7 @@ class Domain:
         return np.asarray(places_in_marginal, dtype=np.int64)
 
     def labels(self, marginal: Marginal) -> list[tuple[str, ...]]:
-        """List the categories of each entry of a marginal, in order."""
+        """List the categories of each entry of a marginal, the last attribute changing fastest."""
         shape = self.shape_of(marginal)
         return [
             tuple(self.attributes[at].categories[k] for at, k in zip(marginal, index, strict=True))
@@ -536,7 +542,7 @@ class TableFrame(RegionFrame):
         return 2 * (self.tree.depth + 1) if self.kinds is None else max(self.kinds) + 1
 
     def share(self, marginal: Marginal, stratum: int) -> Fraction:
-        """Part of the budget of a marginal in the regions of a stratum."""
+        """Share of the budget, from 0 to 1, of a marginal in the regions of a stratum."""
         parts = self.shares[marginal]
         if self.kinds is not None:
             return parts[stratum]

@@ -225,7 +225,7 @@ class Program:
         return np.asarray(self.weights * sizes * self.kinds.count[:, None])
 
     def value(self, variances: Floats) -> float:
-        """The loss."""
+        """Return the loss: the worst weighted variance, or the weighted sum of variances or of standard errors."""
         mask = self.weights > 0
         if self.loss == "worst":
             return float((self.weights * variances)[mask].max())

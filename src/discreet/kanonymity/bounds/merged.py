@@ -87,7 +87,10 @@ def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 def _ends_together(
     ends: tuple[NDArray[np.float64], NDArray[np.float64]], group: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and the highest position of each group of neighbors."""
+    """Return the lowest first and the highest second end of each group.
+
+    `group` ``(n,)`` has the group of each entry of both `ends`: ascending from 0 without gaps.
+    """
     first = np.searchsorted(group, np.arange(int(group[-1]) + 1))
     return np.minimum.reduceat(ends[0], first), np.maximum.reduceat(ends[1], first)
 

@@ -44,7 +44,9 @@ FIRST_PRECISION = 96
 
 
 def multiply(a: Interval, b: Interval, precision: int) -> Interval:
-    """Bracket a product.
+    """Bracket the product of two non-negative intervals ``(low, high, exponent)``: integers times ``2^exponent``.
+
+    `precision` is in bits: ends that have more are shortened, low rounded down and high rounded up.
 
     Examples
     --------

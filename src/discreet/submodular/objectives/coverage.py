@@ -310,6 +310,7 @@ class _Reached(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records each element would newly cover: ``(len(elements), 1)`` int64."""
         from discreet.submodular.kernels.gains import covered_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -436,6 +437,7 @@ class _Weighed(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weight that each element would newly cover: ``(len(elements), 1)`` int64, in the same units."""
         from discreet.submodular.kernels.gains import weighted_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
