@@ -52,16 +52,16 @@ class PrivacyModel(Protocol):
     """A requirement on the classes of a table: a frozen record."""
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark the classes that fail."""
+        """Mark the classes that fail: ``(classes,)``, for counts ``(classes, values)`` of rows."""
         ...
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count the classes that fail, against 0."""
+        """Return the check that no class fails; its residual is the number of those that do."""
         ...
 
 
 def demand_text(name: str, model: object) -> str:
-    """Write what is asked of a column as people type it, so that who has the published table can ask for it again.
+    """Format a demand on a column as it is typed on the command line, such as ``NAME=distinct:3``.
 
     Examples
     --------
@@ -291,7 +291,10 @@ class Closeness:
             raise InvalidProblemError("order", "different values, with ordered=True", self.order)
 
     def distances(self, counts: NDArray[np.int64]) -> list[Fraction]:
-        """Return the distance of each class."""
+        """Return the exact distance of each class from the whole table, a fraction from 0 to 1.
+
+        Without `whole` the table is the sum of the classes.
+        """
         table = np.asarray(counts)
         table_counts = table.sum(axis=0).tolist() if self.whole is None else list(self.whole)
         if len(table_counts) != table.shape[1] or sum(table_counts) < 1:

@@ -88,11 +88,11 @@ class Epochs:
         return int(_time(now) // self.seconds)
 
     def day(self, now: float) -> int:
-        """Return the number of the day at a time."""
+        """Return the number of the day, UTC, at a time in seconds since 1970."""
         return int(_time(now) // SECONDS_PER_DAY)
 
     def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:
-        """Whether one more report may be drawn."""
+        """Test whether one more report of `epsilon` fits the limits per day and for life; no limit refuses nothing."""
         today = self.per_day is None or spent_today + epsilon <= self.per_day
         return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
 

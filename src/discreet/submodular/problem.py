@@ -56,7 +56,7 @@ class Independence(Protocol):
     rank: int
 
     def is_independent(self, chosen: Iterable[int], /) -> bool:
-        """Return whether a set is independent."""
+        """Test whether a set of elements is independent."""
         ...
 
 
@@ -250,7 +250,7 @@ class Selection:
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
-        """For each kind the elements that took it, in ascending order."""
+        """For each kind the elements that were chosen with it, ascending; empty for a kind without elements."""
         kinds = range(self.statement.n_kinds)
         return tuple(tuple(sorted(e for e, i in self.chosen if i == kind)) for kind in kinds)
 

@@ -51,12 +51,7 @@ class Lengths(Protocol):
         ...
 
     def dense(self) -> NDArray[np.int64]:
-        """All lengths ``(n, n)`` int64, closed under the triangle inequality; ``O(n^3)`` unless they always are.
-
-        Complexity
-        ----------
-        ``O(n^3)`` additions, see :func:`closure`.
-        """
+        """All lengths ``(n, n)`` int64, closed under the triangle inequality; ``O(n^3)`` unless they always are."""
         ...
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -123,7 +118,12 @@ def closure(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def dense(source: Lengths) -> NDArray[np.int64]:
-    """Take the lengths of all pairs of a source, and close them."""
+    """Compute the lengths ``(n, n)`` int64 of all pairs, and close them under the triangle inequality.
+
+    Complexity
+    ----------
+    ``O(n^3)`` additions, see :func:`closure`.
+    """
     n = source.n
     lengths = np.zeros((n, n))
     for i in range(n - 1):

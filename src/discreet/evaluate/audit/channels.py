@@ -364,7 +364,7 @@ class _Scripted:
 
 
 def channel_of(rows: Sequence[Sequence[int]]) -> Channel:
-    """Return the channel of rows of integer weights, each scaled to the sum that a channel has.
+    """Return the channel of rows of integer weights, each scaled to the sum ``2^62`` of a channel.
 
     Weights become multiples of ``2^-62`` of the sum, the largest one taking what rounding leaves.
     """

@@ -133,7 +133,9 @@ def rough_strength(
 
 
 def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
-    """Bound a probability from below, each with its own probability of failure ([CP34]_, one end).
+    """Return lower bounds on probabilities from counts of successes in `trials` ([CP34]_, one end).
+
+    Each bound fails with probability at most `failure`.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[n
 
 
 def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
-    """Bound a probability from above; see :func:`least_chance`.
+    """Return upper bounds on probabilities, each failing with probability at most `failure`; see :func:`least_chance`.
 
     Examples
     --------

@@ -102,7 +102,7 @@ class Samples:
         self._rows: dict[int, list[Rows]] = {}
 
     def of(self, stage: int, sizes: list[int], data: object) -> list[Rows]:
-        """Return the rows of all stages up to one; each is drawn once."""
+        """Return the rows of each stage from 0 to `stage`, one array each; `data` is sampled once for each stage."""
         drawn_rows = self._rows.setdefault(id(data), [])
         while len(drawn_rows) <= stage:
             drawn_rows.append(self._draw(data, sizes[len(drawn_rows)]))
@@ -132,7 +132,7 @@ class Samples:
 def draw(
     run: Run | None, batch: Batch | None, data: object, size: int, bits: UniformSource | None
 ) -> Any:  # noqa: ANN401 - rows of numbers, or a list of other outcomes
-    """Draw some outcomes; at the top of the module, so that a process can be sent it.
+    """Draw `size` independent outcomes; at the top of the module, so that a process can be sent it.
 
     Returns
     -------

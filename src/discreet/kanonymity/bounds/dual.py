@@ -335,7 +335,7 @@ def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> fl
 
 
 def costly(problem: Problem) -> Problem:
-    """Remove columns whose largest cost is negligible; keep one column if all are."""
+    """Return the problem without columns whose largest cost is negligible; one column is kept if all are."""
     least = NEGLIGIBLE_COST_SHARE * problem.suppressed_cost
     costing = [j for j, column in enumerate(problem.columns) if column.place.max() > least] or [0]
     columns = tuple(problem.columns[j] for j in costing)
@@ -343,7 +343,7 @@ def costly(problem: Problem) -> Problem:
 
 
 def scaled(problem: Problem) -> tuple[Problem, int]:
-    """Divide costs far from 1 by a power of two, which is exact, so that all weights are from a half up to 1 together.
+    """Return the problem with costs divided by a power of two, exactly, and its exponent; unchanged, and 0, if near 1.
 
     Solvers compare with absolute tolerances, and read 1e20 as infinite.
 
@@ -371,7 +371,7 @@ def scaled(problem: Problem) -> tuple[Problem, int]:
 
 
 def boxes_of(problem: Problem, points: Points) -> float:
-    """Estimate the number of boxes: the product of the cells of all columns."""
+    """Estimate the number of boxes, as a float: the product of the numbers of cells of all columns."""
     total = 1.0
     numbers = []
     for j, column in enumerate(problem.columns):

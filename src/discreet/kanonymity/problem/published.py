@@ -74,7 +74,7 @@ class Cells:
         return cls(np.where(some, np.argmax(marks, axis=1), 0), np.where(some, last, -1), marks)
 
     def span(self, cell: int) -> tuple[int, int]:
-        """Least and greatest code."""
+        """Least and greatest code that a cell covers."""
         return int(self.lo[cell]), int(self.hi[cell])
 
     def covers(self, cell: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -179,7 +179,7 @@ def values_in(table: Any, name: str) -> Values:  # noqa: ANN401 - as above
 
 
 def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Number the different tuples of codes."""
+    """Number the different tuples of codes from 0 without gaps, in lexicographic order: ``(n,)`` int64."""
     labels, size = codes[0], int(codes[0].max(initial=0)) + 1
     for column in codes[1:]:
         width = int(column.max(initial=0)) + 1
@@ -192,7 +192,7 @@ def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def numbered(values: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Number values as they are first seen."""
+    """Return for each value a number from 0, in the order in which values are first seen."""
     number: dict[Hashable, int] = {}
     codes = (number.setdefault(value, len(number)) for value in values)
     return np.fromiter(codes, np.int64, len(values))

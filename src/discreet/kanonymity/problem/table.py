@@ -197,7 +197,10 @@ class Problem:
         return Boxes(sizes, lo, hi, counts, costs)
 
     def loss_of(self, labels: ArrayLike) -> float:
-        """Return the information loss of a partition: the sum over all cells; a suppressed row costs all weights."""
+        """Return the information loss of a partition: the sum over all cells, not a mean.
+
+        A row with a label below 0 is suppressed, and costs the weights of all columns.
+        """
         boxes = self.boxes(labels)
         suppressed = self.n - int(boxes.sizes.sum())
         return float(boxes.sizes @ boxes.costs.sum(axis=1)) + suppressed * self.suppressed_cost

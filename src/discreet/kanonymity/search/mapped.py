@@ -51,7 +51,7 @@ class Population:
 
     @classmethod
     def of(cls, coded: Problem) -> Population:
-        """Collapse people who are the same."""
+        """Collapse people with equal values into one row each, and count them."""
         different, times = np.unique(coded.codes, axis=0, return_counts=True)
         return cls(replace(coded, codes=different), times.astype(np.int64))
 

@@ -24,7 +24,7 @@ MAX_COLUMNS_OF_ALL_ORDERS = 6
 
 
 def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield orders with their names, the most promising first.
+    """Yield names and permutations ``(n,)`` of rows, the most promising first.
 
     Cardinality and variance order of columns, each to and fro; Hilbert's curve; then, for six columns or fewer, every
     other order of columns. On tables of more columns no other order of them came near to Hilbert's curve.

@@ -249,7 +249,7 @@ class Region:
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
-        """Array ``(K, 2)``: the places in the unit, east and north of the origin."""
+        """Array ``(K, 2)``: the places in the unit, east and north of the origin; read-only."""
         points = self.places / per_unit(self.unit)
         points.setflags(write=False)
         return points
@@ -276,7 +276,9 @@ class Region:
 
     @cached_property
     def travel(self) -> NDArray[np.float64]:
-        """Array ``(K, K)``: how far one travels from a place to another, in the unit; along roads where there are some.
+        """Array ``(K, K)`` of travel distances in the unit, row to column: along roads if there are any, else straight.
+
+        One-way roads make it asymmetric.
 
         Raises
         ------
@@ -344,7 +346,13 @@ class Region:
         return nearest
 
     def where(self, index: int) -> tuple[float, float]:
-        """Return the coordinates of a place: latitude and longitude, or east and north in the unit."""
+        """Return the coordinates of a place: latitude and longitude, or east and north in the unit.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `index` is not from 0 to ``K - 1``.
+        """
         if not 0 <= index < self.K:
             raise InvalidProblemError("index", f"a place from 0 to {self.K - 1}", "another")
         first, second = self.coordinates[index].tolist()

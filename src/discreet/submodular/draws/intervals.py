@@ -57,7 +57,7 @@ def multiply(a: Interval, b: Interval, precision: int) -> Interval:
 
 
 def add(a: Interval, b: Interval, precision: int) -> Interval:
-    """Bracket a sum.
+    """Bracket the sum of two non-negative intervals, shortened to `precision` bits as in :func:`multiply`.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def add(a: Interval, b: Interval, precision: int) -> Interval:
 
 
 def divide(a: Interval, b: Interval, precision: int) -> Interval:
-    """Bracket a quotient; the divisor is positive.
+    """Bracket the quotient of a non-negative and a positive interval, shortened to `precision` bits.
 
     Examples
     --------

@@ -115,7 +115,9 @@ def subsampled_coefficient(epsilon: Fraction) -> Fraction:
 
 
 def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray[np.bool_]:
-    """Keep each record with probability exactly ``1 - exp(-epsilon)``, independently. The result is secret.
+    """Return a random mask ``(n_records,)``; each record is kept with probability exactly ``1 - exp(-epsilon)``.
+
+    Records are independent. The result is secret.
 
     Examples
     --------

@@ -229,7 +229,10 @@ class FromRecords(Objective):
     def parts(
         self, numbers: NDArray[np.int64], chosen: tuple[tuple[int, int], ...]
     ) -> NDArray[np.int64]:
-        """Evaluate the function for each record. Private."""
+        """Evaluate the function for each record, clipped to [0, 1], NaN as 0: int64 in units of ``2^-scale_bits``.
+
+        Private.
+        """
         argument = sets_of(chosen, self.n_kinds)
         values = [self._part(self._records[i], argument) for i in numbers.tolist()]
         read = np.array(values, dtype=np.float64)
@@ -343,7 +346,13 @@ class FromFunction(Objective):
         return _Called(self)
 
     def evaluate(self, chosen: tuple[tuple[int, int], ...]) -> int:
-        """Evaluate the function, rounded down. Private."""
+        """Evaluate the function, rounded down to units of ``2^-scale_bits``. Private.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a value that is not finite.
+        """
         value = float(self._function(sets_of(chosen, self.n_kinds)))
         if not math.isfinite(value):
             raise InvalidProblemError("function", "a finite value", "another")

@@ -426,7 +426,7 @@ class WeightedCoverage(Objective):
         return table
 
     def covered_by(self, element: int) -> NDArray[np.int64]:
-        """List the records that an element covers. Private."""
+        """Return the indices of the records that an element covers. Private."""
         return self._records[self._start[element] : self._start[element + 1]]
 
 
@@ -460,7 +460,7 @@ def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def read_bits(scale_bits: object) -> int:
-    """Read the fractional bits of a value."""
+    """Read the number of fractional bits of a value: 1 to 30, else InvalidProblemError."""
     if not isinstance(scale_bits, int) or isinstance(scale_bits, bool) or not 1 <= scale_bits <= 30:
         raise InvalidProblemError("scale_bits", "an integer from 1 to 30", repr(scale_bits))
     return scale_bits

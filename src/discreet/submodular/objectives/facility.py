@@ -319,7 +319,7 @@ class FacilityLocation(Objective):
         return self._S
 
     def served(self) -> NDArray[Any]:
-        """The rounded similarities."""
+        """Rounded similarities, the same read-only array as :attr:`similarities`. Private."""
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:

@@ -106,7 +106,13 @@ class _Paired(GrowingChoice):
 
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
-    """Read the kind of each edge; -1 for one that is unknown."""
+    """Return the kind of each edge as int64, -1 for an unknown one, and the number of kinds.
+
+    Raises
+    ------
+    InvalidProblemError
+        If `n_kinds` is not a positive integer.
+    """
     if not isinstance(n_kinds, int) or isinstance(n_kinds, bool) or n_kinds < 1:
         raise InvalidProblemError(f"n_{field}", "a positive integer", repr(n_kinds))
     read = integers_of(kinds)

@@ -97,7 +97,10 @@ class GrowingChoice(ABC):
         return gains
 
     def gain(self, element: int, kind: int = 0) -> int:
-        """Return the marginal gain of one element with one kind."""
+        """Return the marginal gain of one element with one kind, in units of ``2^-scale_bits``. Private.
+
+        It is 0 if the element is chosen already.
+        """
         self._objective.check_pair(element, kind)
         if self._taken[element]:
             return 0
@@ -109,7 +112,7 @@ class GrowingChoice(ABC):
         return gains
 
     def add(self, element: int, kind: int = 0) -> None:
-        """Choose an element.
+        """Choose an element, in place.
 
         Raises
         ------
@@ -560,7 +563,13 @@ class Objective(ABC):
 
 
 def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Read elements as an array of integers, each from 0 to n - 1."""
+    """Read elements as an int64 array, each from 0 to n - 1, in the order given.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything else.
+    """
     read = np.asarray(elements)
     if not read.size:
         return np.zeros(0, dtype=np.int64)
@@ -575,7 +584,7 @@ def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_] | None:
-    """Read the mask of the records that count; ``None`` for all."""
+    """Read the mask ``(n_records,)`` of the records that count; ``None`` stands for all and is returned as it is."""
     if records is None:
         return None
     mask = np.asarray(records)
@@ -586,7 +595,7 @@ def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_]
 
 
 def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Read a point of the unit cube."""
+    """Read a point of the unit cube: ``(n,)`` float64, each number from 0 to 1; it need not add up to 1."""
     read = np.asarray(x, dtype=np.float64)
     if read.shape != (n,) or not ((read >= 0) & (read <= 1)).all():
         raise InvalidProblemError("x", f"{n} numbers from 0 to 1", f"shape {read.shape}")
