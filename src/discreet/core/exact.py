@@ -115,6 +115,11 @@ def to_measure(value: Exact, field: str) -> Fraction:
     """Read a budget or a distance as an exact fraction between 1e-300 and 1e300.
 
     Both the number and its inverse are then floats.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any other number, or anything that is not an exact number; `field` names the argument.
     """
     number = to_positive(value, field)
     if not Fraction(1, _LARGEST_MEASURE) <= number <= _LARGEST_MEASURE:

@@ -144,7 +144,15 @@ class Provenance:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Provenance:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For entries of other types.
+        """
         # Only False says that there was no seed: -1 and 0.5 are no answers.
         if not isinstance(data["seeded"], bool):
             raise InvalidProblemError("seeded", "true or false", type(data["seeded"]).__name__)

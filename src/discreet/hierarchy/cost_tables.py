@@ -57,7 +57,7 @@ class Merge(Protocol):
 def widths(measured: Measured, delta: int | None) -> NDArray[np.int64]:
     """Return the half-width of each region's window around its noisy count: ``(n_nodes,)`` int64, in groups.
 
-    It is `delta`, or for ``None`` three times the variance of the region's noise, rounded up.
+    It is `delta`, or for ``None`` three times the variance of the region's noise, which is rounded up before.
 
     Raises
     ------

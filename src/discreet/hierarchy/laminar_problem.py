@@ -53,7 +53,14 @@ def read_task(
     total: int | None,
     weights: ArrayLike | None,
 ) -> LaminarTask:
-    """Read the arguments that all functions of the engine share."""
+    """Read the arguments that all functions of the engine share.
+
+    Raises
+    ------
+    InvalidProblemError
+        For `y` or weights of another shape or type, negative weights, a weight of 0 at a leaf, a total that is negative
+        or above :data:`MOST_GROUPS`, or numbers whose products do not fit into 64 bits.
+    """
     tree = frame.tree if isinstance(frame, Frame) else frame
     noisy = np.asarray(y)
     if noisy.ndim != 2 or len(noisy) != tree.n or not noisy.shape[1]:

@@ -110,7 +110,13 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
 
 
 def collect_remote(table: Any, argument: str) -> Any:  # noqa: ANN401 - a lazy frame
-    """Collect a lazy frame as one of PyArrow or pandas, and convert it to one of Polars."""
+    """Collect a lazy frame as one of PyArrow or pandas, and convert it to one of Polars.
+
+    Raises
+    ------
+    InvalidProblemError
+        If the library can't group the table; the message has only the kind of its error.
+    """
     try:
         return nw.from_native(collect(table, argument).to_polars(), eager_only=True)
     except (InvalidProblemError, MemoryError):

@@ -270,7 +270,7 @@ class Ledger:
         Raises
         ------
         InvalidProblemError
-            If the release was freed before, or has no such id.
+            If the release is unknown, was freed, or began to read before.
         """
         if not self._move(release_id, lines.READING):
             expected = "a release that nobody freed; nothing was read"

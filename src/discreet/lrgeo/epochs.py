@@ -92,7 +92,7 @@ class Epochs:
         return int(_time(now) // SECONDS_PER_DAY)
 
     def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:
-        """Test whether one more report of `epsilon` fits the limits per day and for life; no limit refuses nothing."""
+        """Test whether one more report of `epsilon` fits the limits per day and for life; ``None`` limits nothing."""
         today = self.per_day is None or spent_today + epsilon <= self.per_day
         return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
 

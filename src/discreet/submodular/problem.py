@@ -256,7 +256,13 @@ class Selection:
 
 
 def pair_of(item: Any) -> tuple[int, int]:  # noqa: ANN401 - as it came
-    """Read an element, or an element with its kind."""
+    """Read an element, or an element with its kind.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything but an integer or a pair of integers.
+    """
     pair = item if isinstance(item, tuple) else (item, 0)
     are_integers = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair]
     if are_integers != [True, True]:

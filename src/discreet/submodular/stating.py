@@ -69,7 +69,13 @@ def state_choice(
 def facts_of(
     spec: ObjectiveSpec, n_elements: int, matroid: Matroid, guarantee: DPGuarantee | None
 ) -> ChoiceFacts:
-    """State the public facts of a choice whose records come later."""
+    """State the public facts of a choice whose records come later.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another type of matroid or guarantee, other numbers of elements, or a rank of 0.
+    """
     allowed: Any = matroid
     if not isinstance(allowed, Matroid):
         raise InvalidProblemError("matroid", "a Matroid", _typed(allowed))

@@ -144,7 +144,7 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
 
 
 def read_matrix(path: str, argument: str) -> NDArray[Any]:
-    r"""Read a matrix from a ``.npy`` file, mapped into memory, or from a CSV file without a line of names, as float64.
+    r"""Read a matrix from a ``.npy`` file, mapped into memory, or from a CSV file without a line of names as float64.
 
     Raises
     ------

@@ -384,6 +384,11 @@ class Channel:
         -------
         float
             At least the exact value, and above it by less than one part in ``10^14``.
+
+        Raises
+        ------
+        InvalidProblemError
+            For costs of another shape, negative ones or ones that are not finite.
         """
         table = np.asarray(cost, dtype=np.float64)
         if table.shape != self.limbs.shape[1:] or not np.isfinite(table).all() or table.min() < 0:

@@ -138,7 +138,13 @@ class LinearModel:
         self._program = self._program._with(lower=low, upper=high)  # noqa: SLF001 - see there
 
     def set_cost(self, cost: ArrayLike) -> None:
-        """Replace the cost in place; shape (n,)."""
+        """Replace the cost in place; shape (n,).
+
+        Raises
+        ------
+        InvalidProblemError
+            For another shape, or numbers that are not finite.
+        """
         n = self._program.n_variables
         prices = read_cost(cost)
         if prices.size != n:

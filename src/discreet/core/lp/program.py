@@ -166,7 +166,13 @@ def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
 def read_box(
     lower: ArrayLike, upper: ArrayLike, size: int, fields: tuple[str, str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Copy a pair of bounds: broadcast to ``size``, in order, none of a magnitude that means infinity."""
+    """Copy a pair of bounds: broadcast to ``size``, in order, none of a magnitude that means infinity.
+
+    Raises
+    ------
+    InvalidProblemError
+        If a lower bound is above its upper bound, is infinity, or the upper one is minus infinity.
+    """
     low, high = (
         _bound(side, size, field) for side, field in zip((lower, upper), fields, strict=True)
     )

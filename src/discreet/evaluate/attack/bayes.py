@@ -232,6 +232,11 @@ def expected_error(channel: Reporting, prior: ArrayLike | None, loss: ArrayLike)
     """Compute the least expected error of an attacker without a report and after one, in the unit of `loss`.
 
     `loss` is ``(n_secrets, n_answers)``, as in :func:`infer`.
+
+    Raises
+    ------
+    InvalidProblemError
+        If `loss` has not one row for each secret.
     """
     table = _table(loss, "loss")
     if table.shape[0] != channel.n_secrets:

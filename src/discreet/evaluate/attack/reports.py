@@ -238,6 +238,11 @@ def watch_repeated(
         Computed where that is possible, drawn otherwise. The attacker answers with the secret of the largest posterior,
         which is optimal.
 
+    Raises
+    ------
+    InvalidProblemError
+        If the numbers of reports are not ascending.
+
     Complexity
     ----------
     O(trials n_secrets) additions for each number of reports that is drawn.

@@ -316,6 +316,11 @@ def find_steps(
         0, and for each report the least draw that gives a later one.
     tried : int
         Number of draws that were tried.
+
+    Raises
+    ------
+    InvalidProblemError
+        If the report falls as the draw grows, or the sampler makes no draw.
     """
     answer: dict[int, int] = {}
 

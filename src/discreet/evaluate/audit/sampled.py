@@ -138,6 +138,11 @@ def draw(
     -------
     ndarray or list
         Rows ``(size, m)`` where outcomes are numbers or arrays of one shape, else a list of hashable outcomes.
+
+    Raises
+    ------
+    InvalidProblemError
+        If `batch` returns another number of outcomes.
     """
     source = as_bits(bits)
     if batch is not None:

@@ -372,7 +372,13 @@ class Domain:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
-        """Read what :meth:`to_dict` wrote, or categories by attribute alone."""
+        """Read what :meth:`to_dict` wrote, or categories by attribute alone.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an attribute that comes twice, unknown entries, or zeros that are not a list.
+        """
         source: Any = data
         stated: Any = source.get("attributes") if isinstance(source, Mapping) else None
         zeros: Any = source.get("zeros", ()) if isinstance(source, Mapping) else ()

@@ -50,7 +50,7 @@ class Pool:
     def add(
         self, classes: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Add classes in place, rows ascending and padded with -1; return those that are new, with their costs."""
+        """Add classes in place, rows ascending and padded with -1; return the new ones with their costs."""
         new = []
         for at, one in enumerate(classes):
             key = one.tobytes()

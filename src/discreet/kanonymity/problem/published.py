@@ -138,7 +138,13 @@ def _below(attribute: Taxonomy, values: list[str], text: str) -> NDArray[np.bool
 
 
 def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Return the column names of a table of any kind."""
+    """Return the column names of a table of any kind.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a lazy frame, or anything that is not a table.
+    """
     if hasattr(table, "column_names"):
         return list(table.column_names)
     if hasattr(table, "collect"):

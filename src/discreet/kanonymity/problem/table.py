@@ -172,6 +172,11 @@ class Problem:
         ----------
         labels
             ``(n,)`` classes 0, 1, ... without gaps; -1 for suppressed rows.
+
+        Raises
+        ------
+        InvalidProblemError
+            If there is not one label for each row, or the classes are not numbered from 0 without gaps.
         """
         all_labels = np.asarray(labels, dtype=np.int64)
         rows = np.flatnonzero(all_labels >= 0)

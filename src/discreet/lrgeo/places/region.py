@@ -396,7 +396,15 @@ class Region:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Region:
-        """Read what :meth:`to_dict` wrote, and check that its digest is the same."""
+        """Read what :meth:`to_dict` wrote, and check that its digest is the same.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            If the digest differs.
+        """
         origin, roads = data["origin"], data["roads"]
         region = cls(
             np.array(data["places"], dtype=np.int64).reshape(-1, 2),

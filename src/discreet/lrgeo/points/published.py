@@ -243,7 +243,13 @@ class PublishedPoints(EveryPoint):
         return made
 
     def where(self, report: int) -> tuple[float, float]:
-        """Return the coordinates of a report: latitude and longitude, or east and north in the unit."""
+        """Return the coordinates of a report: latitude and longitude, or east and north in the unit.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `report` is not from 0 to ``K - 1``.
+        """
         if not 0 <= report < self.K:
             raise InvalidProblemError("report", f"0 to {self.K - 1}", "another")
         first, second = self.shown[report]
@@ -316,7 +322,15 @@ def write_bound(bound: float | None) -> str | None:
 
 
 def read_bound(text: str | None) -> float | None:
-    """Read a bound, a finite number."""
+    """Read a bound, a finite number; ``None`` stays ``None``.
+
+    Raises
+    ------
+    ValueError
+        If the text is no number.
+    InvalidProblemError
+        If the number is infinite or NaN.
+    """
     value = None if text is None else float(text)
     if value is not None and not math.isfinite(value):
         raise InvalidProblemError("bounds", "finite numbers", "others")

@@ -78,7 +78,13 @@ class Subsampled(GreedyDraws):
     name: ClassVar[str] = "subsampled"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find c; the share of records that is kept follows from epsilon."""
+        """Find c; the share of records that is kept follows from epsilon.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a function that is no sum over records.
+        """
         if not statement.decomposable:
             raise InvalidProblemError(
                 "objective",

@@ -340,7 +340,13 @@ class FromFunction(Objective):
         return self._sensitivity
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        """Start with nothing chosen; a subsample has no use where F is no sum over records.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `records` is not ``None``.
+        """
         if records is not None:
             raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
         return _Called(self)

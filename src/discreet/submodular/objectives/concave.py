@@ -202,6 +202,11 @@ class ConcaveOverModular(Objective):
         n_elements, n_records
             As for the class.
 
+        Raises
+        ------
+        InvalidProblemError
+            For a cap that is not positive.
+
         Examples
         --------
         >>> f = ConcaveOverModular.saturated([0, 0], [0, 1], [1.0, 3.0], cap=2.0, n_elements=2)

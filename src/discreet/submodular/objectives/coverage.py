@@ -133,7 +133,13 @@ class Coverage(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape, or the names and types of columns."""
+        """Check the shape, or the names and types of columns.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another shape, a missing column or another type.
+        """
         if spec.edges is None:
             super().check_source(spec, source, n_elements)
             return
@@ -511,6 +517,11 @@ def read_edges(
 
     The last array marks the pairs of known records and elements; others do not count, since to refuse them would tell
     that there are some.
+
+    Raises
+    ------
+    InvalidProblemError
+        For records and elements of other lengths, or `n_elements` that is not a positive integer.
     """
     labels, covering = np.asarray(records), integers_of(elements)
     if not isinstance(n_elements, int) or isinstance(n_elements, bool) or n_elements < 1:

@@ -122,7 +122,13 @@ def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[n
 def tagged(
     elements: ArrayLike, kinds: NDArray[np.int64], n_elements: int, n_kinds: int
 ) -> NDArray[np.int64]:
-    """Number the pairs of edges; -1 for unknown elements or kinds, so that these edges do not count."""
+    """Number the pairs of edges; -1 for unknown elements or kinds, so that these edges do not count.
+
+    Raises
+    ------
+    InvalidProblemError
+        If there is not one element for each kind.
+    """
     read = integers_of(elements)
     if read.shape != kinds.shape:
         raise InvalidProblemError("elements", "an integer for each edge", "another shape")
@@ -321,6 +327,11 @@ class ResourceLocation(Objective):
             C, in the same unit. Public.
         scale_bits
             Fractional bits of a value.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `largest` is not positive.
 
         Examples
         --------

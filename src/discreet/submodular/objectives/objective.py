@@ -584,7 +584,13 @@ def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_] | None:
-    """Read the mask ``(n_records,)`` of the records that count; ``None`` stands for all and is returned as it is."""
+    """Read the mask ``(n_records,)`` of the records that count; ``None`` stands for all and is returned as it is.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another type or length; the message has neither length, since the number of records is private.
+    """
     if records is None:
         return None
     mask = np.asarray(records)
@@ -595,7 +601,13 @@ def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_]
 
 
 def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Read a point of the unit cube: ``(n,)`` float64, each number from 0 to 1; it need not add up to 1."""
+    """Read a point of the unit cube: ``(n,)`` float64, each number from 0 to 1; it need not add up to 1.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another shape, or a number outside of [0, 1].
+    """
     read = np.asarray(x, dtype=np.float64)
     if read.shape != (n,) or not ((read >= 0) & (read <= 1)).all():
         raise InvalidProblemError("x", f"{n} numbers from 0 to 1", f"shape {read.shape}")
@@ -603,7 +615,13 @@ def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def positive(value: object, field_name: str) -> int:
-    """Read a number of things, at least 1."""
+    """Read a number of things, at least 1.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything but a positive integer.
+    """
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidProblemError(field_name, "a positive integer", repr(value))
     return value
