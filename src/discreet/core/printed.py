@@ -336,7 +336,7 @@ def plain_digits(value: Decimal) -> str:
 
 
 def seconds(value: Number) -> str:
-    """Format a running time.
+    """Format a running time in seconds, rounded to 3 significant digits.
 
     Examples
     --------
@@ -358,7 +358,7 @@ def position(value: float | Fraction, decimals: int = 1) -> str:
 
 
 def positions(points: NDArray[np.float64], decimals: int = 1) -> NDArray[np.float64]:
-    """Round coordinates of a drawing or a map, of any shape, as :func:`position` rounds one.
+    """Return rounded coordinates of a drawing or a map, in an array of the same shape; see :func:`position`.
 
     Examples
     --------

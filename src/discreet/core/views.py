@@ -255,7 +255,7 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
 
 
 def frame_head(table: Any, rows: int = 5) -> str:  # noqa: ANN401 - a frame of any library
-    """Show the first rows of a published table as its library does, or nothing."""
+    """Return the first rows of a published table as the HTML of its library; "" if it has none."""
     head = getattr(table, "head", None)
     shown = getattr(head(rows), "_repr_html_", None) if callable(head) else None
     return str(shown()) if callable(shown) else ""

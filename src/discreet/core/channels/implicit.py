@@ -114,7 +114,7 @@ class Ball:
 
     @classmethod
     def empty(cls) -> Ball:
-        """Return the ball without entries."""
+        """Return a ball without entries: three int64 arrays of length 0."""
         empty = np.zeros(0, dtype=np.int64)
         return cls(empty, empty, empty)
 

@@ -102,7 +102,7 @@ class Block:
         return free_program, own
 
     def extent(self) -> tuple[float, float]:
-        """Bound the cost by the bounds of the variables alone, from below and from above."""
+        """Return a lower and an upper bound on the cost from the bounds of the variables alone, rounded outward."""
         ends = self.program.cost * np.stack([self.program.lower, self.program.upper])
         slack = _EPS * len(ends.T) * float(np.abs(ends).max(axis=0).sum())
         return float(ends.min(axis=0).sum()) - slack, float(ends.max(axis=0).sum()) + slack

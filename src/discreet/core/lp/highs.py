@@ -100,7 +100,7 @@ class Options:
 
 
 def check(status: HighsStatus, action: str) -> None:
-    """Raise on a warning or an error: HiGHS warns when it changes the program."""
+    """Raise SolverError unless HiGHS reports success: with a warning it changed the program."""
     if status.name != "kOk":
         raise SolverError(BACKEND, status.name.removeprefix("k"), f"while it was asked to {action}")
 

@@ -264,7 +264,7 @@ class Adjacency:
 
     @property
     def paths_known(self) -> bool:
-        """Whether all shortest paths are there already."""
+        """Whether all shortest paths were computed before, so that :meth:`shortest_paths` takes no time."""
         return "_paths" in self.__dict__
 
     @cached_property

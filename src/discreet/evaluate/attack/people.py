@@ -117,7 +117,7 @@ class SeenRows:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Published rows that fit each person."""
+        """Number of published rows that fit each person: ``(n_people,)`` int64."""
         return np.asarray(self.fits @ self.classes.sizes, dtype=np.int64)
 
     @property

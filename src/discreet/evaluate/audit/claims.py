@@ -112,7 +112,7 @@ def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
 def rough_strength(
     claim: Auditable, p: NDArray[np.float64], q: NDArray[np.float64], distance: Fraction | None
 ) -> NDArray[np.float64]:
-    """Compute :func:`strength` in floats, for choosing among events; no verdict depends on it."""
+    """Return :func:`strength` in floats for arrays of p and q, to choose among events; no verdict depends on it."""
     q = np.maximum(q, 1e-300)
     if isinstance(claim, ZeroConcentratedDP):
         best = np.zeros(p.shape)
@@ -168,5 +168,5 @@ def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np
 
 
 def as_number(found: Fraction) -> float:
-    """Convert a strength to a float, rounded down."""
+    """Return a strength as a float, rounded down; infinite if the strength is."""
     return math.inf if found == _INFINITE else float_floor(found)

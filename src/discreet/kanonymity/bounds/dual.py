@@ -248,7 +248,7 @@ class DualBound:
         return np.where(rows > 0, points, -1).astype(np.int32), rows
 
     def learn(self, labels: NDArray[np.int32]) -> None:
-        """Add the classes of a partition to the program, whose value is then at most the loss of the partition."""
+        """Add the classes of a partition to the program, in place; its value is then at most the partition's loss."""
         of_row = self.points.of_row
         unsuppressed = np.flatnonzero(labels >= 0)
         pairs, rows = np.unique(
@@ -327,7 +327,7 @@ class DualBound:
 
 
 def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> float:
-    """Bound what rounding adds to the mean multiplier of k rows and takes off the width of their class."""
+    """Return an upper bound on what rounding adds to the mean multiplier of k rows less the width of their class."""
     from discreet.kanonymity.kernels.branching import NODES_BETWEEN_RECOUNTS
 
     size = float(np.abs(u).max(initial=0.0) + weights.sum())

@@ -163,7 +163,7 @@ class ValueMerging:
 
     @property
     def columns(self) -> int:
-        """Columns of which values are taken together, but not all of them."""
+        """Number of columns some of whose values are taken together, but not all."""
         return sum(
             1 < cover.members.shape[1] < len(group)
             for cover, group in zip(self.covers, self.groups, strict=True)
@@ -171,7 +171,7 @@ class ValueMerging:
 
     @property
     def left_out(self) -> int:
-        """Columns of which all values are one."""
+        """Number of columns whose values are all taken as one."""
         return sum(cover.members.shape[1] < 2 for cover in self.covers)
 
     def add(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

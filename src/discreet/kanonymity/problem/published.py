@@ -78,7 +78,7 @@ class Cells:
         return int(self.lo[cell]), int(self.hi[cell])
 
     def covers(self, cell: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return a mask of the codes that a cell covers."""
+        """Return for each of `codes` whether the cell covers it."""
         if self.marks is not None:
             return np.asarray(self.marks[cell, codes])
         return np.asarray((codes >= self.lo[cell]) & (codes <= self.hi[cell]))
@@ -155,7 +155,7 @@ def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mappin
 
 
 def column_of(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - as above
-    """Take a column of a table of any kind; missing values are ``None``.
+    """Return a column of a table of any kind, a value for each row; missing values are ``None``.
 
     A moment that no object of Python holds, finer than a microsecond or beyond the year 9999, is text that does.
 

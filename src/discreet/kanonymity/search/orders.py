@@ -42,7 +42,7 @@ def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
 
 
 def cardinality_columns(problem: Problem) -> list[int]:
-    """Order the columns by how many different values they have, the fewest first."""
+    """Return the indices of the columns by how many different values occur in them, the fewest first."""
     counts = [np.count_nonzero(np.bincount(problem.codes[:, j])) for j in range(problem.m)]
     return [int(j) for j in np.argsort(counts, kind="stable")]
 

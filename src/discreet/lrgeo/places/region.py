@@ -269,7 +269,7 @@ class Region:
 
     @cached_property
     def stretch(self) -> Fraction | None:
-        """Upper bound on a distance in the plane by the geodesic of WGS 84; ``None`` without an origin."""
+        """Upper bound on the ratio of a distance in the plane to the geodesic of WGS 84; ``None`` without an origin."""
         if self.origin is None:
             return None
         return 1 / Fraction(ground_factor(self.coordinates[:, 0]))
@@ -307,7 +307,7 @@ class Region:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of places, origin and unit: of all that a mechanism needs to know of the region."""
+        """SHA-256, in hexadecimal, of places, origin and unit: of all that a mechanism needs to know of the region."""
         head = {
             "cosine": repr(self.cosine),
             "origin": None if self.origin is None else [repr(x) for x in self.origin],

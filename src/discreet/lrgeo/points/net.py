@@ -158,7 +158,7 @@ class ControlNet:
         return NetSpot(column, row, _weights(x), _weights(y))
 
     def projected(self, point: Point) -> Point:
-        """Return the point of the region that is nearest to a point within the reach.
+        """Return the nearest point of the region to a point within the reach, exactly; inside it is the point itself.
 
         Raises
         ------

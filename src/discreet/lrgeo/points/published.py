@@ -190,7 +190,7 @@ class PublishedPoints(EveryPoint):
     @classmethod
     @abc.abstractmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what :meth:`own_parts` wrote: parameters of the mechanism."""
+        """Return the parameters of the mechanism from what :meth:`own_parts` wrote."""
 
     def to_plain(self) -> dict[str, Any]:
         """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
@@ -317,7 +317,7 @@ def check_texts(data: Mapping[str, Any]) -> None:
 
 
 def write_bound(bound: float | None) -> str | None:
-    """Write a bound as the shortest text of its double."""
+    """Return a bound as the shortest text of its double; ``None`` stays ``None``."""
     return None if bound is None else repr(bound)
 
 
@@ -338,7 +338,7 @@ def read_bound(text: str | None) -> float | None:
 
 
 def relative(upper: float | None, lower: float | None) -> float | None:
-    """Return the gap between two bounds; ``None`` without both."""
+    """Return ``(upper - lower) / upper``, 0 if the bounds meet; ``None`` without both."""
     if upper is None or lower is None:
         return None
     return 0.0 if upper <= lower else (upper - lower) / upper
