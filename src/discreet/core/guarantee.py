@@ -247,15 +247,7 @@ class Scope:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        KeyError
-            If an entry is missing.
-        InvalidProblemError
-            For other types, or isolated secrets that are unknown or come twice.
-        """
+        """Read what :meth:`to_dict` wrote; raise KeyError or InvalidProblemError for anything else."""
         stated = data["all_pairs_epsilon"]
         epsilon = None if stated is None else to_measure(stated, "all_pairs_epsilon")
         if {type(data[name]) for name in ("n_secrets", "components", "joined")} != {int}:
@@ -297,13 +289,7 @@ another at d km; for any two points of the region, not only for its places
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PointScope:
-        """Read what :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InvalidProblemError
-            For anything but a mapping with the digest of a region.
-        """
+        """Read what :meth:`to_dict` wrote; raise InvalidProblemError for anything else."""
         if data.keys() != {"region"} or not isinstance(data["region"], str):
             raise InvalidProblemError("scope", "the digest of a region", "something else")
         return cls(data["region"])

@@ -591,13 +591,7 @@ def _scales(parameters: Mapping[str, Any], name: str, levels: int) -> list[Fract
 
 
 def read_scales(given: Any, name: str, expected: str, count: int) -> list[Fraction | None]:  # noqa: ANN401 - as read
-    """Read scales: positive fractions as text, or ``"none"``.
-
-    Raises
-    ------
-    InvalidProblemError
-        For anything but a list of `count` such texts; `name` is the argument's.
-    """
+    """Read `count` scales, positive fractions as text or ``"none"``; raise InvalidProblemError for anything else."""
     if not isinstance(given, list | tuple):
         raise InvalidProblemError(name, expected, type(given).__name__)
     scales = [None if text == "none" else to_fraction(text, name) for text in given]

@@ -1,9 +1,8 @@
 r"""What is published: marginal tables of listed attributes for every region. Public facts and private counts, apart.
 
 A :class:`Domain` lists the attributes and their categories, so that a cell is one category of each. A
-:class:`TableFrame` adds the regions, the marginals that are measured on each level and the part of the budget that each
-has. Both are public. The private counts of the lowest regions are
-:class:`~discreet.hierarchy.contingency.cell_counts.CellCounts`.
+:class:`TableFrame` adds the regions, the marginals measured on each level and their shares of the budget. Both are
+public. Private counts of the lowest regions are :class:`~discreet.hierarchy.contingency.cell_counts.CellCounts`.
 """
 
 from __future__ import annotations
@@ -269,13 +268,7 @@ class Domain:
         return flat
 
     def place(self, name: str, field: str = "marginals") -> int:
-        """Find the index of an attribute by its name.
-
-        Raises
-        ------
-        InvalidProblemError
-            For an unknown name; the error is about the argument `field`, with the most similar name.
-        """
+        """Return the index of an attribute; raise InvalidProblemError about the argument `field` for an unknown one."""
         for at, one in enumerate(self.attributes):
             if one.name == name:
                 return at
@@ -372,13 +365,7 @@ class Domain:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
-        """Read what :meth:`to_dict` wrote, or categories by attribute alone.
-
-        Raises
-        ------
-        InvalidProblemError
-            For an attribute that comes twice, unknown entries, or zeros that are not a list.
-        """
+        """Read what :meth:`to_dict` wrote, or categories by attribute; raise InvalidProblemError for anything else."""
         source: Any = data
         stated: Any = source.get("attributes") if isinstance(source, Mapping) else None
         zeros: Any = source.get("zeros", ()) if isinstance(source, Mapping) else ()
