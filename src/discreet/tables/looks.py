@@ -289,6 +289,10 @@ def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | No
 
 
 def _is_postal(cells: list[str], hints: set[str]) -> bool:
+    """Test whether a column holds postal codes, by its cells and the kinds that words of its name hint at.
+
+    Kinds are those of :data:`_NAMES`. "postal" allows digits alone; otherwise "phone" and "id" exclude postal codes.
+    """
     upper = [cell.upper() for cell in cells]
     if "postal" in hints:
         either = lambda cell: _POSTAL.fullmatch(cell) or _POSTAL_DIGITS.fullmatch(cell)  # noqa: E731

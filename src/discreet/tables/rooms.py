@@ -99,7 +99,7 @@ def make_private(path: Path) -> Path:
 
 
 def remove_left_behind(folder: Path) -> int:
-    """Remove rooms in a folder that are this user's and whose runs are dead; give how many.
+    """Remove rooms in a folder that are this user's and whose runs are dead; return how many were removed.
 
     A room without a lock has been made a moment ago, or on a system that has no such locks, and is left alone; so is
     what can't be removed.
