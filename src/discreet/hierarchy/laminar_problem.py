@@ -59,7 +59,7 @@ def read_task(
     ------
     InvalidProblemError
         For `y` or weights of another shape or type, negative weights, a weight of 0 at a leaf, a total that is negative
-        or above :data:`MOST_GROUPS`, or numbers whose products do not fit into 64 bits.
+        or above ``MOST_GROUPS``, or numbers whose products do not fit into 64 bits.
     """
     tree = frame.tree if isinstance(frame, Frame) else frame
     noisy = np.asarray(y)

@@ -291,7 +291,7 @@ def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | No
 def _is_postal(cells: list[str], hints: set[str]) -> bool:
     """Test whether a column holds postal codes, by its cells and the kinds that words of its name hint at.
 
-    Kinds are those of :data:`_NAMES`. "postal" allows digits alone; otherwise "phone" and "id" exclude postal codes.
+    Kinds are the keys of ``_NAMES``. "postal" allows digits alone; otherwise "phone" and "id" exclude postal codes.
     """
     upper = [cell.upper() for cell in cells]
     if "postal" in hints:
