@@ -333,6 +333,30 @@ def test_many_pairs_are_narrowed_to_the_promising_ones() -> None:
     assert sum(n == 20_000 for n in drawn.values()) < len(drawn)
 
 
+def test_runs_are_the_most_samples_of_one_input() -> None:
+    """The pair with the best bound need not be followed to the end: `runs` is not its number of samples."""
+    drawn: dict[int, int] = {}
+    stages_seen: list[int] = []
+
+    def batch(x: int, size: int, bits: RandomBits) -> Any:
+        drawn[x] = drawn.get(x, 0) + size
+        return discrete_laplaces(1, size, bits)
+
+    pairs = [Pair(x, x + 1, f"{x}") for x in range(0, 20, 2)]
+    plan = PureDP(3, "replace-one")
+    found = audit(
+        None,
+        pairs,
+        plan,
+        batch=batch,
+        samples=9_000,
+        on_stage=lambda n, _: stages_seen.append(n),
+    )
+    assert not found.rejected
+    assert found.runs == stages_seen[-1] == max(drawn.values())
+    assert min(drawn.values()) < found.runs
+
+
 # Words, numbers and refusals.
 
 

@@ -413,6 +413,7 @@ def _value(option: str, text: str, command: str, unit: str) -> str:
 
 
 def _fraction(text: str) -> str:
+    """Convert a percentage to a decimal exactly, such as "2.5%" to "0.025"; return any other text unchanged."""
     number = text.strip().removesuffix("%").strip()
     if not text.strip().endswith("%") or not re.fullmatch(r"\d+(\.\d+)?", number):
         return text

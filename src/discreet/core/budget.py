@@ -118,7 +118,7 @@ class Account:
 
     @property
     def left(self) -> tuple[Fraction, ...]:
-        """What may still be charged, in the order of the parameters of the limit."""
+        """Return the rest of the limit as exact fractions, in the order of the limit's parameters."""
         limits = _amounts(self.limit, self.limit).values()
         return tuple(limit - spent for limit, spent in zip(limits, self.spent, strict=True))
 
@@ -195,7 +195,13 @@ class MemoryBudget:
             raise BudgetError(f"dataset {dataset!r} has no budget") from None
 
     def reserve(self, dataset: str, guarantee: Guarantee) -> None:
-        """Charge a dataset, or raise and change nothing; see :class:`Budget`."""
+        """Charge a dataset, or raise and change nothing; see :class:`Budget`. Charges are lost when the process ends.
+
+        Raises
+        ------
+        BudgetError
+            If the dataset has no limit, or the charge would exceed it.
+        """
         with self._lock:
             account = self.account(dataset)
             try:

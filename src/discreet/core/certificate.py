@@ -93,7 +93,15 @@ class Check:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Check:
-        """Read what :meth:`to_dict` wrote; the verdict is computed anew."""
+        """Read what :meth:`to_dict` wrote; the verdict is computed anew.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For entries of other types.
+        """
         residual, limit = _number(data["residual"]), _number(data["limit"])
         if [type(data[key]) for key in ("name", "exact", "detail")] != [str, bool, str]:
             raise InvalidProblemError("certificate", "checks of names, numbers and words", "others")

@@ -221,7 +221,7 @@ _SPANS = (
 
 
 def span_of(text: str) -> tuple[int, int] | None:
-    """Read the name of a span of the calendar back: its first and its last day.
+    """Return the first and the last day of a named span of the calendar, as day numbers; ``None`` for any other text.
 
     Examples
     --------

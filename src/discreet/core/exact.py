@@ -112,7 +112,15 @@ def to_positive(value: Exact, field: str) -> Fraction:
 
 
 def to_measure(value: Exact, field: str) -> Fraction:
-    """Read a budget or a distance: positive, and such that it and its inverse are floats."""
+    """Read a budget or a distance as an exact fraction between 1e-300 and 1e300.
+
+    Both the number and its inverse are then floats.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any other number, or anything that is not an exact number; `field` names the argument.
+    """
     number = to_positive(value, field)
     if not Fraction(1, _LARGEST_MEASURE) <= number <= _LARGEST_MEASURE:
         raise InvalidProblemError(field, "a number between 1e-300 and 1e300", "one beyond")
@@ -301,7 +309,7 @@ def _twice_artanh(t: Fraction, work: int, *, up: bool) -> int:
 
 
 def float_floor(x: Fraction) -> float:
-    """Largest float that is at most ``x``.
+    """Largest float that is at most ``x``; minus infinity below the range of floats, the largest float above it.
 
     Examples
     --------
@@ -315,7 +323,7 @@ def float_floor(x: Fraction) -> float:
 
 
 def float_ceil(x: Fraction) -> float:
-    """Smallest float that is at least ``x``.
+    """Smallest float that is at least ``x``; infinity above the range of floats, the lowest finite float below it.
 
     Examples
     --------

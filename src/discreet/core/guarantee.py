@@ -247,7 +247,7 @@ class Scope:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Scope:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote; raise KeyError or InvalidProblemError for anything else."""
         stated = data["all_pairs_epsilon"]
         epsilon = None if stated is None else to_measure(stated, "all_pairs_epsilon")
         if {type(data[name]) for name in ("n_secrets", "components", "joined")} != {int}:
@@ -289,7 +289,7 @@ another at d km; for any two points of the region, not only for its places
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PointScope:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote; raise InvalidProblemError for anything else."""
         if data.keys() != {"region"} or not isinstance(data["region"], str):
             raise InvalidProblemError("scope", "the digest of a region", "something else")
         return cls(data["region"])
@@ -372,7 +372,7 @@ e^(1.5 d) times likelier from one secret than from another at d km
 
     @property
     def space_scope(self) -> Scope | None:
-        """The scope, where it is that of a finite space; ``None`` where there is none, or it is of points."""
+        """The scope on a finite space; ``None`` if there is no scope or it is one of points."""
         return self.scope if isinstance(self.scope, Scope) else None
 
     @property

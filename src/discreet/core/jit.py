@@ -252,7 +252,10 @@ def compiling(say: Callable[[], None]) -> Iterator[None]:
 
 
 def _watch() -> None:
-    """Subscribe to the compile events of numba, once a process."""
+    """Subscribe to the compile events of numba, once a process.
+
+    The first call loads numba's CPU target, about a second.
+    """
     if _compilation.watched:
         return
     from numba.core import event
@@ -294,7 +297,7 @@ class Compiled:
         self.folder, self.name, self.stamp = folder, name, stamp
 
     def save(self, key: object, data: object) -> None:
-        """Write the form for some types; where the disk does not take it, it is compiled again the next time."""
+        """Write the compiled form for some types to the disk; if that fails, it is compiled again the next time."""
         files = self._files(key)
         name = files._data_name(1)
         with suppress(OSError):
@@ -303,7 +306,7 @@ class Compiled:
             files._save_index({key: name})
 
     def load(self, key: object) -> object | None:
-        """Read the form for some types, None where there is none that is whole and of these types."""
+        """Read the compiled form for some types, or ``None`` if there is none, it is damaged or can't be read."""
         try:
             return cast("object | None", self._files(key).load(key))
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):

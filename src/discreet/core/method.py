@@ -213,7 +213,7 @@ class Methods(Mapping[str, MethodRecord]):
         raise unknown_name(field, name, sorted(self if allowed is None else allowed))
 
     def records_of(self, method: object) -> list[MethodRecord]:
-        """List the records of an instance, none for one that is not registered; the best fit comes first."""
+        """List the records to which an instance belongs, the one that it equals first; empty if there are none."""
         records = [record for record in self.values() if record.is_of(method)]
         return sorted(records, key=lambda record: method != record.make())
 

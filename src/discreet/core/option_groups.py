@@ -88,7 +88,10 @@ class OptionRow:
         return self.option.flags_of(self.name)[0].strip("-").replace("-", " ").capitalize()
 
     def from_field(self, text: str) -> Any:  # noqa: ANN401 - of any type
-        """Read the value from the field of a form: one on each line if the option may be repeated."""
+        """Read the value from a form's text: one on each line if the option may be repeated.
+
+        A blank text means the default.
+        """
         if not text.strip(" \n"):
             return self.default
         if self.option.repeated:
@@ -96,7 +99,7 @@ class OptionRow:
         return self.value(text.strip(" \n"))
 
     def value(self, typed: Any) -> Any:  # noqa: ANN401 - of any type
-        """Convert a value as Typer read it."""
+        """Convert a value as Typer read it; ``None`` stays ``None``, or becomes ``()`` if that is the default."""
         if typed is None:
             return () if self.default == () else None
         if self.option.read is not None:

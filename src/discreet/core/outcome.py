@@ -144,7 +144,15 @@ class Provenance:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Provenance:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For entries of other types.
+        """
         # Only False says that there was no seed: -1 and 0.5 are no answers.
         if not isinstance(data["seeded"], bool):
             raise InvalidProblemError("seeded", "true or false", type(data["seeded"]).__name__)
@@ -444,7 +452,7 @@ def _assumed(provenance: Provenance) -> str:
 
 
 def digest_array(array: NDArray[Any]) -> str:
-    """SHA-256 of an array: its shape, its type, and its bytes in little-endian order."""
+    """SHA-256, in hexadecimal, of an array: its shape, its type, and its bytes in little-endian row-major order."""
     plain = np.ascontiguousarray(array)
     plain = plain.astype(plain.dtype.newbyteorder("<"))
     head = f"{plain.shape} {plain.dtype.str}".encode()

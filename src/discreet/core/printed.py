@@ -163,7 +163,7 @@ def at_most(value: Number, digits: int = 6, unit: str = "") -> str:
 
 
 def estimate(value: Number, digits: int = 6, unit: str = "") -> str:
-    """Format a number that bounds nothing, such as an answer or a running time, rounded to the nearest.
+    """Format a number that bounds nothing, rounded to the nearest at some significant digits; the integer part is kept.
 
     Examples
     --------
@@ -336,7 +336,7 @@ def plain_digits(value: Decimal) -> str:
 
 
 def seconds(value: Number) -> str:
-    """Format a running time.
+    """Format a running time in seconds, rounded to 3 significant digits.
 
     Examples
     --------
@@ -358,7 +358,7 @@ def position(value: float | Fraction, decimals: int = 1) -> str:
 
 
 def positions(points: NDArray[np.float64], decimals: int = 1) -> NDArray[np.float64]:
-    """Round coordinates of a drawing or a map, of any shape, as :func:`position` rounds one.
+    """Return rounded coordinates of a drawing or a map, in an array of the same shape; see :func:`position`.
 
     Examples
     --------
@@ -370,19 +370,25 @@ def positions(points: NDArray[np.float64], decimals: int = 1) -> NDArray[np.floa
 
 
 def decimal(value: Fraction) -> str:
-    """Format a fraction exactly: as a decimal where a short one exists, else as a quotient."""
+    """Format a fraction exactly: as a decimal if 12 significant digits hold it, such as "0.25", else as a quotient."""
     shown = f"{float_floor(value):.12g}"
     return shown if Fraction(shown) == value else str(value)
 
 
 def decimal_up(value: Fraction) -> str:
-    """Format a budget: exactly where that is short, else rounded up, which is the weaker and so still true claim."""
+    """Format a budget exactly, as a decimal or a quotient, if that has at most 12 characters.
+
+    A longer one is rounded up to 7 significant digits, which is the weaker and so still true claim.
+    """
     exact = decimal(value)
     return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_most(value, 7)
 
 
 def decimal_down(value: Fraction) -> str:
-    """Format the remaining budget: exactly if that is short, else rounded down."""
+    """Format the remaining budget exactly, as a decimal or a quotient, if that has at most 12 characters.
+
+    A longer one is rounded down to 7 significant digits, with commas between thousands; the integer part stays whole.
+    """
     exact = decimal(value)
     return exact if len(exact) <= _MAX_DECIMAL_CHARACTERS else at_least(value, 7)
 

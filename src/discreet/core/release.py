@@ -83,7 +83,10 @@ class ReleaseOutputs(Protocol):
         ...
 
     def pack(self, made: Release[Any], left: Amounts | None) -> bytes:
-        """Render all outputs of a verified release; `left` is what its budget has left, if it has one."""
+        """Render all outputs of a verified release; `left` is what its budget has left, if it has one.
+
+        It raises only if the first output can't be rendered. For a later one :meth:`place` raises, once all is written.
+        """
         ...
 
     def place(self, packed: bytes) -> Mapping[str, str]:
@@ -309,7 +312,7 @@ def _reason(error: Exception) -> str:
 
 
 def charge_note(error: BaseException | None) -> str:
-    """Return the sentence about the charge that a failed release added to its error, or "".
+    """Return the sentence about the charge that a failed release added to its error; "" without one, or for ``None``.
 
     Examples
     --------

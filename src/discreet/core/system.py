@@ -47,7 +47,7 @@ def may_be_written_by_others(status: os.stat_result) -> bool:
 
 
 def creation_rights() -> int:
-    """Return the rights of files that this process creates.
+    """Return the permission bits, such as 0o644, of files that this process creates.
 
     Notes
     -----

@@ -211,7 +211,7 @@ class Tree:
         return _frozen(np.concatenate([[1], 1 + np.cumsum(counts)]))
 
     def children(self, node: int) -> range:
-        """Children of a node, in order."""
+        """Range of the children of a node; empty for a leaf."""
         return range(int(self.child_start[node]), int(self.child_start[node + 1]))
 
     @cached_property
@@ -227,7 +227,7 @@ class Tree:
 
     @property
     def depth(self) -> int:
-        """The deepest level."""
+        """The deepest level, 0 if the root is the only node."""
         return int(self.levels[-1])
 
     @cached_property
@@ -237,7 +237,7 @@ class Tree:
 
     @cached_property
     def leaves(self) -> NDArray[np.int64]:
-        """The nodes without children, in level order."""
+        """Array ``(n_leaves,)`` int64: the nodes without children, in ascending order of nodes."""
         return _frozen(np.flatnonzero(self.is_leaf))
 
     @cached_property
@@ -331,7 +331,7 @@ class Tree:
         return np.array(x)
 
     def ancestors(self, node: int) -> NDArray[np.int64]:
-        """Nodes from the root to a node, both included."""
+        """Array of the nodes from the root to a node, both included."""
         upward = [node]
         while upward[-1]:
             upward.append(int(self.parents[upward[-1]]))
@@ -342,7 +342,7 @@ class Tree:
         return tuple(self.labels[at] for at in self.ancestors(node)[1:].tolist())
 
     def find(self, path: Sequence[Hashable]) -> int:
-        """Find the node at the end of a path from below the root.
+        """Find the node at the end of a path of labels that begins below the root; 0, the root, for an empty path.
 
         Raises
         ------

@@ -106,7 +106,7 @@ def _verdict(certificate: Certificate, verified: bool) -> str:  # noqa: FBT001 -
 
 
 def most_central(points: NDArray[np.float64]) -> int:
-    """Index of the point nearest to the mean."""
+    """Index of the point with the least Euclidean distance to the mean of all points; the first of equals."""
     return int(np.square(points - points.mean(axis=0)).sum(axis=1).argmin())
 
 
@@ -236,7 +236,7 @@ def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
 
 
 def heat(chances: NDArray[np.float64], label: str) -> str:
-    """Draw a table of chances as cells: the darker the likelier; large ones averaged over blocks."""
+    """Draw a table of probabilities as an SVG, the largest darkest; a large table is averaged over blocks."""
     table = chances
     for axis in (0, 1):
         cuts = np.linspace(
@@ -255,7 +255,7 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
 
 
 def frame_head(table: Any, rows: int = 5) -> str:  # noqa: ANN401 - a frame of any library
-    """Show the first rows of a published table as its library does, or nothing."""
+    """Return the first rows of a published table as the HTML of its library; "" if it has none."""
     head = getattr(table, "head", None)
     shown = getattr(head(rows), "_repr_html_", None) if callable(head) else None
     return str(shown()) if callable(shown) else ""

@@ -69,7 +69,7 @@ class PeakMemory:
 
     @property
     def extra(self) -> int | None:
-        """Bytes, or ``None`` where the system does not say."""
+        """Bytes by which the process's peak rose since the start; ``None`` if the system does not say."""
         peak = _read("VmHWM")
         if self._before is None or peak is None:
             return None
@@ -252,7 +252,9 @@ def compare_methods(
 
 
 def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
-    """Return the best lower bound of all methods at an epsilon; a bound at a larger epsilon holds, too.
+    """Return the greatest lower bound on the loss at an epsilon, of all methods; ``None`` if there is none.
+
+    A bound at a larger epsilon holds too.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Estimate:
 
     @classmethod
     def computed(cls, value: float) -> Estimate:
-        """Take a number that was computed, up to the rounding of floats."""
+        """Return a computed number as an estimate whose interval is that number alone."""
         return cls(float(value), float(value), float(value))
 
     def __str__(self) -> str:

@@ -38,11 +38,11 @@ class Merged(Protocol):
 
     @property
     def table(self) -> CountCosts:
-        """The least sum of the children's costs for each sum of their counts."""
+        """Least sum of the children's costs for each sum of their counts."""
         ...
 
     def share(self, count: int) -> NDArray[np.int64]:
-        """Return the counts of the children whose sum is ``count`` and whose cost is least."""
+        """Return the counts of the children ``(children,)`` whose sum is `count` and whose total cost is least."""
         ...
 
 
@@ -55,7 +55,15 @@ class Merge(Protocol):
 
 
 def widths(measured: Measured, delta: int | None) -> NDArray[np.int64]:
-    """Return the half-width of each region's window around its noisy count."""
+    """Return the half-width of each region's window around its noisy count: ``(n_nodes,)`` int64, in groups.
+
+    It is `delta`, or for ``None`` three times the variance of the region's noise, which is rounded up before.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a negative `delta`, or a measurement of another kind than direct counts.
+    """
     check_kind(measured, "direct")
     if delta is not None:
         if delta < 0:
@@ -75,9 +83,9 @@ def by_tables(
     *,
     keep: bool = False,
 ) -> NDArray[np.int64]:
-    """Go up from the leaves with tables, choose the counts of the root, and go down with shares.
+    """Compute counts ``(n_nodes, n_sizes)``: tables from the leaves up, the root's counts, then shares down.
 
-    With `keep` all tables are kept for the way down; otherwise they are made twice, in the memory of one size.
+    With `keep` all tables are kept for the way down; otherwise they are computed twice, in the memory of one size.
 
     Raises
     ------

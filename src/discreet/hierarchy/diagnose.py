@@ -117,7 +117,10 @@ def diagnose(
 
 
 def violations(counts: RegionCounts) -> NDArray[np.bool_]:
-    """Find the counts that are not the sum of those below: array ``(n_nodes, n_sizes)``. Needs no private data."""
+    """Mark the counts that differ from the sum of those below by more than 1e-6: ``(n_nodes, n_sizes)``.
+
+    Leaves are never marked. No private data are needed.
+    """
     tree = counts.frame.tree
     published = counts.counts
     sums = np.zeros_like(published)
@@ -128,4 +131,5 @@ def violations(counts: RegionCounts) -> NDArray[np.bool_]:
 
 
 def _by_level(levels: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.float64]:
+    """Sum ``values`` ``(n_nodes,)`` over the regions of each level: ``(depth + 1,)`` float64, the root first."""
     return np.asarray(np.bincount(levels, weights=values.astype(np.float64)), dtype=np.float64)

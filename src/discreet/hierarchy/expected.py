@@ -85,7 +85,7 @@ def _variances(scales: Sequence[Fraction | None], noise: Noise) -> NDArray[np.fl
 
 
 def expected_lines(rows: Sequence[dict[str, Any]], count: int | None) -> list[str]:
-    """Return the same in words."""
+    """Return one sentence for each row: level, number of regions, and the standard error of a count."""
     lines = []
     for row in rows:
         regions = f"{printed.count(row['regions'])} region{'s' * (row['regions'] > 1)}"

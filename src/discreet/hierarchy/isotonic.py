@@ -154,7 +154,10 @@ def isotonic_l1(
 
 
 def isotonic_float(values: NDArray[np.float64], *, decreasing: bool = False) -> NDArray[np.float64]:
-    """Fit each row of ``(rows, n)`` by a monotone row of floats, with the least sum of squares."""
+    """Fit each row of ``(rows, n)`` by a monotone row of floats with the least sum of squares; a new array.
+
+    Rows do not fall, or with `decreasing` do not rise. Time is linear in the number of entries.
+    """
     from discreet.hierarchy.kernels.isotonic import pool_floats
 
     work = np.array(values[:, ::-1] if decreasing else values, dtype=np.float64, order="C")

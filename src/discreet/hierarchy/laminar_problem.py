@@ -53,7 +53,14 @@ def read_task(
     total: int | None,
     weights: ArrayLike | None,
 ) -> LaminarTask:
-    """Read the arguments that all functions of the engine share."""
+    """Read the arguments that all functions of the engine share.
+
+    Raises
+    ------
+    InvalidProblemError
+        For `y` or weights of another shape or type, negative weights, a weight of 0 at a leaf, a total that is negative
+        or above ``MOST_GROUPS``, or numbers whose products do not fit into 64 bits.
+    """
     tree = frame.tree if isinstance(frame, Frame) else frame
     noisy = np.asarray(y)
     if noisy.ndim != 2 or len(noisy) != tree.n or not noisy.shape[1]:
@@ -74,7 +81,7 @@ def read_task(
 
 
 def reach(tree: Tree, y: NDArray[np.integer[Any]], total: int | None) -> int:
-    """Bound what a count of a best solution, or its distance from y, can be."""
+    """Return an upper bound on the size of each count of a best solution, and on its distance from y."""
     # A leaf is above its own y only where an ancestor, or the total, asks for more.
     largest = max(int(y.max()), -int(y.min()), 1)
     return largest + (largest * len(tree.leaves) if total is None else max(total, largest))

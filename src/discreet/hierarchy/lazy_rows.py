@@ -71,7 +71,7 @@ def listed_keys(
 
 
 def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> Any:  # noqa: ANN401 - a lazy frame of any library
-    """Group the rows of a lazy frame by unit, and units by region and size; collect these groups.
+    """Group the rows of a lazy frame by unit, and units by region and size, where they are; collect only the groups.
 
     Returns
     -------
@@ -110,7 +110,13 @@ def remote_groups(source: Any, public: Public, named: Named, frame: Frame) -> An
 
 
 def collect_remote(table: Any, argument: str) -> Any:  # noqa: ANN401 - a lazy frame
-    """Collect a lazy frame as one of PyArrow or pandas, and convert it to one of Polars."""
+    """Collect a lazy frame as one of PyArrow or pandas, and convert it to one of Polars.
+
+    Raises
+    ------
+    InvalidProblemError
+        If the library can't group the table; the message has only the kind of its error.
+    """
     try:
         return nw.from_native(collect(table, argument).to_polars(), eager_only=True)
     except (InvalidProblemError, MemoryError):

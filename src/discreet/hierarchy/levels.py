@@ -68,6 +68,11 @@ def expected_error(
     ndarray
         ``(depth + 1,)``.
 
+    Raises
+    ------
+    InvalidProblemError
+        For a level whose share is 0.
+
     Examples
     --------
     >>> from discreet import Tree

@@ -136,7 +136,7 @@ class Measured:
         return np.array([scale is not None for scale in self.scales])
 
     def variances(self) -> NDArray[np.float64]:
-        """Variance of the noise of each node, rounded up a little; infinite where nothing was measured.
+        """Variance of the noise of each node, ``(n_nodes,)``, rounded up to a float; infinite if not measured.
 
         That of the discrete Gaussian is below its parameter ([CKS20]_, Corollary 9).
         """
@@ -177,12 +177,15 @@ class Measured:
 
 
 def width(frame: Frame, kind: Kind) -> int:
-    """Count the values of one region: the sizes from 1 for survival counts, all sizes otherwise."""
+    """Count the numbers measured in one region: N for survival counts, else N + 1 if units are public and N if not.
+
+    N is `max_size`; sizes start at 0 if units are public and at 1 if they are private.
+    """
     return frame.max_size if kind == "survival" else frame.n_sizes
 
 
 def level_shares(depth: int, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
-    """Read the part of the budget of each level, from the root down; equal parts where none are given.
+    """Read the share of the budget of each level, from the root down, as exact fractions; equal shares for ``None``.
 
     Raises
     ------
@@ -352,7 +355,10 @@ def noisy(
     noise: Noise,
     bits: UniformSource | None,
 ) -> NDArray[np.int64]:
-    """Count and add noise of the given scales; that they suffice for a guarantee is up to the caller."""
+    """Count and add fresh noise of the given scales; whether they suffice for a guarantee is up to the caller.
+
+    A node whose scale is ``None`` has the value 0. Rows are those of :func:`truth`.
+    """
     source = as_bits(bits)
     values = truth(data, kind)
     sizes = _row_sizes(data.frame, kind, values)
@@ -409,7 +415,7 @@ def _runs(nodes: list[int]) -> list[tuple[int, int]]:
 
 
 def draw_noise(scale: Fraction, noise: Noise, size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw independent noises of one scale, exactly."""
+    """Draw `size` independent integers of noise exactly; `scale` is the variance parameter if the noise is Gaussian."""
     draw = discrete_laplaces if noise == "laplace" else discrete_gaussians
     return draw(scale, size, bits)
 
@@ -432,7 +438,7 @@ def noise_of(guarantee: PureDP | ZeroConcentratedDP) -> Noise:
 
 
 def variance_of(scale: Fraction, noise: Noise) -> Fraction:
-    """Return at least the variance of a noise: the parameter, for the discrete Gaussian law."""
+    """Return an upper bound on the variance of a noise: for the discrete Gaussian its parameter."""
     if noise == "gaussian":
         return scale
     # 2q / (1 - q)^2 rises with q = exp(-1/b), which is at most this.

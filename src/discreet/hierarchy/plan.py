@@ -209,7 +209,7 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         )
 
     def draw(self, counted: GroupSizes, how: Drawing) -> Release[RegionCounts]:
-        """Draw the noise, make the counts consistent, and check them, without any charge."""
+        """Draw fresh noise, make the counts consistent, and verify them; nothing is charged."""
         measured = measure(
             counted,
             self.method.kind,

@@ -287,7 +287,7 @@ class GroupSizes:
         return cls(Frame(tree, most, units, max_quantity, totals), coded)
 
     def node_counts(self) -> NDArray[np.int64]:
-        """Add up to ``(n_nodes, n_sizes)``: the counts of every region."""
+        """Return the counts of every region, sums over its leaves: a new array ``(n_nodes, n_sizes)`` int64."""
         return self.frame.tree.totals(self.counts)
 
     def survival(self) -> NDArray[np.int64]:
@@ -297,7 +297,13 @@ class GroupSizes:
 
 
 def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
-    """Read a copy of private counts of at most `most` groups or records; an error has none of their values."""
+    """Return an int64 copy of private counts, non-negative and of at most `most` groups or records in all.
+
+    Raises
+    ------
+    InvalidProblemError
+        For other counts; the message has none of their values.
+    """
     array = array_of(counts, "counts", "integers")
     if not np.issubdtype(array.dtype, np.integer):
         raise InvalidProblemError("counts", "integers", array.dtype)

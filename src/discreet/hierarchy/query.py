@@ -315,7 +315,10 @@ def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.in
 def least_variances(
     tree: Tree, variances: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute for each region the least variance of its own measurement or a sum below it, and whether it is a sum."""
+    """Return for each region the least variance of its own measurement or of a sum below it, and whether it is a sum.
+
+    Both are new arrays ``(n_nodes,)``.
+    """
     best = variances.copy()
     divided = np.zeros(tree.n, dtype=bool)
     for node in range(tree.n - 1, -1, -1):

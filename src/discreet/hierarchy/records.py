@@ -145,7 +145,10 @@ def read_rows(table: Table, public: Public, named: Named, frame: Frame) -> Table
 
 
 def keep_one_row(table: nw.DataFrame[Any], key: bytes = b"") -> nw.DataFrame[Any]:
-    """Mark all rows of a person that could count but one at random; the key is that of ``nth_rows``."""
+    """Mark all rows of each person but one at random as not counted, with reason 6; return a new table.
+
+    The key is that of ``nth_rows``; fresh by default.
+    """
     numbered = nth_rows(table, PERSON, [WHY, LEAF, UNIT, SIZE], key)
     again = (nw.col(WHY) == 0) & (nw.col("discreet nth") > 0)
     replacements = {LEAF: nw.lit(-1), SIZE: nw.lit(0), UNIT: nw.lit(""), WHY: nw.lit(6)}

@@ -367,7 +367,7 @@ def canonical(table: Table, columns: tuple[str, ...]) -> Table:
 def place_rows(
     table: Table, columns: tuple[str, ...], tree: Tree, *, unlisted: bool = True
 ) -> Table:
-    """Add to each row the number of its lowest region, or -1 if the list has none.
+    """Return the table with the number of each row's lowest region, its index in ``tree.leaves``, or -1 if not listed.
 
     With `unlisted` a row whose path is not in the list is in the region ``(other)`` of the deepest region above it that
     has one.

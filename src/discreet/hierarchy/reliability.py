@@ -75,7 +75,7 @@ def mark_reliability(value: Fraction | int, variance: Fraction | int) -> str:
 
 
 def classify_counts(counts: NDArray[np.int64], errors: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the place in :data:`CLASSES` of each count, by the standard error at the same place.
+    """Return the index in :data:`CLASSES` of each count by its standard error; 0 is the most reliable.
 
     Examples
     --------

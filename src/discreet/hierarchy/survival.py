@@ -84,7 +84,7 @@ def check_needs(
 
 
 def counts_of(frame: Frame, survival: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert survival counts ``(rows, N)`` of all nodes to counts ``(rows, n_sizes)``."""
+    """Convert survival counts ``(rows, N)`` of all nodes to counts ``(rows, n_sizes)``; a new array."""
     last = np.zeros((len(survival), 1), dtype=survival.dtype)
     counts = -np.diff(survival, append=last, axis=1)
     if frame.group_totals is None:
@@ -99,7 +99,13 @@ def survival_of(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
-    """Fit the noisy survival counts of each node by counts that never rise, from 0 to the number of its groups."""
+    """Fit the noisy survival counts of each node by counts that never rise, from 0 to the number of its groups.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another loss than "l2" and "l1".
+    """
     if loss not in ("l2", "l1"):
         raise InvalidProblemError("loss", "'l2' or 'l1'", repr(loss))
     fit = isotonic_int if loss == "l2" else isotonic_l1
@@ -107,7 +113,13 @@ def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
 
 
 def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
-    """Return an integer weight for each node, 0 if it was not measured."""
+    """Return an integer weight for each node, 0 if it was not measured.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown name of weights.
+    """
     known = measured.measured
     if weights == "equal":
         return known.astype(np.int64)

@@ -104,7 +104,7 @@ class TreeFit:
         return made
 
     def variances(self) -> NDArray[np.float64]:
-        r"""Variance of each fitted value, where the targets have independent errors of variance :math:`1 / w`.
+        r"""Variance of each fitted value, ``(n_nodes,)``; targets have independent errors of variance :math:`1 / w`.
 
         :math:`V = 1 / a` at the root; below,
         :math:`V_c = \frac{1}{a_c} - \frac{A}{a_c^2} + \frac{A^2}{a_c^2} V_r`.

@@ -328,7 +328,7 @@ def verify_counts(
 
 
 def wide_numbers(table: NDArray[Any]) -> NDArray[Any]:
-    """Convert numbers to a type in which no sum of them wraps around."""
+    """Return numbers as float64, int64, or Python integers if sums in int64 could wrap around."""
     if not np.issubdtype(table.dtype, np.integer):
         # Sums in half precision hold up to a thousandth. Beyond double precision there is infinity, which is refused.
         with np.errstate(over="ignore"):
@@ -338,12 +338,12 @@ def wide_numbers(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def divided_regions(tree: Tree) -> NDArray[np.bool_]:
-    """Return for each region whether there are regions below it."""
+    """Mark the regions that have regions below them: ``(n_nodes,)``."""
     return np.isin(np.arange(tree.n), tree.parents)
 
 
 def sums_below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
-    """Sum for each region the rows whose parent it is."""
+    """Return for each region the sum of the rows of its children: a new array of the same shape, 0 for leaves."""
     below = np.zeros_like(table)
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(below, parents[1:], table[1:])
@@ -591,7 +591,7 @@ def _scales(parameters: Mapping[str, Any], name: str, levels: int) -> list[Fract
 
 
 def read_scales(given: Any, name: str, expected: str, count: int) -> list[Fraction | None]:  # noqa: ANN401 - as read
-    """Read scales: positive fractions as text, or ``"none"``."""
+    """Read `count` scales, positive fractions as text or ``"none"``; raise InvalidProblemError for anything else."""
     if not isinstance(given, list | tuple):
         raise InvalidProblemError(name, expected, type(given).__name__)
     scales = [None if text == "none" else to_fraction(text, name) for text in given]

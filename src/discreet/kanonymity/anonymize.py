@@ -209,8 +209,7 @@ def anonymize(
         A column that tells persons apart: each class then has rows of k persons, and the guarantee counts persons. It
         is left out of the table that is returned, where it would link the rows of a person, and so their classes.
     population
-        All people of whom some are in the table, with the same quasi-identifiers: a dataframe or a path. It is taken
-        to be public.
+        All people of whom some are in the table, with the same quasi-identifiers: a dataframe or a path. Public.
     k_map
         How many people of `population` the cells of each class must cover (k-map), besides k rows of the table.
     on_progress

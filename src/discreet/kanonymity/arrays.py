@@ -83,7 +83,7 @@ class Points:
 
 
 def arrays_of(problem: Problem) -> Arrays:
-    """Write a problem as flat arrays."""
+    """Return a problem as flat arrays, for the kernels; the codes are shared with the problem, not copied."""
     return columns_as_arrays(problem.columns)._replace(codes=problem.codes)
 
 

@@ -167,7 +167,7 @@ def _by_tree(
 
 
 def embed(problem: Problem) -> NDArray[np.float64]:
-    """Place rows so that the sum of differences of coordinates is no more than what the class of two rows costs.
+    """Return coordinates ``(n, dimensions)`` whose sum of differences is at most the cost of the class of two rows.
 
     A number has one coordinate, and one more that half of its weight away from all others is where it is missing. A set
     of at most eight values has one for each, at half of the cost of two. The branches below the root of a taxonomy have

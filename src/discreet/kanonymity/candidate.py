@@ -83,7 +83,7 @@ class SearchLimits:
 
     @property
     def left(self) -> float:
-        """Seconds left, not below zero."""
+        """Seconds until the deadline, 0 or more; infinite without a limit."""
         return max(0.0, self.deadline - clock())
 
     def share(self, part: float) -> float:
@@ -183,7 +183,7 @@ class Method(Protocol):
 
 
 def require_feasible(n: int, k: int) -> None:
-    """Refuse what has no answer.
+    """Raise if no table of n rows can be k-anonymous.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def labels_of(order: ArrayLike, sizes: ArrayLike) -> NDArray[np.int32]:
 
 
 def without_gaps(labels: ArrayLike) -> NDArray[np.int64]:
-    """Number classes anew, in their order, so that each number up to the last is one.
+    """Return the labels renumbered from 0 without gaps, in the same order: ``(n,)`` int64. Labels are 0 or more.
 
     Examples
     --------
@@ -235,7 +235,10 @@ def without_gaps(labels: ArrayLike) -> NDArray[np.int64]:
 
 
 def order_of(problem: Problem, columns: Sequence[int]) -> NDArray[np.int64]:
-    """Sort rows by columns, the first one most significant; ties keep their order."""
+    """Return the permutation ``(n,)`` int64 that sorts rows by columns, the first most significant.
+
+    Ties keep their order.
+    """
     keys = [problem.narrow(j) for j in reversed(columns)]
     return np.lexsort(keys).astype(np.int64)
 

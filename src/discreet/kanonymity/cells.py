@@ -239,7 +239,7 @@ def publish(
 
 
 def cells_of(problem: Problem, labels: NDArray[np.int32], j: int) -> list[str]:
-    """Return the published cell of each class in a column."""
+    """Return the published cell of each class in column `j`, by class number; rows with label -1 are suppressed."""
     column, rows = problem.columns[j], np.flatnonzero(labels >= 0)
     classes, size = int(labels.max(initial=-1)) + 1, len(column.domain)
     # Of one type, NumPy's unbuffered minimum takes a tenth of the time.
@@ -348,7 +348,7 @@ def _span_text(column: CodedColumn, lo: int, hi: int) -> str:
 
 
 def shuffled(rows: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
-    """Order rows by keys of 128 bits."""
+    """Return the rows in a uniformly random order, by random keys of 128 bits; the input is not changed."""
     high, low = bits.randranges(2**64, len(rows)), bits.randranges(2**64, len(rows))
     # One sort by 64 bits takes a seventh of the time of two stable ones, and is nearly always enough.
     order = np.argsort(high)

@@ -30,7 +30,7 @@ MEASURES = {
 
 
 def mean_loss(problem: Problem, labels: ArrayLike) -> float:
-    """Average the loss over rows and columns, each column by its weight.
+    """Return the loss per cell, from 0 to 1: the mean over rows and columns, each column by its weight.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def mean_loss(problem: Problem, labels: ArrayLike) -> float:
 
 
 def discernibility(labels: ArrayLike) -> int:
-    r"""Count :math:`\sum_E |E|^2 + n\,|\text{suppressed}|` [BA05]_.
+    r"""Return :math:`\sum_E |E|^2 + n\,|\text{suppressed}|` [BA05]_; labels below 0 are suppressed rows.
 
     Examples
     --------

@@ -52,16 +52,16 @@ class PrivacyModel(Protocol):
     """A requirement on the classes of a table: a frozen record."""
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark the classes that fail."""
+        """Mark the classes that fail: ``(classes,)``, for counts ``(classes, values)`` of rows."""
         ...
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count the classes that fail, against 0."""
+        """Return the check that no class fails; its residual is the number of those that do."""
         ...
 
 
 def demand_text(name: str, model: object) -> str:
-    """Write what is asked of a column as people type it, so that who has the published table can ask for it again.
+    """Format a demand on a column as it is typed on the command line, such as ``NAME=distinct:3``.
 
     Examples
     --------
@@ -291,7 +291,15 @@ class Closeness:
             raise InvalidProblemError("order", "different values, with ordered=True", self.order)
 
     def distances(self, counts: NDArray[np.int64]) -> list[Fraction]:
-        """Return the distance of each class."""
+        """Return the exact distance of each class from the whole table, a fraction from 0 to 1.
+
+        Without `whole` the table is the sum of the classes.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `whole` has another number of counts, or all counts are 0.
+        """
         table = np.asarray(counts)
         table_counts = table.sum(axis=0).tolist() if self.whole is None else list(self.whole)
         if len(table_counts) != table.shape[1] or sum(table_counts) < 1:
@@ -348,7 +356,13 @@ class AlphaFrequency:
         object.__setattr__(self, "alpha", _read("alpha", self.alpha, 0, 1))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes in which one is."""
+        """Mark classes in which one is.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `values` has a code that `counts` has no column for.
+        """
         alpha, values = to_fraction(self.alpha, "alpha"), self.values
         width = np.asarray(counts).shape[1]
         if values is not None and any(not 0 <= v < width for v in values):
@@ -384,7 +398,13 @@ class DeltaPresence:
         )
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes whose share is outside."""
+        """Mark classes whose share is outside.
+
+        Raises
+        ------
+        InvalidProblemError
+            Unless `counts` has two columns: absent and present.
+        """
         if np.asarray(counts).shape[1] != 2:
             raise InvalidProblemError("counts", "two columns", np.asarray(counts).shape)
         least, most = to_fraction(self.least, "least"), to_fraction(self.most, "most")
@@ -416,7 +436,13 @@ class KMap:
             raise InvalidProblemError("k_map", "an integer of 2 or more", repr(value))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes that cover fewer."""
+        """Mark classes that cover fewer.
+
+        Raises
+        ------
+        InvalidProblemError
+            Unless `counts` has two columns.
+        """
         if np.asarray(counts).shape[1] != 2:
             raise InvalidProblemError("counts", "two columns", np.asarray(counts).shape)
         return _marks(sum(row) < self.k for row in _rows(counts))
@@ -460,6 +486,11 @@ def read_models(given: Sequence[str], *, field: str = "models") -> dict[str, lis
 
 def read_presence(text: str, *, field: str = "presence") -> DeltaPresence:
     """Read ``LOW:HIGH``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any other text; `field` names the argument.
 
     Examples
     --------

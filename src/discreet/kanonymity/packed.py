@@ -113,5 +113,5 @@ def pack(
 
 
 def rows_of(words: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of each row."""
+    """Return the row number of each packed row, which its first word holds."""
     return words[:, 0] >> ROW_NUMBER_BITS

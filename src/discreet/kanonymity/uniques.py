@@ -68,7 +68,7 @@ class RiskSources:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Plain values for JSON; contributions are shares from 0 to 1."""
         return {
             "unique": self.unique,
             "unique_without": dict(self.unique_without),

@@ -175,7 +175,7 @@ class Ledger:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """Names of the datasets that have a budget, sorted."""
+        """Names of the datasets that have a budget, sorted; the file is read anew."""
         return tuple(sorted(self._read()))
 
     def account(self, dataset: str) -> Account:
@@ -191,7 +191,7 @@ class Ledger:
         return _of(self._read(), dataset)[0]
 
     def history(self, dataset: str) -> tuple[Charge, ...]:
-        """List the charges to a dataset, oldest first.
+        """List the charges to a dataset, oldest first; those that were freed are included, with the state ``"void"``.
 
         Raises
         ------
@@ -265,7 +265,13 @@ class Ledger:
         return self._charge(dataset, guarantee, {"release_id": release_id, **stated}, room)
 
     def begin_reading(self, release_id: str) -> None:
-        """Record durably that private data are about to be read; the charge can't be freed afterwards."""
+        """Record durably that private data are about to be read; the charge can't be freed afterwards.
+
+        Raises
+        ------
+        InvalidProblemError
+            If the release is unknown, was freed, or began to read before.
+        """
         if not self._move(release_id, lines.READING):
             expected = "a release that nobody freed; nothing was read"
             raise InvalidProblemError("release", expected, release_id)
@@ -281,7 +287,13 @@ class Ledger:
         spool.write(self._path, release_id, packed)
 
     def spooled(self, release_id: str) -> bytes | None:
-        """Return the rendered outputs of a release, or ``None`` if there are none."""
+        """Return the rendered outputs of a release, or ``None`` if none are stored or the id is unknown.
+
+        Raises
+        ------
+        InvalidProblemError
+            If the spool is damaged, can't be read or is another user's, or the id is not 20 hexadecimal digits.
+        """
         return spool.read(self._path, release_id)
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:

@@ -62,7 +62,13 @@ def transaction(path: Path, *, writing: bool) -> Iterator[sqlite3.Connection]:
 
 
 def fill(path: Path, create_tables: Callable[[sqlite3.Connection], object]) -> None:
-    """Create a ledger if the file does not exist or is empty; two processes may do so at the same time."""
+    """Create a ledger if the file does not exist or is empty, durably; two processes may do so at the same time.
+
+    Raises
+    ------
+    InvalidProblemError
+        If the file can't be written, is no database, has several names, or may be written by other users.
+    """
     true = _resolved(path)
     try:
         if not os.path.lexists(true):

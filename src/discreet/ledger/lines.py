@@ -160,7 +160,10 @@ def _numbered(
 
 
 def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
-    """Replace the tables of an earlier version by those of this one, with a new salt and the same lines."""
+    """Replace the tables of an earlier version by those of this one, with a new salt and the same lines.
+
+    The new book is returned. Nothing is committed: the caller's transaction does that.
+    """
     for statement in _NEW_TABLES:
         db.execute(statement)
     salt = secrets.token_hex(32)
@@ -172,7 +175,10 @@ def rewrite(db: sqlite3.Connection, lines: list[LedgerLine]) -> Book:
 
 
 def append(db: sqlite3.Connection, book: Book, line: LedgerLine) -> None:
-    """Add a line to a file of this version and to its book."""
+    """Add a line, and its hash, to a ledger of version 2 or later and to `book`, which is changed in place.
+
+    The version of the file becomes the present one. Nothing is committed: the caller's transaction does that.
+    """
     digest = chain(book.digests[-1], line)
     # Version 2 had the same tables, and no lines but grants and charges.
     db.execute(_SET_VERSION)
@@ -191,13 +197,13 @@ def digest_at(book: Book, count: int) -> str:
 
 
 def mac(salt: str, *parts: object) -> str:
-    """Authenticate values with the salt of a ledger."""
+    """Return the HMAC-SHA-256 of some values under the salt of a ledger: 64 hexadecimal digits."""
     text = json.dumps(["discreet.ledger", *parts]).encode()
     return hmac.new(bytes.fromhex(salt), text, "sha256").hexdigest()
 
 
 def chain(before: str, line: LedgerLine) -> str:
-    """Hash a line together with the hash of the line before."""
+    """Return the hash of a line together with the hash of the line before, in hexadecimal."""
     return _hash(before, *line)
 
 

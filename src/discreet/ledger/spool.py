@@ -51,7 +51,7 @@ def prepare(ledger: Path, release_id: str, room: int) -> None:
 
 
 def write(ledger: Path, release_id: str, packed: bytes) -> None:
-    """Write a spool durably, completely or not at all.
+    """Write a spool durably, completely or not at all; an earlier one of the same release is replaced.
 
     Raises
     ------

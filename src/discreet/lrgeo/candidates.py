@@ -125,7 +125,7 @@ def seconds_left(stop: float) -> float | None:
 
 
 def nearest(space: MetricSpace) -> float:
-    """Return the median distance between a place and the one nearest to it."""
+    """Return the median, over places, of the distance to the nearest other place, in the space's unit."""
     from scipy.spatial import cKDTree
 
     points = np.asarray(space.points)
@@ -134,7 +134,7 @@ def nearest(space: MetricSpace) -> float:
 
 
 def expected_loss(channel: AnchoredChannel, problem: Problem) -> float:
-    """Compute the expected loss, rounded up."""
+    """Compute the expected utility loss under the prior, rounded up. ``O(n)`` rows are computed, one at a time."""
     total = 0.0
     for place in np.flatnonzero(problem.prior).tolist():
         weights = channel.row(place).astype(np.float64)
@@ -159,7 +159,10 @@ def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int
 
 
 def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
-    """Replace each report by the place of least expected loss given that report: post-processing [CEP17]_."""
+    """Return a channel that names each report by the place of least expected loss given it: post-processing [CEP17]_.
+
+    A dense table of all weights is computed.
+    """
     weights = np.stack([channel.row(place) for place in range(channel.n_secrets)])
     shares = weights / weights.sum(axis=1, keepdims=True)
     names = (shares.T @ problem.cost).argmin(axis=1)

@@ -129,7 +129,7 @@ class Client:
         return self._mechanism.region.snap(point)
 
     def row(self, place: int) -> NDArray[np.int64]:
-        """Compute the weights of all reports for a place: private, as the place is."""
+        """Compute the integer weights ``(K,)`` of all reports for a place: private, as the place is."""
         return self._mechanism.channel.row(place)
 
     def report(

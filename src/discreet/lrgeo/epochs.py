@@ -88,11 +88,11 @@ class Epochs:
         return int(_time(now) // self.seconds)
 
     def day(self, now: float) -> int:
-        """Return the number of the day at a time."""
+        """Return the number of the day, UTC, at a time in seconds since 1970."""
         return int(_time(now) // SECONDS_PER_DAY)
 
     def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:
-        """Whether one more report may be drawn."""
+        """Test whether one more report of `epsilon` fits the limits per day and for life; ``None`` limits nothing."""
         today = self.per_day is None or spent_today + epsilon <= self.per_day
         return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
 
@@ -265,7 +265,11 @@ def reserve(
 def keep(
     client: Client | PointClient, state: State, report: tuple[float, float], epoch: int
 ) -> State:
-    """Remember a report that was drawn after :func:`reserve`; the first one of an epoch is the one that stays."""
+    """Return a state that remembers a report drawn after :func:`reserve`; the same state if `epoch` is not a later one.
+
+    The state passed in is not changed, and nothing is written to a disk. Whether :func:`reserve` was called is not
+    checked.
+    """
     if state.epoch is not None and epoch <= state.epoch:
         return state
     # It may be that of a pinned place, which an earlier mechanism may have drawn; only who drew it knows.

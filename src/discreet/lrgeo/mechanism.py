@@ -146,6 +146,11 @@ class Mechanism(CertifiedChannel):
             What :func:`discreet.lrgeo.design` returned.
         region
             The region, for a check that it is that of the design.
+
+        Raises
+        ------
+        InvalidProblemError
+            If the region is not that of the design.
         """
         if region is not None and region.digest != design.region.digest:
             raise InvalidProblemError("region", "that of the design", "another")

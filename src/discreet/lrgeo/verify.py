@@ -142,7 +142,10 @@ def _groups(bound: NDArray[np.bool_]) -> int:
 def _violations(
     channel: AnchoredChannel, guarantee: MetricDP, bound: NDArray[np.bool_]
 ) -> tuple[int, int]:
-    """Count bound pairs of places for which some report is too telling, and the pairs that were looked at."""
+    """Count the bound pairs ``i < j`` of places whose ratio is too large for some report, and all bound pairs.
+
+    Time is ``O(n^2 R)`` for n places and R reports, memory ``O(n R)``.
+    """
     from discreet.core.kernels.distances import widest
 
     space, n = channel.space, channel.n_secrets

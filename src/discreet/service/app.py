@@ -206,6 +206,13 @@ def _awaited(future: Awaited) -> Future[Published]:
 
 
 def _origins(texts: Sequence[str]) -> list[str]:
+    """Return the allowed origins as a list: each is ``*``, or a scheme and a host without a path.
+
+    Raises
+    ------
+    InvalidProblemError
+        For one text in place of a list, or another form.
+    """
     if isinstance(texts, str):
         raise InvalidProblemError("allow_origins", "a list of origins", "a text")
     for text in texts:

@@ -126,6 +126,14 @@ def read_roles(
 def _attribute(
     form: Mapping[str, str], at: int, column: ColumnSummary, table: pl.DataFrame
 ) -> Attribute:
+    """Read the attribute of a quasi-identifier from the fields whose names end in ``-at``, such as ``weight-0``.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a missing or unknown kind, an unknown format of dates, a taxonomy that lacks a value of the table, or cells
+        of text whose meaning is unclear if there is no taxonomy.
+    """
     name, kind = column.name, form.get(f"kind-{at}", "")
     weight = number_of(form, f"weight-{at}", f"Weight of {name}", default=1.0)
     if kind != "taxonomy":

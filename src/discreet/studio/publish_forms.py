@@ -103,7 +103,13 @@ def column_of(form: Mapping[str, str], name: str, title: str, columns: Sequence[
 
 
 def regions_of(form: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Read the columns of the region path: ``region-0`` and the fields after it."""
+    """Return the columns named by the fields ``region-0`` to ``region-4``, in this order; empty fields are skipped.
+
+    Raises
+    ------
+    InvalidProblemError
+        If all fields are empty, or one names no column of the table.
+    """
     fields = [f"region-{at}" for at in range(MAX_REGION_COLUMNS)]
     names = [column_of(form, name, "Regions", columns) for name in fields]
     if not any(names):

@@ -60,7 +60,7 @@ class Draws:
 
 
 def basic(draws: int, loss: Fraction, neighbors: str) -> PureDP:
-    """Add up the losses of all draws.
+    """Return the sum of the privacy losses of all draws, as a pure guarantee: ``draws * loss``, exactly.
 
     Examples
     --------
@@ -274,19 +274,19 @@ def root_down(x: Fraction) -> Fraction:
 
 
 def root_up(x: Fraction) -> Fraction:
-    """Round the square root of x up, to a multiple of ``2^-60``."""
+    """Return an upper bound on the square root of x, a multiple of ``2^-60`` and at most ``2^-59`` above it."""
     return Fraction(
         math.isqrt(-((-x.numerator << 2 * _LOG_BITS) // x.denominator)) + 1, 1 << _LOG_BITS
     )
 
 
 def short_down(x: Fraction) -> Fraction:
-    """Shorten a positive number to 30 significant bits, downwards."""
+    """Round a positive number down to 30 significant bits."""
     return _short(x, up=False)
 
 
 def short_up(x: Fraction) -> Fraction:
-    """Shorten a positive number to 30 significant bits, upwards."""
+    """Round a positive number up to 30 significant bits."""
     return _short(x, up=True)
 
 

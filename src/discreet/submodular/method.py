@@ -100,13 +100,13 @@ class Method(Protocol):
 
 
 def need_set_function(name: str, statement: ChoiceFacts) -> None:
-    """Raise if there are several kinds."""
+    """Raise InvalidProblemError if elements have several kinds; `name` is the method's."""
     if statement.n_kinds != 1:
         raise InvalidProblemError("objective", f"one kind for {name}", f"{statement.n_kinds} kinds")
 
 
 def need_approximate(name: str, guarantee: DPGuarantee) -> None:
-    """Raise if a guarantee has no delta."""
+    """Raise InvalidProblemError unless the guarantee is ApproxDP; `name` is the method's."""
     from discreet.core.guarantee import ApproxDP
 
     if not isinstance(guarantee, ApproxDP):

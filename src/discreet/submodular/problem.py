@@ -56,7 +56,7 @@ class Independence(Protocol):
     rank: int
 
     def is_independent(self, chosen: Iterable[int], /) -> bool:
-        """Return whether a set is independent."""
+        """Test whether a set of elements is independent."""
         ...
 
 
@@ -250,13 +250,19 @@ class Selection:
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
-        """For each kind the elements that took it, in ascending order."""
+        """For each kind the elements that were chosen with it, ascending; empty for a kind without elements."""
         kinds = range(self.statement.n_kinds)
         return tuple(tuple(sorted(e for e, i in self.chosen if i == kind)) for kind in kinds)
 
 
 def pair_of(item: Any) -> tuple[int, int]:  # noqa: ANN401 - as it came
-    """Read an element, or an element with its kind."""
+    """Read an element, or an element with its kind.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything but an integer or a pair of integers.
+    """
     pair = item if isinstance(item, tuple) else (item, 0)
     are_integers = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair]
     if are_integers != [True, True]:

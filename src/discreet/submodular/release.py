@@ -510,7 +510,7 @@ class ChoiceDiagnostics:
 
 
 def diagnose(objective: Objective, selection: Selection) -> ChoiceDiagnostics:
-    """Compute the true value of a choice. **Private**: no guarantee covers it.
+    """Compute the true value of a choice, in units of 1 and exactly. **Private**: no guarantee covers it.
 
     Examples
     --------

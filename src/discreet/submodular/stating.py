@@ -27,7 +27,13 @@ __all__ = ["choose_method", "facts_of", "read_candidates", "state_choice"]
 
 
 def read_candidates(candidates: object) -> tuple[Any, ...] | None:
-    """Read the names of candidates; ``None`` where only their number is given."""
+    """Return the names of candidates as a tuple, or ``None`` if only their number is given.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a number below 1, a text or a mapping, no names, names that are not texts or integers, or a name twice.
+    """
     expected = "names of the candidates in a list or tuple, or their number"
     if isinstance(candidates, int | np.integer) and not isinstance(candidates, bool):
         if candidates < 1:
@@ -63,7 +69,13 @@ def state_choice(
 def facts_of(
     spec: ObjectiveSpec, n_elements: int, matroid: Matroid, guarantee: DPGuarantee | None
 ) -> ChoiceFacts:
-    """State the public facts of a choice whose records come later."""
+    """State the public facts of a choice whose records come later.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another type of matroid or guarantee, other numbers of elements, or a rank of 0.
+    """
     allowed: Any = matroid
     if not isinstance(allowed, Matroid):
         raise InvalidProblemError("matroid", "a Matroid", _typed(allowed))

@@ -144,7 +144,7 @@ def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], l
 
 
 def read_matrix(path: str, argument: str) -> NDArray[Any]:
-    r"""Read a matrix from a ``.npy`` file or a CSV file without a line of names.
+    r"""Read a matrix from a ``.npy`` file, mapped into memory, or from a CSV file without a line of names as float64.
 
     Raises
     ------
@@ -182,6 +182,7 @@ def _cells(path: str, argument: str) -> list[list[str]]:
 
 
 def _is_number(cell: str) -> bool:
+    """Test whether Python reads a cell as a float, which it does of "nan", "inf" and "1_000" too."""
     try:
         float(cell)
     except ValueError:

@@ -222,7 +222,10 @@ def recognize_missing(
 
 
 def replaced(frame: Any, made: dict[str, pl.Series]) -> Any:  # noqa: ANN401 - a frame of Narwhals
-    """Replace columns of a frame of any library; return the frame of that library."""
+    """Return a frame of the same library with some columns replaced, each with the type of its new series.
+
+    Rows get positions from 0 in pandas: its index is dropped.
+    """
     backend = frame.implementation
     types = {name: nw.from_native(cells, series_only=True).dtype for name, cells in made.items()}
     plain = nw.maybe_reset_index(frame)

@@ -129,7 +129,7 @@ def no_column(
 
 
 def columns_at(names: Iterable[str], columns: Sequence[str], *, show: bool = False) -> str:
-    """Call columns by their places, counted from 1, or by their names where these may be shown.
+    """Format positions of columns, counted from 1 and at most some of them, or with `show` all their names.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def text_holds_numbers(series: Any) -> bool:  # noqa: ANN401 - a series of Narwh
 
 
 def present_in(column: pl.Series) -> list[object]:
-    """List the different values of a column without missing and blank ones.
+    """List the different values of a column in the order of their first rows, without missing and blank ones.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def text_columns(table: Any, names: Sequence[str]) -> Iterator[tuple[str, pl.Ser
 
 
 def plain_names(names: Sequence[str]) -> dict[str, str]:
-    """Map names with blanks at an end to names without, if all names still differ.
+    """Map each name with blanks at an end to the name without them; empty if two names would become equal or one empty.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def plain_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def count_of(number: int, noun: str) -> str:
-    """Write a number of things.
+    """Format a number of things, with a plural s unless there is one.
 
     Examples
     --------
@@ -356,12 +356,24 @@ def refuse_unclear(table: Any, names: Sequence[str], field: str) -> None:  # noq
 
 
 def columns_of(table: pl.DataFrame, names: Sequence[str], argument: str) -> NDArray[np.float64]:
-    """Take columns of finite numbers, ``(rows, columns)``."""
+    """Return columns of finite numbers, ``(rows, columns)`` float64.
+
+    Raises
+    ------
+    InvalidProblemError
+        As for :func:`numbers_of`.
+    """
     return np.stack([numbers_of(table, name, argument) for name in names], axis=1)
 
 
 def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.float64]:
-    """Take one column of finite numbers; the file is public, so the row may be named."""
+    """Return one column of finite numbers as float64 ``(rows,)``; the file is public, so an error may name the row.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown column, one that is not of numbers, or a cell that is missing or not finite.
+    """
     import polars as pl
 
     if name not in table.columns:

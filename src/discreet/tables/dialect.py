@@ -259,7 +259,10 @@ def mark_of(lines: Sequence[str]) -> str:
 
 
 def names_in(path: str | os.PathLike[str], mark: str) -> list[str]:
-    """Read the names of columns: in the first line of a CSV file, whatever bytes follow it, or of a Parquet file."""
+    """Read the names of columns in the first line of a CSV file, whatever bytes follow it.
+
+    An empty `mark` stands for a Parquet file.
+    """
     if not mark:
         return scan(Path(path), "").collect_schema().names()
     with Path(path).open(encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -301,7 +304,7 @@ def _in_utf8(argument: str, got: str) -> InvalidProblemError:
 
 
 def cells_of_text(text: str, mark: str = "") -> list[list[str]]:
-    r"""Divide a public text into rows of cells, empty lines left out, by a mark or by the one that all its lines show.
+    r"""Divide a public text into rows of cells, without empty lines; by default by the mark that all its lines show.
 
     Raises
     ------

@@ -139,7 +139,7 @@ def _arrow(path: Path, request: FileRequest) -> pl.DataFrame:
 
 
 def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
-    """Convert columns of floats to integers if all are whole and below 2^53; NaN becomes a missing value.
+    """Return the table with columns of floats as integers if all are whole and below 2^53; NaN becomes a missing value.
 
     A column without values becomes one of text.
 

@@ -184,7 +184,7 @@ def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -
 
 
 def collect(table: Table, argument: str) -> nw.DataFrame[Any]:
-    """Compute a lazy table, in a stream where its library can.
+    """Compute a lazy table, in a stream where its library can; return any other table as it is.
 
     Raises
     ------
@@ -279,7 +279,7 @@ def text_of(table: Table, column: str, shown: str) -> nw.Expr:
 
 
 def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> nw.DataFrame[Any]:
-    """Find the first rows that meet a condition: their positions, and further columns."""
+    """Return the positions, from 0, of the first rows that meet a condition, and further columns of these rows."""
     matching = table.filter(condition).select(ROW, *more)
     if isinstance(matching, nw.LazyFrame):
         return collect(matching.sort(ROW).head(_MAX_ROWS_LISTED + 1), argument)
@@ -349,9 +349,9 @@ def names_of(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe of any libr
 
 
 def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> Any:  # noqa: ANN401 - as above
-    """Read a file as a frame of Polars, its cells as they stand there; give a frame back as it is.
+    """Read a file as a frame of Polars, its cells as they stand there; return a frame as it is.
 
-    Relations of DuckDB and lazy frames are computed.
+    Relations of DuckDB and lazy frames are computed, and a frame with reading options is read anew as one of Polars.
     """
     if isinstance(table, str | os.PathLike):
         return read_rows(os.fspath(table), argument, options=options)
@@ -387,7 +387,7 @@ def _is_missing(cell: object) -> bool:
 
 
 def left_out(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - as above
-    """Return a dataframe without some columns."""
+    """Return a new dataframe without some columns, or the same one if `names` is empty."""
     return nw.from_native(table, eager_only=True).drop(list(names)).to_native() if names else table
 
 

@@ -109,9 +109,9 @@ def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a f
 
 
 def with_plain_cells(table: Table, names: Iterable[str]) -> Table:
-    """Write columns of mixed Python objects, as pandas has them, and moments of Arrow, as the text of each cell's key.
+    """Return the table with mixed Python objects (of pandas) and moments of Arrow as texts: the key of each cell.
 
-    Arrow can neither compare nor write a moment outside of the calendar.
+    A lazy table is returned as it is. Arrow can neither compare nor write a moment outside of the calendar.
     """
     schema = table.collect_schema()
     if isinstance(table, nw.LazyFrame):
@@ -170,7 +170,10 @@ def key_text(cell: object) -> str:
 
 
 def key_of(table: Table, column: str) -> nw.Expr:
-    """Read a column as keys: text that depends on each cell alone, empty where nothing stands."""
+    """Return an expression for the keys of a column: text that depends on each cell alone.
+
+    Missing values, NaN and infinite numbers have the empty key.
+    """
     dtype, cells = _cells_of(table, column)
     if dtype.is_float():
         is_integer = (cells.abs() < _MAX_WHOLE).fill_null(value=False)

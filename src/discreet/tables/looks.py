@@ -181,7 +181,9 @@ _PERSONS = {
 
 
 def names_persons(name: str) -> bool:
-    """Test whether the name of a column says that it tells persons apart.
+    """Test whether a word of a column's name is an id, such as "id", "uuid" or "MRN", or hints at a national id.
+
+    Any id counts, that of a region too (``region_id``). Words for names of people and telephones do not.
 
     Examples
     --------
@@ -287,6 +289,10 @@ def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | No
 
 
 def _is_postal(cells: list[str], hints: set[str]) -> bool:
+    """Test whether a column holds postal codes, by its cells and the kinds that words of its name hint at.
+
+    Kinds are the keys of ``_NAMES``. "postal" allows digits alone; otherwise "phone" and "id" exclude postal codes.
+    """
     upper = [cell.upper() for cell in cells]
     if "postal" in hints:
         either = lambda cell: _POSTAL.fullmatch(cell) or _POSTAL_DIGITS.fullmatch(cell)  # noqa: E731

@@ -172,7 +172,7 @@ class FileRequest:
         return refused(code, self.argument, f"{self.shown}{got}", **words)
 
     def refuse_size(self, size: int, got: str) -> None:
-        """Raise if so many bytes are too many."""
+        """Raise InvalidProblemError if `size` bytes exceed the limit of the request; `got` is the size in words."""
         if size > self.most:
             raise self.refused("table-too-large", got, expected=self.advice)
 

@@ -80,7 +80,7 @@ def write_outline(tree: Tree) -> str:
 
 
 def list_values(values: Sequence[str], name: str) -> str:
-    """Write different values as a list without groups.
+    """Return different values as a text with one on each line.
 
     Raises
     ------

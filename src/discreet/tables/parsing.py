@@ -265,7 +265,9 @@ def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) 
 
 
 def free_memory() -> int:
-    """Return the bytes that this process may still allocate, by the machine, its container and its own limit.
+    """Return the bytes that this process may still allocate, 0 or more.
+
+    The machine, its container and the process's own limit count, whichever leaves least.
 
     Examples
     --------
@@ -276,7 +278,7 @@ def free_memory() -> int:
 
 
 def all_memory() -> int:
-    """Return the bytes that this process may allocate in all."""
+    """Return the bytes that this process may allocate in all, used ones included."""
     return min(most for most, _ in _limits())
 
 

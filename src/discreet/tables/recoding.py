@@ -126,7 +126,10 @@ class Recoding:
         }
 
     def rule_of(self, name: str) -> Callable[[Any], Any]:
-        """Return the function that recodes a cell of a column; cells that it does not know stay as they are."""
+        """Return the function that recodes a cell of a column; ``None`` and cells without a number stay as they are.
+
+        Numbers become text; with a prefix rule any cell does.
+        """
         numbers = {one.name: dict(getattr(self, one.name)).get(name) for one in fields(self)}
 
         def recoded(cell: Any) -> Any:  # noqa: ANN401 - a cell of any kind
@@ -175,7 +178,7 @@ class CellRules:
     recoding: Recoding = field(default_factory=Recoding)
 
     def apply(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Apply the rules of the columns that are there."""
+        """Return the table with the rules applied to the columns that it has; other rules are ignored."""
         marks = (pair for pair in self.reading.missing_by_column if pair[0] in rows.columns)
         reading = replace(self.reading, missing_by_column=tuple(marks))
         rules = {

@@ -293,7 +293,7 @@ def look_of_column(
 
 
 def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN401 - as above
-    """Write a sentence for each column that seems to tell persons apart, and repeats, if none was stated to do so.
+    """Return a sentence for each column that seems to tell persons apart and has values twice; none with `person`.
 
     Examples
     --------

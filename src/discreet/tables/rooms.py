@@ -99,7 +99,7 @@ def make_private(path: Path) -> Path:
 
 
 def remove_left_behind(folder: Path) -> int:
-    """Remove rooms in a folder that are this user's and whose runs are dead; give how many.
+    """Remove rooms in a folder that are this user's and whose runs are dead; return how many were removed.
 
     A room without a lock has been made a moment ago, or on a system that has no such locks, and is left alone; so is
     what can't be removed.
@@ -119,7 +119,10 @@ def _is_ours(room: Path) -> bool:
 
 
 def _is_free(path: Path) -> bool:
-    """Whether a lock file exists and no process holds it."""
+    """Test whether a lock file exists and no process holds it; a free one is locked for the moment of the test.
+
+    False too if the system can't tell. Only a missing file is no error.
+    """
     try:
         with path.open("rb") as lock:
             return try_lock(lock.fileno())

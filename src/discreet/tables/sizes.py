@@ -91,7 +91,7 @@ class Decoded:
 
 
 def refuse_many(number: int, most: int, field: str, expected: str) -> None:
-    """Refuse more rows or columns than an entrance takes, with what to do about them."""
+    """Raise InvalidProblemError for more than `most` rows or columns; `expected` says what to do about them."""
     if number > most:
         raise refused("table-too-large", field, printed.count(number), expected=expected)
 

@@ -108,7 +108,7 @@ class PlainFile:
 
 
 def suffix_of(path: str | Path) -> str:
-    """Return the ending of a name without that of its compression.
+    """Return the ending of a file's name in lower case, without that of its compression: ".csv" for "a.CSV.gz".
 
     Examples
     --------
@@ -135,7 +135,7 @@ def is_plain(path: str | os.PathLike[str], options: ReadingOptions | None = None
 
 
 def is_hive_folder(path: str | Path) -> bool:
-    """Test whether a folder holds folders named ``column=value``."""
+    """Test whether a folder holds folders named ``column=value``; False if it can't be read."""
     # A path with a null byte is none, which the reader says.
     with suppress(OSError, ValueError):
         return any(one.is_dir() and "=" in one.name for one in Path(path).iterdir())

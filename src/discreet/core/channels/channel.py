@@ -165,7 +165,7 @@ class Channel:
 
     @property
     def total(self) -> int:
-        """The sum of each row."""
+        """The sum of each row: ``2^62`` for a channel of one limb."""
         return 1 << (LIMB_BITS * len(self.limbs))
 
     @cached_property
@@ -190,12 +190,12 @@ class Channel:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the shape and the integers."""
+        """SHA-256, in hexadecimal, of the shape and the integers."""
         head = f"discreet.channel/1 {self.limbs.shape}".encode()
         return hashlib.sha256(head + self.limbs.astype("<u8").tobytes()).hexdigest()
 
     def row(self, secret: int) -> list[int]:
-        """Integer weights of one secret.
+        """Return a new list of the integer weights of one secret, one for each report.
 
         Raises
         ------
@@ -353,7 +353,13 @@ class Channel:
         return Channel(split_limbs(merged.T.tolist(), len(self.limbs)))
 
     def restrict(self, secrets: Sequence[int] | NDArray[np.integer[Any]]) -> Channel:
-        """Keep some secrets, in the order given; reports stay as they are."""
+        """Return a channel of some secrets, in the order given, which may repeat; reports stay as they are.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no secrets, or an index that is not one of a secret.
+        """
         indices = np.asarray(secrets, dtype=np.int64)
         if (
             indices.ndim != 1
@@ -378,6 +384,11 @@ class Channel:
         -------
         float
             At least the exact value, and above it by less than one part in ``10^14``.
+
+        Raises
+        ------
+        InvalidProblemError
+            For costs of another shape, negative ones or ones that are not finite.
         """
         table = np.asarray(cost, dtype=np.float64)
         if table.shape != self.limbs.shape[1:] or not np.isfinite(table).all() or table.min() < 0:

@@ -197,7 +197,7 @@ def _settle(limbs: NDArray[np.uint64], growth: float, x: Fraction) -> tuple[int,
 
 
 def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
-    """Mark bound pairs that follow from two other bound pairs over a near secret, all lengths positive.
+    """Mark bound pairs that follow from two other bound pairs over a near secret, all lengths positive: ``(n, n)``.
 
     The unmarked pairs imply the marked ones, by induction on the length: both parts are shorter than the
     whole, and each of them is unmarked or follows in turn.

@@ -101,7 +101,7 @@ class Decay:
 
     @cached_property
     def tables(self) -> NDArray[np.int64]:
-        """The factors ``t_j(g)``, shape ``(7, 256)``."""
+        """The factors ``t_j(g)``: ``(7, 256)`` int64, read-only, in units of ``2^-DECAY_BITS`` and rounded down."""
         rows = [
             [exp_floor(-self.rate * (digit << 8 * place), DECAY_BITS) for digit in range(256)]
             for place in range(DECAY_DIGITS)

@@ -88,7 +88,7 @@ class Block:
     upper: NDArray[np.float64]
 
     def alone(self) -> tuple[LinearProgram, NDArray[np.int64]]:
-        """Drop the rows in which the master's variables occur; also return where the others are."""
+        """Return the program without the rows in which the master's variables occur, and the indices of its rows."""
         own = np.flatnonzero(np.diff(self.linking.indptr) == 0)
         program = self.program
         free_program = LinearProgram(
@@ -102,7 +102,7 @@ class Block:
         return free_program, own
 
     def extent(self) -> tuple[float, float]:
-        """Bound the cost by the bounds of the variables alone, from below and from above."""
+        """Return a lower and an upper bound on the cost from the bounds of the variables alone, rounded outward."""
         ends = self.program.cost * np.stack([self.program.lower, self.program.upper])
         slack = _EPS * len(ends.T) * float(np.abs(ends).max(axis=0).sum())
         return float(ends.min(axis=0).sum()) - slack, float(ends.max(axis=0).sum()) + slack
@@ -128,7 +128,7 @@ class Block:
         return Cut(self.number, kind, constant, gradient, y)
 
     def scale(self, cut: Cut) -> float:
-        """Choose what a cut is multiplied by, so that the solver reads numbers of moderate size."""
+        """Return the positive factor of a cut, so that the solver reads numbers of moderate size."""
         largest = float(np.abs(cut.gradient).max(initial=0.0))
         if cut.kind == "feasibility":
             return 1.0 / largest if largest > 0 else 1.0

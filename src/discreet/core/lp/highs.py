@@ -100,7 +100,7 @@ class Options:
 
 
 def check(status: HighsStatus, action: str) -> None:
-    """Raise on a warning or an error: HiGHS warns when it changes the program."""
+    """Raise SolverError unless HiGHS reports success: with a warning it changed the program."""
     if status.name != "kOk":
         raise SolverError(BACKEND, status.name.removeprefix("k"), f"while it was asked to {action}")
 
@@ -113,7 +113,7 @@ def cost_scale(cost: NDArray[np.float64]) -> float:
 
 
 def load(program: LinearProgram) -> Solver:
-    """Hand a program to a new solver."""
+    """Create a solver and copy a program into it; raise SolverError if HiGHS would change the program."""
     import highspy
 
     lp = highspy.HighsLp()
@@ -148,7 +148,7 @@ def _silent() -> type[Any]:
 
 
 def run(highs: Solver, program: LinearProgram, options: Options) -> LPSolution:
-    """Solve what is loaded; return an optimal solution or raise."""
+    """Solve the loaded program; return an optimal solution or raise."""
     import highspy
 
     if program.is_mixed_integer and options.method != "auto":
@@ -193,7 +193,7 @@ def _is_feasible(program: LinearProgram, options: Options) -> bool:
 
 
 def read_basis(highs: Solver) -> Basis | None:
-    """Copy the current basis; ``None`` where there is none."""
+    """Copy the current basis as int8 codes of HiGHS; ``None`` if there is no valid one."""
     basis = highs.getBasis()
     if not basis.valid:
         return None

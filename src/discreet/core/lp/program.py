@@ -148,7 +148,7 @@ class LinearProgram:
 
 
 def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
-    """Copy a cost vector: one dimension, at least one entry, all finite."""
+    """Return a read-only float64 copy of a cost vector: one dimension, at least one entry, all finite; else raise."""
     vector = _floats(cost, "cost")
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidProblemError(
@@ -166,7 +166,13 @@ def read_cost(cost: ArrayLike) -> NDArray[np.float64]:
 def read_box(
     lower: ArrayLike, upper: ArrayLike, size: int, fields: tuple[str, str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Copy a pair of bounds: broadcast to ``size``, in order, none of a magnitude that means infinity."""
+    """Copy a pair of bounds: broadcast to ``size``, in order, none of a magnitude that means infinity.
+
+    Raises
+    ------
+    InvalidProblemError
+        If a lower bound is above its upper bound, is infinity, or the upper one is minus infinity.
+    """
     low, high = (
         _bound(side, size, field) for side, field in zip((lower, upper), fields, strict=True)
     )

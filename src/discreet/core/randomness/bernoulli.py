@@ -103,7 +103,7 @@ def bernoulli_exp(gamma: Exact, bits: UniformSource | None = None) -> bool:
 
 
 def coin_exp(numerator: int, denominator: int, bits: RandomBits) -> bool:
-    """Toss the coin of :func:`bernoulli_exp` for integers that were checked before."""
+    """Toss the coin of :func:`bernoulli_exp` for ``numerator / denominator``; the integers are not checked."""
     quotient, remainder = divmod(numerator, denominator)
     # One after another, and not beyond the first that fails: a large gamma costs no more than a small one.
     ones = all(_coin_exp_below_one(1, 1, bits) for _ in range(quotient))

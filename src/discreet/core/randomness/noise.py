@@ -165,7 +165,13 @@ def discrete_laplaces(
 
 
 def read_size(size: object) -> int:
-    """Read the number of draws."""
+    """Read the number of draws.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a negative number, or anything that is not an integer.
+    """
     try:
         count = operator.index(size)  # type: ignore[arg-type] # what has no index is refused
     except TypeError:

@@ -56,7 +56,7 @@ class Law:
     runs: int
 
     def bounds(self, outcome: Hashable) -> tuple[Fraction, Fraction]:
-        """Bracket the probability of an outcome."""
+        """Bracket the probability of an outcome: its explored mass, and that plus all unexplored mass."""
         least = self.masses.get(outcome, Fraction(0))
         return least, least + self.unexplored
 

@@ -132,12 +132,12 @@ class Adjacency:
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
-        """Label of each secret's connected component, numbered by their first secrets."""
+        """Array ``(n,)`` int32: label of each secret's connected component, numbered from 0 by their first secrets."""
         return _components(self.n, self.pairs)
 
     @cached_property
     def isolated(self) -> NDArray[np.int64]:
-        """The secrets without an edge: nothing binds what is reported for them."""
+        """Array of the secrets without an edge, ascending: nothing binds what is reported for them."""
         degree = np.bincount(self.pairs.ravel(), minlength=self.n)
         return np.flatnonzero(degree == 0)
 
@@ -264,7 +264,7 @@ class Adjacency:
 
     @property
     def paths_known(self) -> bool:
-        """Whether all shortest paths are there already."""
+        """Whether all shortest paths were computed before, so that :meth:`shortest_paths` takes no time."""
         return "_paths" in self.__dict__
 
     @cached_property
@@ -372,7 +372,7 @@ class Adjacency:
         return self.n <= measures.DENSE_LIMIT and 8 * len(self) > self.n**2
 
     def subgraph(self, edges: NDArray[np.integer]) -> Adjacency:
-        """Keep the edges at the given rows of ``pairs``, on all secrets."""
+        """Return a graph on all secrets with the edges at the given rows of ``pairs``, in the order given."""
         return Adjacency(self.n, self.pairs[edges], self.lengths[edges], self.scale_bits)
 
     def _same(self, n: int, scale_bits: int, field: str) -> None:

@@ -51,7 +51,9 @@ _TO_METERS = "frame.to_crs(frame.estimate_utm_crs())"
 
 
 def has_features(source: object) -> bool:
-    """Whether an object has ``__geo_interface__`` or is a GeoJSON mapping.
+    """Test whether an object has ``__geo_interface__``, or is a mapping with a text under ``"type"``.
+
+    Which type the text names is not checked, nor whether the geometry is valid.
 
     Examples
     --------
@@ -107,7 +109,7 @@ def _name_of(crs: object) -> str:
 
 
 def coordinate_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """List the names of columns of longitudes and of latitudes, by the words in the names.
+    """List the names of columns of longitudes, then of latitudes, by the words in the names; either may be empty.
 
     Examples
     --------

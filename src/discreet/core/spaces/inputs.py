@@ -28,7 +28,13 @@ _UNITS = {"haversine": ("km", "m"), "angular": ("rad",)}
 
 
 def positive_count(value: object, field: str, most: int | None = None) -> int:
-    """Read a number of things, at least 1."""
+    """Read a number of things, at least 1.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything but an integer from 1 to `most`; `field` names the argument.
+    """
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise InvalidProblemError(field, "a positive integer", repr(value))
     if most is not None and value > most:
@@ -37,7 +43,13 @@ def positive_count(value: object, field: str, most: int | None = None) -> int:
 
 
 def unit_name(unit: object, metric: str) -> str:
-    """Read the name of a unit; some metrics have one of their own."""
+    """Read the name of a unit; some metrics have one of their own.
+
+    Raises
+    ------
+    InvalidProblemError
+        For anything that is no name of a unit, or a unit that the metric does not have.
+    """
     name = read_unit(unit)
     if name not in _UNITS.get(metric, (name,)):
         raise InvalidProblemError("unit", f"{' or '.join(_UNITS[metric])} for {metric}", repr(name))
@@ -81,7 +93,7 @@ def point_table(points: ArrayLike, metric: str) -> NDArray[np.float64]:
 
 
 def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
-    """Read a distance matrix, round it down to integers and close it.
+    """Read a distance matrix, round it down to integers and close it in ``O(n^3)``; the caller's array is not changed.
 
     Returns
     -------

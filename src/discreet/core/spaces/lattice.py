@@ -66,7 +66,7 @@ class LatticeLengths:
         return bool(self.cell * 2**self.scale_bits >= 8 * squared**2)
 
     def dense(self) -> NDArray[np.int64]:
-        """All lengths, closed."""
+        """All lengths, closed: ``(n, n)`` int64 in units of ``2^-scale_bits``; a new array at each call."""
         if not self.is_closed:
             return dense(self)
         row, column = self.places.T
@@ -78,7 +78,7 @@ class LatticeLengths:
         return self._lengths(apart[:, 0], apart[:, 1])
 
     def table(self) -> NDArray[np.int64]:
-        """Lengths by the number of rows and columns between two points, from none to the extent of the lattice."""
+        """Lengths ``(rows, columns)`` int64 by the rows and columns between two points, from 0 up to the extent."""
         rows, columns = np.indices(np.ptp(self.places, axis=0) + 1)
         return self._lengths(rows, columns)
 
@@ -97,11 +97,11 @@ class LatticeLengths:
         return tree_pairs(coordinates, radius * (1 + 2.0**-20), norm)
 
     def embedding(self) -> tuple[NDArray[np.float64], float]:
-        """Rows and columns."""
+        """Rows and columns as floats ``(n, 2)``, and 2, the norm by which they are compared."""
         return self.places.astype(np.float64), 2.0
 
     def take(self, indices: NDArray[np.int64]) -> LatticeLengths:
-        """The same lattice, fewer points."""
+        """Return the same lattice with the points at the given indices, in that order."""
         return LatticeLengths(self.places[indices], self.cell, self.scale_bits)
 
 

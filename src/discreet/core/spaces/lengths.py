@@ -51,19 +51,19 @@ class Lengths(Protocol):
         ...
 
     def dense(self) -> NDArray[np.int64]:
-        """All lengths, closed under the triangle inequality."""
+        """All lengths ``(n, n)`` int64, closed under the triangle inequality; ``O(n^3)`` unless they always are."""
         ...
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Lengths of single pairs, each rounded down, not closed."""
+        """Lengths of the pairs ``(i[t], j[t])``: int64 in units of ``2^-scale_bits``, each rounded down, not closed."""
         ...
 
     def near(self, limit: int) -> NDArray[np.int32]:
-        """Pairs ``i < j`` among which are all whose length is at most ``limit``."""
+        """Pairs ``(m, 2)``, ``i < j``, that include all of length at most `limit`, in units, and perhaps others."""
         ...
 
     def take(self, indices: NDArray[np.int64]) -> Lengths:
-        """The same lengths among some of the secrets."""
+        """Return the same lengths among the secrets at the given indices, in that order."""
         ...
 
 
@@ -118,7 +118,12 @@ def closure(lengths: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def dense(source: Lengths) -> NDArray[np.int64]:
-    """Take the lengths of all pairs of a source, and close them."""
+    """Compute the lengths ``(n, n)`` int64 of all pairs, and close them under the triangle inequality.
+
+    Complexity
+    ----------
+    ``O(n^3)`` additions, see :func:`closure`.
+    """
     n = source.n
     lengths = np.zeros((n, n))
     for i in range(n - 1):
@@ -128,7 +133,7 @@ def dense(source: Lengths) -> NDArray[np.int64]:
 
 
 def tree_pairs(coordinates: NDArray[np.float64], radius: float, norm: float) -> NDArray[np.int32]:
-    """List the pairs ``i < j`` of points within a radius, by a k-d tree."""
+    """List the pairs ``i < j`` of points within a radius of each other: ``(m, 2)`` int32, in no order."""
     from scipy.spatial import cKDTree
 
     pairs = cKDTree(coordinates).query_pairs(radius, p=norm, output_type="ndarray")

@@ -330,7 +330,12 @@ class MetricSpace:
     def distances(self) -> NDArray[np.int64]:
         """Array ``(n, n)`` of distances in units of ``2^-scale_bits``: rounded down, closed, read-only.
 
-        Computed when first asked for, and kept: ``8 n^2`` bytes. Refused for more than 5120 secrets.
+        Computed at the first access, in ``O(n^3)`` if lengths need to be closed, and kept: ``8 n^2`` bytes.
+
+        Raises
+        ------
+        InvalidProblemError
+            For more than 5120 secrets.
         """
         if not self.has_matrix:
             raise InvalidProblemError(
@@ -439,7 +444,12 @@ class MetricSpace:
         return Adjacency(self.n, pairs[near], lengths[near], self.scale_bits)
 
     def restrict(self, indices: ArrayLike) -> MetricSpace:
-        """Keep some of the secrets, none twice, in the order given; distances and scale stay.
+        """Return a space of some of the secrets, none twice, in the order given; stored distances and scale stay.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no secrets, an unknown one, or one twice.
 
         Examples
         --------

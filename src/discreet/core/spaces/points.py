@@ -142,7 +142,7 @@ class PointLengths:
         return length << bits if bits >= 0 else length >> -bits
 
     def measure(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Float distances of pairs, with the error that the class states."""
+        """Distances of pairs as floats in the space's unit, for angles in radians; the class states the error."""
         measured: NDArray[np.float64]
         if self.metric == "haversine":
             return self.per_unit * great_circle(self.points[i], self.points[j])
@@ -165,7 +165,7 @@ class PointLengths:
         return measured
 
     def embedding(self) -> tuple[NDArray[np.float64], float]:
-        """Coordinates whose Euclidean (or Manhattan) distance grows with ours; chords for angles."""
+        """Coordinates, and the norm (1 or 2) in which their distances grow with ours; a unit sphere's for angles."""
         if self.metric == "angular":
             return self._directions, 2.0
         if self.metric == "haversine":
@@ -182,6 +182,7 @@ class PointLengths:
 
     @cached_property
     def _directions(self) -> NDArray[np.float64]:
+        """The points divided by their Euclidean norms: unit vectors, ``(n, dimensions)``."""
         norm = np.linalg.norm(self.points, axis=1, keepdims=True)
         directions: NDArray[np.float64] = self.points / norm
         return directions

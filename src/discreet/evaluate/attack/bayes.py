@@ -174,7 +174,10 @@ def infer(
 
 
 def bayes_vulnerability(channel: Reporting, prior: ArrayLike | None = None) -> Vulnerability:
-    """Compute the success of the best guess of the secret, without a report and after one."""
+    """Compute the probability that the best guess of the secret is right, without a report and after one.
+
+    The prior is uniform if ``None``. The table ``(n_secrets, n_reports)`` is computed whole.
+    """
     known = read_prior(prior, channel.n_secrets)
     joint = known[:, None] * channel.probabilities
     return Vulnerability(
@@ -226,7 +229,15 @@ def g_vulnerability(
 
 
 def expected_error(channel: Reporting, prior: ArrayLike | None, loss: ArrayLike) -> Vulnerability:
-    """Compute the least expected error of an attacker; `loss` is ``(n_secrets, n_answers)``, as in :func:`infer`."""
+    """Compute the least expected error of an attacker without a report and after one, in the unit of `loss`.
+
+    `loss` is ``(n_secrets, n_answers)``, as in :func:`infer`.
+
+    Raises
+    ------
+    InvalidProblemError
+        If `loss` has not one row for each secret.
+    """
     table = _table(loss, "loss")
     if table.shape[0] != channel.n_secrets:
         raise InvalidProblemError("loss", f"{channel.n_secrets} rows", table.shape[0])
@@ -286,7 +297,7 @@ def success_limit(
 
 
 def distances_of(space: MetricSpace) -> NDArray[np.float64]:
-    """Return all distances of a space in its unit, ``(n, n)``."""
+    """Return all distances of a space in its unit, ``(n, n)`` float64; for at most 5120 secrets."""
     return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
 
 

@@ -82,7 +82,9 @@ def exact_decimal(value: Fraction) -> str:
 
 
 def told_apart(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
-    """Return the success of the best guess between two points by one report: half of 1 plus the total variation.
+    """Return the probability that the best guess between two points by one report is right, if both are equally likely.
+
+    It is half of 1 plus the total variation.
 
     Examples
     --------

@@ -185,7 +185,11 @@ def _numbers_of_reports(reports: Sequence[int]) -> tuple[int, ...]:
 
 
 def _attack_channel(kind: str, request: AttackRequest) -> Attacked:
-    """Attack a channel; one without a table, or of a location service, by its rows and a uniform prior."""
+    """Attack a stored channel with its problem's prior, or a location mechanism by its rows with a uniform prior.
+
+    `kind` is "channel", "anchored" or that of another location mechanism. Beyond a number of places fewer reports are
+    drawn unless the request states how many.
+    """
     request.only(_DRAWN)
     path, options = request.target, request.draws
     if kind == "channel":

@@ -126,7 +126,7 @@ class Inferred:
 
 
 def share_right(answers: NDArray[np.int64], truth: NDArray[np.int64], failure: float) -> Estimate:
-    """Estimate the share of right answers."""
+    """Estimate the share of right answers with an interval that fails with probability at most `failure` [CP34]_."""
     return clopper_pearson(int((answers == truth).sum()), len(truth), failure=failure)
 
 

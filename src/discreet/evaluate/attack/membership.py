@@ -51,6 +51,11 @@ def membership_limit(guarantee: DPGuarantee, *, releases: int = 1) -> float:
         :math:`\frac{1}{2} + \frac{1}{2} \min(\sqrt{\rho / 2}, \sqrt{1 - e^{-\rho}})`, since the Kullback-Leibler
         divergence is at most :math:`\rho`, by the inequalities of Pinsker and of Bretagnolle and Huber.
 
+    Raises
+    ------
+    InvalidProblemError
+        For fewer than 1 release.
+
     Examples
     --------
     >>> from discreet.core.guarantee import PureDP, ZeroConcentratedDP

@@ -117,7 +117,7 @@ class SeenRows:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Published rows that fit each person."""
+        """Number of published rows that fit each person: ``(n_people,)`` int64."""
         return np.asarray(self.fits @ self.classes.sizes, dtype=np.int64)
 
     @property
@@ -186,7 +186,13 @@ def look_up(
 
 
 def secrets_of(people: People, values: Sequence[str]) -> NDArray[np.int64]:
-    """Number the true values of people; -1 where no published row has it."""
+    """Return the index in `values` of each person's true value: int64, -1 if no published row has it.
+
+    Raises
+    ------
+    InvalidProblemError
+        If sensitive values of people are not known.
+    """
     if people.secret is None:
         raise InvalidProblemError("people", "people whose sensitive value is known", "others")
     place = {value: at for at, value in enumerate(values)}

@@ -238,6 +238,11 @@ def watch_repeated(
         Computed where that is possible, drawn otherwise. The attacker answers with the secret of the largest posterior,
         which is optimal.
 
+    Raises
+    ------
+    InvalidProblemError
+        If the numbers of reports are not ascending.
+
     Complexity
     ----------
     O(trials n_secrets) additions for each number of reports that is drawn.
@@ -304,7 +309,7 @@ def _draw_repeated(
 def draw_secrets(
     prior: NDArray[np.float64], trials: int, bits: UniformSource | None
 ) -> NDArray[np.int64]:
-    """Draw secrets from a prior, whose probabilities are read to 52 bits."""
+    """Draw `trials` independent secrets, int64, from a prior whose probabilities are rounded to 52 bits."""
     weights = np.rint(prior * 2.0**52).astype(np.int64)
     return categoricals(weights, trials, bits)
 

@@ -103,7 +103,13 @@ class AttackRequest:
                 raise InvalidProblemError(option.name, f"nothing with {self.target}", "a value")
 
     def need(self, name: str) -> str:
-        """Return an option that must be given."""
+        """Return an option that must be given.
+
+        Raises
+        ------
+        InvalidProblemError
+            If the option has no value.
+        """
         value = getattr(self, name)
         if value is None:
             raise InvalidProblemError(name, f"a value with {self.target}", "none")

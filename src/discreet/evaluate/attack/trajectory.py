@@ -150,6 +150,11 @@ def viterbi(
     ndarray
         ``(..., steps)`` secrets.
 
+    Raises
+    ------
+    InvalidProblemError
+        For arguments that do not fit, or reports that the model can't give.
+
     Complexity
     ----------
     O(ways steps n_secrets^2) additions.
@@ -209,13 +214,13 @@ def attack_trajectories(
     channel, transition, prior
         As in :func:`forward_backward`.
     steps
-        Reports on each way.
+        Reports on each way, 1 or more.
     loss
         ``(n_secrets, n_answers)`` what an answer misses by, such as a distance.
     unit
         Its unit.
     trials
-        Ways to draw; the intervals are over them.
+        Ways to draw, 2 or more; the intervals are over them.
     failure
         Most probability with which an interval misses.
     bits

@@ -111,7 +111,7 @@ class Audit:
     pairs
         How many pairs were looked at.
     runs
-        Samples of each input; for exact audits, replays of all.
+        Most samples of one input, since pairs that promise less get fewer; for exact audits, replays of all.
     unexplored
         The largest mass of draws that an exact audit did not follow; counted against the audit, never for it.
     delta
@@ -241,7 +241,7 @@ def audit(
     bits
         Source of chance for samples; the operating system's by default. Others cannot be shared with an executor.
     on_stage
-        Told the samples used and the bound so far.
+        ``on_stage(n, bound)`` after each stage: the most samples of one input, and the best lower bound so far.
 
     Returns
     -------

@@ -316,6 +316,11 @@ def find_steps(
         0, and for each report the least draw that gives a later one.
     tried : int
         Number of draws that were tried.
+
+    Raises
+    ------
+    InvalidProblemError
+        If the report falls as the draw grows, or the sampler makes no draw.
     """
     answer: dict[int, int] = {}
 
@@ -364,7 +369,7 @@ class _Scripted:
 
 
 def channel_of(rows: Sequence[Sequence[int]]) -> Channel:
-    """Return the channel of rows of integer weights, each scaled to the sum that a channel has.
+    """Return the channel of rows of integer weights, each scaled to the sum ``2^62`` of a channel.
 
     Weights become multiples of ``2^-62`` of the sum, the largest one taking what rounding leaves.
     """

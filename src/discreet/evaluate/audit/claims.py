@@ -42,7 +42,13 @@ _QUANTILE_ERROR = 1e-9
 
 
 def check_claim(guarantee: object) -> Auditable:
-    """Raise if a guarantee cannot be tested on pairs of neighbors."""
+    """Return the guarantee if it can be tested on pairs of neighbors: pure, approximate, concentrated or metric DP.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any other object, k-anonymity included.
+    """
     if not isinstance(guarantee, PureDP | ApproxDP | ZeroConcentratedDP | MetricDP):
         raise InvalidProblemError(
             "guarantee",
@@ -106,7 +112,7 @@ def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
 def rough_strength(
     claim: Auditable, p: NDArray[np.float64], q: NDArray[np.float64], distance: Fraction | None
 ) -> NDArray[np.float64]:
-    """Compute :func:`strength` in floats, for choosing among events; no verdict depends on it."""
+    """Return :func:`strength` in floats for arrays of p and q, to choose among events; no verdict depends on it."""
     q = np.maximum(q, 1e-300)
     if isinstance(claim, ZeroConcentratedDP):
         best = np.zeros(p.shape)
@@ -127,7 +133,9 @@ def rough_strength(
 
 
 def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
-    """Bound a probability from below, each with its own probability of failure ([CP34]_, one end).
+    """Return lower bounds on probabilities from counts of successes in `trials` ([CP34]_, one end).
+
+    Each bound fails with probability at most `failure`.
 
     Examples
     --------
@@ -142,7 +150,7 @@ def least_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[n
 
 
 def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np.float64]:
-    """Bound a probability from above; see :func:`least_chance`.
+    """Return upper bounds on probabilities, each failing with probability at most `failure`; see :func:`least_chance`.
 
     Examples
     --------
@@ -160,5 +168,5 @@ def most_chance(successes: ArrayLike, trials: int, failure: float) -> NDArray[np
 
 
 def as_number(found: Fraction) -> float:
-    """Convert a strength to a float, rounded down."""
+    """Return a strength as a float, rounded down; infinite if the strength is."""
     return math.inf if found == _INFINITE else float_floor(found)

@@ -76,7 +76,7 @@ def compare_laws(first: Law, second: Law, claim: Auditable, distance: Fraction |
 
 
 def proved_delta(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Fraction:
-    r"""Bound the delta for which the claim's epsilon is proved for these two laws, both ways.
+    r"""Return an upper bound on the delta for which the claim's epsilon is proved for these two laws, both ways.
 
     Where it is 0, pure privacy is proved; the unexplored mass counts in full. For zero-concentrated claims, 1.
     """

@@ -140,7 +140,7 @@ def audit_counts(request: AuditRequest) -> Audit:
 
 
 def published_counts(case: _Noised, bits: RandomBits) -> NDArray[np.float64]:
-    """Run a method end to end, with the noise of its publication, and give its counts as one row."""
+    """Run a method end to end with fresh noise, and return its counts as one row: ``(n_nodes * n_sizes,)`` float64."""
     measured = measure(case.data, case.method.kind, case.spent, levels=case.shares, bits=bits)
     return np.asarray(case.method.solve(measured), dtype=np.float64).reshape(-1)
 
@@ -310,7 +310,7 @@ def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
 
 
 def joined_law(laws: list[Law]) -> Law:
-    """Return the joint law of independent outcomes."""
+    """Return the joint law of independent outcomes: as many as the product of the numbers of outcomes."""
     masses: dict[Hashable, Fraction] = {(): Fraction(1)}
     for law in laws:
         masses = {

@@ -168,7 +168,7 @@ def _decide(laws: NetLaws, pairs: NetPairs, at: int, reports: Sequence[int]) -> 
 
 
 def exceeds(ratio: Fraction, squared: Fraction) -> bool:
-    """Return whether the logarithm of a rational number above 1 is greater than the root of a positive one."""
+    """Test exactly whether the logarithm of a rational number above 1 exceeds the square root of a positive one."""
     digits = 64
     while True:
         low = math.isqrt((squared.numerator << (2 * digits)) // squared.denominator)

@@ -94,7 +94,13 @@ class AuditRequest:
         return PureDP(self.epsilon, neighbors)
 
     def pure(self, usual: Neighbors, why: str) -> PureDP:
-        """Read the claim as one of pure differential privacy, where nothing else can be tried."""
+        """Read the claim as one of pure differential privacy, where nothing else can be tried.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a claim with a delta or a rho.
+        """
         claim = self.dp(usual)
         if not isinstance(claim, PureDP):
             raise InvalidProblemError(
@@ -128,7 +134,13 @@ class AuditRequest:
                 raise InvalidProblemError(name, "not with this mechanism", "a value")
 
     def choose(self, usual: str, *others: str) -> str:
-        """Return the requested strength, if the mechanism has it."""
+        """Return the requested strength, if the mechanism has it.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a strength that the mechanism does not have.
+        """
         known = (usual, *others)
         if self.strength is None:
             return usual

@@ -102,7 +102,7 @@ class Samples:
         self._rows: dict[int, list[Rows]] = {}
 
     def of(self, stage: int, sizes: list[int], data: object) -> list[Rows]:
-        """Return the rows of all stages up to one; each is drawn once."""
+        """Return the rows of each stage from 0 to `stage`, one array each; `data` is sampled once for each stage."""
         drawn_rows = self._rows.setdefault(id(data), [])
         while len(drawn_rows) <= stage:
             drawn_rows.append(self._draw(data, sizes[len(drawn_rows)]))
@@ -132,12 +132,17 @@ class Samples:
 def draw(
     run: Run | None, batch: Batch | None, data: object, size: int, bits: UniformSource | None
 ) -> Any:  # noqa: ANN401 - rows of numbers, or a list of other outcomes
-    """Draw some outcomes; at the top of the module, so that a process can be sent it.
+    """Draw `size` independent outcomes; at the top of the module, so that a process can be sent it.
 
     Returns
     -------
     ndarray or list
         Rows ``(size, m)`` where outcomes are numbers or arrays of one shape, else a list of hashable outcomes.
+
+    Raises
+    ------
+    InvalidProblemError
+        If `batch` returns another number of outcomes.
     """
     source = as_bits(bits)
     if batch is not None:
@@ -169,14 +174,23 @@ def try_pairs(
 ) -> tuple[Shown, int, int]:
     """Sample, learn and test, stage by stage, until the claim is refused or the samples are used up.
 
+    Parameters
+    ----------
+    samples, plan
+        Where samples come from, and how they are judged.
+    pairs
+        First input, second input, and the distance between them, or ``None`` if the claim has no distances.
+    on_stage
+        ``on_stage(n, bound)`` after each stage: the `used` and the best bound so far, which never falls.
+
     Returns
     -------
     shown : Shown
         The best bound of all stages; all of them hold together but for the stated probability.
     pair : int
-        The pair that showed it.
+        Index of the pair that showed it; 0 if none did.
     used : int
-        Samples of each input of that pair.
+        Samples of each input of the most sampled pairs. Pairs that promise less get fewer, after the first stage.
     """
     sizes = stages(plan.samples)
     share = plan.failure / (2 * _EVENTS_PER_STAGE * (len(sizes) - 1))

@@ -62,7 +62,7 @@ _PAIR_DISTANCE = Fraction(16, 1000)
 
 
 def snapped_law(region: Region, claim: MetricDP) -> Law:
-    """Design for the places of a region; a point reports what its nearest place reports."""
+    """Return the law of reports by point of a mechanism for places: a point reports what its nearest place reports."""
     # A gap is beside the point: two places far apart lose next to nothing.
     client = Client(design(region, claim, gap=0.5, throw=False, scope="places"))
 
@@ -75,7 +75,7 @@ def snapped_law(region: Region, claim: MetricDP) -> Law:
 
 
 def point_law(region: Region, claim: MetricDP) -> Law:
-    """Design for every point of a region, by the default: the exact law of each point."""
+    """Return the exact law of reports by point of a mechanism for every point of a region, by the default design."""
     return design(region, claim).published().law
 
 

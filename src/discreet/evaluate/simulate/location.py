@@ -81,7 +81,7 @@ class Visit(Protocol):
     """A user of the service who stays at one place."""
 
     def report_many(self, size: int, bits: RandomBits) -> list[tuple[float, float]]:
-        """Report as so many users would who are there, each with an empty ledger."""
+        """Draw `size` reports as that many users at the place would, each with an empty ledger."""
 
 
 class Record(Protocol):

@@ -55,7 +55,10 @@ class Measure:
 
     @property
     def kept(self) -> float | None:
-        """The way from the worst to the best that was kept, as a share; below 0 where noise did harm."""
+        """Share of the way from the worst to the best that was kept, below 0 if noise did harm.
+
+        ``None`` if best or worst is unknown, or they are equal.
+        """
         if self.best is None or self.worst is None or self.best == self.worst:
             return None
         return (self.estimate.value - self.worst) / (self.best - self.worst)

@@ -90,6 +90,11 @@ def information_loss(
     ndarray
         ``(n_columns,)``.
 
+    Raises
+    ------
+    InvalidProblemError
+        If there are more published rows than rows of the problem.
+
     Examples
     --------
     >>> from discreet.kanonymity import Numeric, Problem

@@ -324,7 +324,7 @@ def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
 
 
 def check_room(frame: TableFrame, free: int) -> None:
-    """Refuse tables for which there is no memory, by their number and before a record is read.
+    """Raise InvalidProblemError if the cells of all regions need more memory than is free; no record is read.
 
     Parameters
     ----------

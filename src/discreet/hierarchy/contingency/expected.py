@@ -183,7 +183,10 @@ def _is_asked(frame: TableFrame, workload: Workload | None, at: int, level: int)
 def expected_rows(
     frame: TableFrame, errors: Sequence[ExpectedError], count: int | None
 ) -> list[dict[str, Any]]:
-    """Standard errors of the tables of a workload in plain values, with the coefficient of variation of a count."""
+    """Return the standard errors of a workload's tables as plain values, one mapping for each level and marginal.
+
+    With `count` each has the coefficient of variation of a count of that size too.
+    """
     if count is not None:
         positive_count(count, "count")
     rows: list[dict[str, Any]] = []

@@ -36,7 +36,7 @@ _ROUND_UP = 1 + 1e-9
 
 
 def whole_root(square: Fraction) -> Fraction:
-    """Return an upper bound of the square root, within 2^-59.
+    """Return an upper bound on the square root that exceeds it by at most 2^-59.
 
     Examples
     --------

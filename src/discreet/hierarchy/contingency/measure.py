@@ -287,7 +287,7 @@ class MeasuredTables:
         )
 
     def variance(self, marginal: Marginal, stratum: int) -> Fraction | None:
-        """Return at least the variance of the noise of one entry; ``None`` if nothing was measured."""
+        """Return an upper bound on the variance of the noise of one entry; ``None`` if nothing was measured."""
         scale = self.scales[marginal][stratum]
         return None if scale is None else variance_of(scale, self.noise)
 

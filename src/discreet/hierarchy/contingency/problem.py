@@ -1,9 +1,8 @@
 r"""What is published: marginal tables of listed attributes for every region. Public facts and private counts, apart.
 
 A :class:`Domain` lists the attributes and their categories, so that a cell is one category of each. A
-:class:`TableFrame` adds the regions, the marginals that are measured on each level and the part of the budget that each
-has. Both are public. The private counts of the lowest regions are
-:class:`~discreet.hierarchy.contingency.cell_counts.CellCounts`.
+:class:`TableFrame` adds the regions, the marginals measured on each level and their shares of the budget. Both are
+public. Private counts of the lowest regions are :class:`~discreet.hierarchy.contingency.cell_counts.CellCounts`.
 """
 
 from __future__ import annotations
@@ -253,7 +252,7 @@ class Domain:
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
-        """Array ``(n_cells,)``: whether a cell is no structural zero."""
+        """Array ``(n_cells,)``: False for structural zeros."""
         allowed = np.ones(self.shape, dtype=bool)
         for zero in self.zeros:
             inside = np.ones(self.shape, dtype=bool)
@@ -268,7 +267,7 @@ class Domain:
         return flat
 
     def place(self, name: str, field: str = "marginals") -> int:
-        """Find an attribute by its name; an error is about the argument `field`."""
+        """Return the index of an attribute; raise InvalidProblemError about the argument `field` for an unknown one."""
         for at, one in enumerate(self.attributes):
             if one.name == name:
                 return at
@@ -306,7 +305,7 @@ class Domain:
         return math.prod(self.shape_of(marginal))
 
     def spread(self, marginal: Marginal) -> int:
-        """Count the cells of one entry of a marginal."""
+        """Count the cells that are added up in one entry of a marginal."""
         return self.size // self.size_of(marginal)
 
     def project(
@@ -349,7 +348,7 @@ class Domain:
         return np.asarray(places_in_marginal, dtype=np.int64)
 
     def labels(self, marginal: Marginal) -> list[tuple[str, ...]]:
-        """List the categories of each entry of a marginal, in order."""
+        """List the categories of each entry of a marginal, the last attribute changing fastest."""
         shape = self.shape_of(marginal)
         return [
             tuple(self.attributes[at].categories[k] for at, k in zip(marginal, index, strict=True))
@@ -365,7 +364,7 @@ class Domain:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], by: Sequence[str] | None = None) -> Domain:
-        """Read what :meth:`to_dict` wrote, or categories by attribute alone."""
+        """Read what :meth:`to_dict` wrote, or categories by attribute; raise InvalidProblemError for anything else."""
         source: Any = data
         stated: Any = source.get("attributes") if isinstance(source, Mapping) else None
         zeros: Any = source.get("zeros", ()) if isinstance(source, Mapping) else ()
@@ -535,7 +534,7 @@ class TableFrame(RegionFrame):
         return 2 * (self.tree.depth + 1) if self.kinds is None else max(self.kinds) + 1
 
     def share(self, marginal: Marginal, stratum: int) -> Fraction:
-        """Part of the budget of a marginal in the regions of a stratum."""
+        """Share of the budget, from 0 to 1, of a marginal in the regions of a stratum."""
         parts = self.shares[marginal]
         if self.kinds is not None:
             return parts[stratum]

@@ -239,6 +239,11 @@ def _in_words(frame: TableFrame, where: Mapping[str, Sequence[str]]) -> str:
 def holds_zeros(domain: Domain, zeros: Zeros) -> bool:
     """Read whether structural zeros are held at zero, and whether there are any.
 
+    Raises
+    ------
+    InvalidProblemError
+        For anything but "held" and "free".
+
     Examples
     --------
     >>> from discreet.hierarchy.contingency.problem import Domain

@@ -173,7 +173,7 @@ class RegionTables:
         ]
 
     def marginal(self, text: str) -> NDArray[np.int64]:
-        """Add up a marginal, such as ``"total"`` or ``"sex:age_band"``: ``(n_nodes, entries)``."""
+        """Return a marginal of every region, such as ``"sex:age_band"``: sums of cells, ``(n_nodes, entries)``."""
         domain = self.frame.domain
         return np.asarray(domain.project(self.cells, domain.marginal(text)), dtype=np.int64)
 

@@ -83,18 +83,18 @@ class RegionKinds:
 
     @property
     def by_level(self) -> bool:
-        """Whether all regions of a level are alike."""
+        """Whether all regions of a level are of one kind."""
         return bool(len(self.parents) == self.levels[-1] + 1)
 
     def down(self, rows: Floats) -> Floats:
-        """Sums along the path from the root to each kind."""
+        """Return the sums along the path from the root to each kind, ``(kinds, ...)``; a new array."""
         sums = rows.copy()
         for part, above in self.steps:
             sums[part] += sums[above]
         return sums
 
     def up(self, rows: Floats) -> Floats:
-        """Sums over the leaves below each region of a kind, for numbers of the leaves."""
+        """Return the sums of the leaves' numbers below one region of each kind, ``(kinds, ...)``; a new array."""
         sums = rows.copy()
         for part, above in reversed(self.steps):
             np.add.at(sums, above, (sums[part].T * self.each[part]).T)
@@ -102,7 +102,7 @@ class RegionKinds:
 
 
 def kinds_of(tree: Tree, marks: Sequence[int] | None = None) -> RegionKinds:
-    """Divide regions into kinds; regions with other marks differ.
+    """Divide regions into kinds: equal ones have equal subtrees and marks, and the same kinds above them.
 
     Examples
     --------
@@ -185,7 +185,10 @@ class Program:
         return np.array([math.prod(shape[i] - 1 for i in one) for one in self.subsets], np.float64)
 
     def within(self, marginals: tuple[Marginal, ...]) -> Floats:
-        """Cells of an entry of each marginal, at the interactions that are parts of it; 0 elsewhere."""
+        """Cells of an entry of each marginal, at the interactions that are parts of it: ``(marginals, interactions)``.
+
+        It is 0 elsewhere.
+        """
         return np.array(
             [
                 [self.domain.spread(q) * (set(one) <= set(q)) for one in self.subsets]
@@ -195,7 +198,7 @@ class Program:
         )
 
     def informed(self, marginals: tuple[Marginal, ...]) -> Floats:
-        """Precision of each interaction for measurements of variance 1."""
+        """Precision of each interaction for measurements of variance 1: ``(marginals, interactions)``."""
         table = self.within(marginals)
         for at, q in enumerate(marginals):
             if self.residuals and q and q != self.domain.full:
@@ -204,7 +207,7 @@ class Program:
         return table
 
     def bought(self, marginals: tuple[Marginal, ...]) -> Floats:
-        """Precision of each interaction for a share of 1, where a plain count has variance 1."""
+        """Precision of each interaction for a share of 1, where a plain count has variance 1: as :meth:`informed`."""
         table = self.informed(marginals)
         for at, q in enumerate(marginals):
             if self.residuals and q and q != self.domain.full:
@@ -225,7 +228,7 @@ class Program:
         return np.asarray(self.weights * sizes * self.kinds.count[:, None])
 
     def value(self, variances: Floats) -> float:
-        """The loss."""
+        """Return the loss: the worst weighted variance, or the weighted sum of variances or of standard errors."""
         mask = self.weights > 0
         if self.loss == "worst":
             return float((self.weights * variances)[mask].max())
@@ -233,7 +236,7 @@ class Program:
         return float((self.totals * (finite if self.loss == "variance" else np.sqrt(finite))).sum())
 
     def slopes(self, variances: Floats) -> Floats:
-        """Derivative of a sum of errors by the variances."""
+        """Derivatives of a sum of errors by the variances: ``(kinds, asked)``."""
         if self.loss == "variance":
             return self.totals
         return np.where(self.weights > 0, self.totals / 2 / np.sqrt(variances), 0.0)

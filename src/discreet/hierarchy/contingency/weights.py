@@ -75,7 +75,7 @@ class TableWeights:
 
 
 def interactions(domain: Domain, within: Marginal | None = None) -> tuple[Marginal, ...]:
-    """List all subsets of the attributes of a marginal, of all attributes where it is ``None``.
+    """List all subsets of the attributes of a marginal, smallest first; of all attributes for ``None``.
 
     Raises
     ------
@@ -145,14 +145,14 @@ def _tree_weights(
 
 
 def sum_below(rows: NDArray[Any], parents: NDArray[np.int64]) -> NDArray[Any]:
-    """Add the rows of each parent; children of one parent stand together. Integers and fractions stay exact."""
+    """Return the sum of each parent's rows, parents in order; siblings have to be adjacent. Exact for exact entries."""
     firsts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(parents))])
     sums: NDArray[Any] = np.add.reduceat(rows, firsts, axis=0)
     return sums
 
 
 def divided(numbers: NDArray[Any], by: int) -> NDArray[Any]:
-    """Divide integers or fractions exactly; whole numbers stay whole in an array of fractions."""
+    """Return exact quotients as an array of fractions of the same shape."""
     quotients = np.empty(numbers.shape, dtype=object)
     quotients.reshape(-1)[:] = [Fraction(one) / by for one in numbers.reshape(-1)]
     return quotients

@@ -167,7 +167,11 @@ def _law_of(
     variance: float,
     most: float,
 ) -> float | None:
-    """Find the half-width by the law of the noises that are listed, and bounds for the rest of the variance."""
+    """Return an interval's half-width, in records, from the law of the listed noises; ``None`` if none is below `most`.
+
+    `interval` is the probability with which the interval has to cover, `variance` that of the whole noise; what the
+    listed noises leave of it is bounded by its variance alone.
+    """
     listed = sum(a * a * n * v for a, n, _, v in groups)
     # Rounded up to three digits, so that answers that hardly differ have one law.
     rest = float(f"{max(0.0, variance * (1 + 1e-8) - listed):.2e}") * 1.01

@@ -36,7 +36,7 @@ class RawNoisy:
     promises: ClassVar[tuple[str, ...]] = ("integral",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Return the noisy counts."""
+        """Return a copy of the noisy counts; they may be negative, and need not add up."""
         check_kind(measured, "direct")
         return np.array(measured.values)
 
@@ -52,7 +52,7 @@ class Clipped:
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Clip the noisy counts."""
+        """Return the noisy counts with negative ones set to 0; they need not add up."""
         check_kind(measured, "direct")
         return np.maximum(measured.values, 0)
 

@@ -76,7 +76,13 @@ class HaySorted:
 
 
 def sorted_histograms(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
-    """Fit the sorted sizes of each region by ones that never rise, from 0 to N, and count each size."""
+    """Fit the sorted sizes of each region by ones that never rise, from 0 to N, and count each size.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another loss than "l2" and "l1", or private units.
+    """
     if loss not in ("l2", "l1"):
         raise InvalidProblemError("loss", "'l2' or 'l1'", repr(loss))
     fit = isotonic_int if loss == "l2" else isotonic_l1

@@ -145,7 +145,11 @@ def repaired(
 
 
 def room_for(n: int, k: int) -> OverpaidClasses:
-    """Allocate arrays for a few classes of each of n points."""
+    """Allocate arrays for a few classes of up to k points for each of n points.
+
+    The points ``(n, CLASSES_PER_ROOT, k)`` are int32 filled with -1, the rows int32 zeros of the same shape, and the
+    excess ``(n, CLASSES_PER_ROOT)`` float64 zeros.
+    """
     from discreet.kanonymity.kernels.branching import CLASSES_PER_ROOT, OverpaidClasses
 
     shape = (n, CLASSES_PER_ROOT, k)

@@ -59,7 +59,7 @@ class Cover:
 
     @property
     def width(self) -> int:
-        """Number of atoms."""
+        """Number of atoms: groups of values that the bound does not tell apart."""
         return int(self.members.shape[1])
 
 

@@ -248,7 +248,7 @@ class DualBound:
         return np.where(rows > 0, points, -1).astype(np.int32), rows
 
     def learn(self, labels: NDArray[np.int32]) -> None:
-        """Add the classes of a partition to the program, whose value is then at most the loss of the partition."""
+        """Add the classes of a partition to the program, in place; its value is then at most the partition's loss."""
         of_row = self.points.of_row
         unsuppressed = np.flatnonzero(labels >= 0)
         pairs, rows = np.unique(
@@ -327,7 +327,7 @@ class DualBound:
 
 
 def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> float:
-    """Bound what rounding adds to the mean multiplier of k rows and takes off the width of their class."""
+    """Return an upper bound on what rounding adds to the mean multiplier of k rows less the width of their class."""
     from discreet.kanonymity.kernels.branching import NODES_BETWEEN_RECOUNTS
 
     size = float(np.abs(u).max(initial=0.0) + weights.sum())
@@ -335,7 +335,7 @@ def rounding(u: NDArray[np.float64], k: int, weights: NDArray[np.float64]) -> fl
 
 
 def costly(problem: Problem) -> Problem:
-    """Remove columns whose largest cost is negligible; keep one column if all are."""
+    """Return the problem without columns whose largest cost is negligible; one column is kept if all are."""
     least = NEGLIGIBLE_COST_SHARE * problem.suppressed_cost
     costing = [j for j, column in enumerate(problem.columns) if column.place.max() > least] or [0]
     columns = tuple(problem.columns[j] for j in costing)
@@ -343,7 +343,7 @@ def costly(problem: Problem) -> Problem:
 
 
 def scaled(problem: Problem) -> tuple[Problem, int]:
-    """Divide costs far from 1 by a power of two, which is exact, so that all weights are from a half up to 1 together.
+    """Return the problem with costs divided by a power of two, exactly, and its exponent; unchanged, and 0, if near 1.
 
     Solvers compare with absolute tolerances, and read 1e20 as infinite.
 
@@ -371,7 +371,7 @@ def scaled(problem: Problem) -> tuple[Problem, int]:
 
 
 def boxes_of(problem: Problem, points: Points) -> float:
-    """Estimate the number of boxes: the product of the cells of all columns."""
+    """Estimate the number of boxes, as a float: the product of the numbers of cells of all columns."""
     total = 1.0
     numbers = []
     for j, column in enumerate(problem.columns):

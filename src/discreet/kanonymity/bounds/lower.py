@@ -172,7 +172,7 @@ class _Nearest:
 
 
 def lower_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
-    """Return a lower bound on the loss of partitions without suppressed rows; see :class:`LowerBound`."""
+    """Return a lower bound on the total loss of partitions without suppressed rows: a sum over cells, not a mean."""
     bound = LowerBound(problem, k)
     bound.refine(SearchLimits() if limits is None else limits)
     return bound.value

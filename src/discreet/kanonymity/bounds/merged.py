@@ -87,7 +87,10 @@ def groups_of(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 def _ends_together(
     ends: tuple[NDArray[np.float64], NDArray[np.float64]], group: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and the highest position of each group of neighbors."""
+    """Return the lowest first and the highest second end of each group.
+
+    `group` ``(n,)`` has the group of each entry of both `ends`: ascending from 0 without gaps.
+    """
     first = np.searchsorted(group, np.arange(int(group[-1]) + 1))
     return np.minimum.reduceat(ends[0], first), np.maximum.reduceat(ends[1], first)
 
@@ -160,7 +163,7 @@ class ValueMerging:
 
     @property
     def columns(self) -> int:
-        """Columns of which values are taken together, but not all of them."""
+        """Number of columns some of whose values are taken together, but not all."""
         return sum(
             1 < cover.members.shape[1] < len(group)
             for cover, group in zip(self.covers, self.groups, strict=True)
@@ -168,7 +171,7 @@ class ValueMerging:
 
     @property
     def left_out(self) -> int:
-        """Columns of which all values are one."""
+        """Number of columns whose values are all taken as one."""
         return sum(cover.members.shape[1] < 2 for cover in self.covers)
 
     def add(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

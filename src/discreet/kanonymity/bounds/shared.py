@@ -130,7 +130,7 @@ class AtomPlaces:
         return cls(tuple(placed), COST_UNITS / weights if weights > 0 else 1.0)
 
     def keys(self, codes: Sequence[NDArray[np.signedinteger]]) -> NDArray[np.int64]:
-        """Pack rows, given by the codes of each quasi-identifier."""
+        """Pack rows into int64 keys ``(rows,)``, given by the codes of each quasi-identifier."""
         from discreet.kanonymity.kernels.shared import packed
 
         keys = np.zeros(len(codes[0]), dtype=np.int64)
@@ -176,7 +176,7 @@ def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int
 def summed(
     keys: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Add up the rows of equal keys, which rise.
+    """Add up the counts of equal keys, which have to be ascending; return different keys and their counts.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Pool:
     def add(
         self, classes: NDArray[np.int32], costs: NDArray[np.float64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Add classes, rows rising and padded with -1; return the new ones."""
+        """Add classes in place, rows ascending and padded with -1; return the new ones with their costs."""
         new = []
         for at, one in enumerate(classes):
             key = one.tobytes()
@@ -90,7 +90,7 @@ class Relaxed:
 
 
 def incidence(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
-    """Write classes as a sparse matrix of zeros and ones, one row for each."""
+    """Return the sparse ``(classes, n)`` matrix that is 1 where a class has a row."""
     from scipy import sparse
 
     member = classes >= 0

@@ -31,7 +31,7 @@ MIN_VIOLATION = 0.02
 
 
 def half(cuts: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return half the number of rows of each cut, rounded down."""
+    """Return half the number of rows of each cut, rounded down: ``(cuts,)`` int64."""
     return np.asarray((cuts >= 0).sum(axis=1) // 2)
 
 

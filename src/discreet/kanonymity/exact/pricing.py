@@ -184,7 +184,10 @@ class Pricer:
         )
 
     def bound(self, pi: NDArray[np.float64], least: NDArray[np.float64]) -> float:
-        """Evaluate the Lagrangian bound for what no class of each root has less than, rounded down."""
+        """Return a Lagrangian lower bound on the total loss, rounded down.
+
+        `least` has for each root a lower bound on the reduced cost of its classes.
+        """
         roots = np.sort(np.minimum(least, 0.0))[: self.n // self.k]
         value = math.fsum(pi.tolist()) + math.fsum(roots.tolist())
         # Each reduced cost is a sum of so many terms, none beyond all weights or the largest multiplier.

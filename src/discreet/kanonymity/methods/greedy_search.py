@@ -119,7 +119,7 @@ class GreedySearch:
 
 
 def runs_of_classes(labels: NDArray[np.int32], least: int) -> list[NDArray[np.int64]]:
-    """Return the rows of runs of classes in the order of their labels, at least `least` rows in each run.
+    """Return the row indices of runs of classes in the order of their labels, at least `least` rows in each run.
 
     Examples
     --------

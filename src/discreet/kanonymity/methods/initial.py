@@ -53,7 +53,7 @@ class Initial:
 
 
 def initial_sizes(n: int, k: int) -> NDArray[np.int64]:
-    """Sizes of the classes: k each, and k to 2k - 1 for the last.
+    """Return the sizes of the n // k classes: k each, and k to 2k - 1 for the last.
 
     Examples
     --------

@@ -51,6 +51,11 @@ class KMember:
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Grow class after class; rows that are left when the time is over are cut along an order.
 
+        Raises
+        ------
+        InvalidProblemError
+            If `start` is not a row of the table.
+
         Complexity
         ----------
         ``O(p n)`` looks at m columns, for p different rows.

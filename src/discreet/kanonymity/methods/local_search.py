@@ -129,7 +129,7 @@ class LocalSearch:
 
 
 def split_large(problem: Problem, labels: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-    """Split classes of 2k rows and more into classes of k to 2k - 1, which loses nothing.
+    """Return labels with each class of 2k rows or more split into classes of k to 2k - 1, which loses nothing.
 
     Examples
     --------

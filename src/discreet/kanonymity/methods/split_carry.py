@@ -165,7 +165,13 @@ class BubbleCarry:
             raise InvalidProblemError("keep", "at least one class", self.keep)
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Solve block after block."""
+        """Solve block after block.
+
+        Raises
+        ------
+        InvalidProblemError
+            For blocks of fewer than 2k rows.
+        """
         require_feasible(problem.n, k)
         if self.rows < 2 * k:
             raise InvalidProblemError("rows", f"at least 2k = {2 * k} rows in a block", self.rows)

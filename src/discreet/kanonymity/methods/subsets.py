@@ -60,7 +60,10 @@ class SubsetProgram:
 def optimum_of(
     problem: Problem, rows: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int32], float]:
-    """Partition a few rows of a problem at the least cost; labels are numbered from 0 in their order."""
+    """Partition a few rows at the least cost; return labels from 0, in the order of `rows`, and the total cost.
+
+    Time grows exponentially with the number of rows.
+    """
     labels, loss, _ = _solved(problem, rows, k)
     return labels, loss
 

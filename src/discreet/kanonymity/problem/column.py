@@ -88,7 +88,10 @@ class CodedColumn:
         return np.stack(rows)
 
     def span_cost(self, lo: ArrayLike, hi: ArrayLike) -> NDArray[np.float64]:
-        """Return the cost of cells from code `lo` to code `hi` of a numeric column or a taxonomy; arrays broadcast."""
+        """Return the cost, weight included, of a cell from code `lo` to code `hi` of a numeric column or a taxonomy.
+
+        Both ends are included, and arrays broadcast.
+        """
         first, last = np.broadcast_arrays(np.asarray(lo, np.int64), np.asarray(hi, np.int64))
         if isinstance(self.attribute, Numeric):
             width = self.place[last] - self.place[first]
@@ -100,7 +103,7 @@ class CodedColumn:
         return np.where(steps > 0, costs, 0.0)
 
     def set_cost(self, count: ArrayLike) -> NDArray[np.float64]:
-        """Return the cost of sets of so many values of a categorical column."""
+        """Return the cost, weight included, of a cell with `count` values (1 or more) of a categorical column."""
         return np.asarray(self.place[np.asarray(count, np.int64) - 1])
 
     def nodes(self, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> list[Hashable]:

@@ -228,7 +228,7 @@ def _refused(name: str, kind: object) -> InvalidProblemError:
 
 
 def different(keys: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the different integers, rising, and the index of each key; dense integers are not sorted.
+    """Return the different integers, ascending, and the index of each key among them; dense ones in linear time.
 
     Examples
     --------

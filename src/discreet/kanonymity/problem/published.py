@@ -74,11 +74,11 @@ class Cells:
         return cls(np.where(some, np.argmax(marks, axis=1), 0), np.where(some, last, -1), marks)
 
     def span(self, cell: int) -> tuple[int, int]:
-        """Least and greatest code."""
+        """Least and greatest code that a cell covers."""
         return int(self.lo[cell]), int(self.hi[cell])
 
     def covers(self, cell: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return a mask of the codes that a cell covers."""
+        """Return for each of `codes` whether the cell covers it."""
         if self.marks is not None:
             return np.asarray(self.marks[cell, codes])
         return np.asarray((codes >= self.lo[cell]) & (codes <= self.hi[cell]))
@@ -138,7 +138,13 @@ def _below(attribute: Taxonomy, values: list[str], text: str) -> NDArray[np.bool
 
 
 def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns
-    """Return the column names of a table of any kind."""
+    """Return the column names of a table of any kind.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a lazy frame, or anything that is not a table.
+    """
     if hasattr(table, "column_names"):
         return list(table.column_names)
     if hasattr(table, "collect"):
@@ -149,7 +155,7 @@ def names_in(table: Any) -> list[str]:  # noqa: ANN401 - a dataframe or a mappin
 
 
 def column_of(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - as above
-    """Take a column of a table of any kind; missing values are ``None``.
+    """Return a column of a table of any kind, a value for each row; missing values are ``None``.
 
     A moment that no object of Python holds, finer than a microsecond or beyond the year 9999, is text that does.
 
@@ -179,7 +185,7 @@ def values_in(table: Any, name: str) -> Values:  # noqa: ANN401 - as above
 
 
 def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Number the different tuples of codes."""
+    """Number the different tuples of codes from 0 without gaps, in lexicographic order: ``(n,)`` int64."""
     labels, size = codes[0], int(codes[0].max(initial=0)) + 1
     for column in codes[1:]:
         width = int(column.max(initial=0)) + 1
@@ -192,7 +198,7 @@ def joined(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def numbered(values: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Number values as they are first seen."""
+    """Return for each value a number from 0, in the order in which values are first seen."""
     number: dict[Hashable, int] = {}
     codes = (number.setdefault(value, len(number)) for value in values)
     return np.fromiter(codes, np.int64, len(values))

@@ -172,6 +172,11 @@ class Problem:
         ----------
         labels
             ``(n,)`` classes 0, 1, ... without gaps; -1 for suppressed rows.
+
+        Raises
+        ------
+        InvalidProblemError
+            If there is not one label for each row, or the classes are not numbered from 0 without gaps.
         """
         all_labels = np.asarray(labels, dtype=np.int64)
         rows = np.flatnonzero(all_labels >= 0)
@@ -197,7 +202,10 @@ class Problem:
         return Boxes(sizes, lo, hi, counts, costs)
 
     def loss_of(self, labels: ArrayLike) -> float:
-        """Return the information loss of a partition: the sum over all cells; a suppressed row costs all weights."""
+        """Return the information loss of a partition: the sum over all cells, not a mean.
+
+        A row with a label below 0 is suppressed, and costs the weights of all columns.
+        """
         boxes = self.boxes(labels)
         suppressed = self.n - int(boxes.sizes.sum())
         return float(boxes.sizes @ boxes.costs.sum(axis=1)) + suppressed * self.suppressed_cost

@@ -132,7 +132,7 @@ def work(  # noqa: PLR0917 - the parts of one search
     limits: SearchLimits,
     stop: Event | None = None,
 ) -> None:
-    """Improve the state in place until rounds or time are over, or `stop` is set."""
+    """Improve the state in place until `rounds` (``None``: no limit) or the time is over, or `stop` is set."""
     from discreet.kanonymity.kernels.unions import improve
 
     unions = tuple(union for union in unions if union.work <= MAX_MICROSECONDS_PER_UNION)

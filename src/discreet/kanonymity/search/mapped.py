@@ -51,7 +51,7 @@ class Population:
 
     @classmethod
     def of(cls, coded: Problem) -> Population:
-        """Collapse people who are the same."""
+        """Collapse people with equal values into one row each, and count them."""
         different, times = np.unique(coded.codes, axis=0, return_counts=True)
         return cls(replace(coded, codes=different), times.astype(np.int64))
 
@@ -69,7 +69,7 @@ class Population:
         return f"Population({int(self.times.sum())})"
 
     def covering(self, texts: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-        """Count for each class, of which the cell of each column is given, the people that it covers.
+        """Count the people that each class covers, ``(classes,)``; `texts` has each column's cells, one for a class.
 
         Complexity
         ----------
@@ -202,7 +202,7 @@ def search_mapped(
 
 
 def cover(problem: Problem, labels: NDArray[np.int32], people: Population) -> NDArray[np.int64]:
-    """Count for each class of a partition the people whom its published cells cover."""
+    """Count the people whom the published cells of each class cover: ``(classes,)`` int64."""
     from discreet.kanonymity.cells import cells_of
 
     return people.covering([cells_of(problem, labels, j) for j in range(problem.m)])

@@ -24,7 +24,7 @@ MAX_COLUMNS_OF_ALL_ORDERS = 6
 
 
 def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield orders with their names, the most promising first.
+    """Yield names and permutations ``(n,)`` of rows, the most promising first.
 
     Cardinality and variance order of columns, each to and fro; Hilbert's curve; then, for six columns or fewer, every
     other order of columns. On tables of more columns no other order of them came near to Hilbert's curve.
@@ -42,7 +42,7 @@ def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
 
 
 def cardinality_columns(problem: Problem) -> list[int]:
-    """Order the columns by how many different values they have, the fewest first."""
+    """Return the indices of the columns by how many different values occur in them, the fewest first."""
     counts = [np.count_nonzero(np.bincount(problem.codes[:, j])) for j in range(problem.m)]
     return [int(j) for j in np.argsort(counts, kind="stable")]
 

@@ -86,7 +86,7 @@ class Rows:
     wanted: Wanted
 
     def part(self, begin: int, end: int) -> Rows:
-        """Take a run of them, with scratch space of its own."""
+        """Return the rows from `begin` to ``end - 1``, as views of these rows, with scratch space of their own."""
         wanted = self.wanted._replace(tally=self.wanted.tally.copy(), seen=self.wanted.seen.copy())
         return replace(
             self, words=self.words[begin:end], bound=self.bound[begin:end], wanted=wanted

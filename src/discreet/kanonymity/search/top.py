@@ -61,7 +61,7 @@ class Top:
     parts: int
 
     def route(self, words: NDArray[np.int64], layout: RowLayout) -> NDArray[np.int32]:
-        """Return the part of each packed row."""
+        """Return the part of each packed row: ``(n,)`` int32."""
         from discreet.kanonymity.kernels.dealing import route_rows
 
         part = np.empty(len(words), dtype=np.int32)

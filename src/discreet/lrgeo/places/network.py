@@ -135,6 +135,11 @@ def _float(value: object) -> float:
 
 
 def _truth(value: object, number: int) -> bool:
+    """Read whether an edge is one-way: true, 1 and yes, or false, 0, no, reversible, alternating and a missing value.
+
+    Case does not matter. Any other value raises InvalidProblemError with the row `number` but not the value; -1, which
+    OpenStreetMap uses for the opposite direction, has a message of its own.
+    """
     text = str(value).strip().lower()
     if text in {"true", "1", "1.0", "yes"}:
         return True

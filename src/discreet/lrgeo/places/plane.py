@@ -119,7 +119,7 @@ def on_the_ground(guarantee: MetricDP, stretch: Fraction) -> str:
 def sphere_to_plane(
     points: NDArray[np.float64], origin: tuple[float, float], cosine: float
 ) -> NDArray[np.float64]:
-    """Convert latitudes and longitudes in degrees to decimeters east and north of the origin."""
+    """Convert latitudes and longitudes in degrees, ``(..., 2)``, to decimeters east and north, as floats."""
     away = points - np.array(origin)
     east = (away[..., 1] + 180) % 360 - 180
     return np.stack([east * (DEGREE * cosine), away[..., 0] * DEGREE], axis=-1)
@@ -128,7 +128,7 @@ def sphere_to_plane(
 def plane_to_sphere(
     plane: NDArray[np.float64], origin: tuple[float, float], cosine: float
 ) -> NDArray[np.float64]:
-    """Convert decimeters east and north of the origin to latitudes and longitudes in degrees."""
+    """Convert decimeters east and north of the origin, ``(..., 2)``, to latitudes and longitudes in degrees."""
     return np.stack(
         [
             origin[0] + plane[..., 1] / DEGREE,

@@ -249,7 +249,7 @@ class Region:
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
-        """Array ``(K, 2)``: the places in the unit, east and north of the origin."""
+        """Array ``(K, 2)``: the places in the unit, east and north of the origin; read-only."""
         points = self.places / per_unit(self.unit)
         points.setflags(write=False)
         return points
@@ -269,14 +269,16 @@ class Region:
 
     @cached_property
     def stretch(self) -> Fraction | None:
-        """Upper bound on a distance in the plane by the geodesic of WGS 84; ``None`` without an origin."""
+        """Upper bound on the ratio of a distance in the plane to the geodesic of WGS 84; ``None`` without an origin."""
         if self.origin is None:
             return None
         return 1 / Fraction(ground_factor(self.coordinates[:, 0]))
 
     @cached_property
     def travel(self) -> NDArray[np.float64]:
-        """Array ``(K, K)``: how far one travels from a place to another, in the unit; along roads where there are some.
+        """Array ``(K, K)`` of travel distances in the unit, row to column: along roads if there are any, else straight.
+
+        One-way roads make it asymmetric.
 
         Raises
         ------
@@ -305,7 +307,7 @@ class Region:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of places, origin and unit: of all that a mechanism needs to know of the region."""
+        """SHA-256, in hexadecimal, of places, origin and unit: of all that a mechanism needs to know of the region."""
         head = {
             "cosine": repr(self.cosine),
             "origin": None if self.origin is None else [repr(x) for x in self.origin],
@@ -344,7 +346,13 @@ class Region:
         return nearest
 
     def where(self, index: int) -> tuple[float, float]:
-        """Return the coordinates of a place: latitude and longitude, or east and north in the unit."""
+        """Return the coordinates of a place: latitude and longitude, or east and north in the unit.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `index` is not from 0 to ``K - 1``.
+        """
         if not 0 <= index < self.K:
             raise InvalidProblemError("index", f"a place from 0 to {self.K - 1}", "another")
         first, second = self.coordinates[index].tolist()
@@ -388,7 +396,15 @@ class Region:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Region:
-        """Read what :meth:`to_dict` wrote, and check that its digest is the same."""
+        """Read what :meth:`to_dict` wrote, and check that its digest is the same.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            If the digest differs.
+        """
         origin, roads = data["origin"], data["roads"]
         region = cls(
             np.array(data["places"], dtype=np.int64).reshape(-1, 2),

@@ -71,7 +71,12 @@ class Roads:
             object.__setattr__(self, part.name, array)
 
     def travel(self, unit: str) -> NDArray[np.float64]:
-        """Return the driving distances between places, ``(K, K)``, all finite, in the unit.
+        """Return the driving distances from place to place, ``(K, K)``, in the unit; not symmetric with one-way roads.
+
+        Raises
+        ------
+        InvalidProblemError
+            If a place can't be reached from another.
 
         Complexity
         ----------
@@ -86,7 +91,7 @@ class Roads:
         return travel
 
     def graph(self) -> csr_array:
-        """Return the directed graph; of parallel roads the shortest."""
+        """Return the directed graph of lengths in decimeters, sparse; of parallel roads the shortest."""
         from scipy.sparse import csr_array
 
         both = ~self.one_way

@@ -28,7 +28,13 @@ _MAX_CELLS_PER_PLACE = 4
 
 
 def per_unit(unit: str) -> int:
-    """Return the number of decimeters in a unit."""
+    """Return the number of decimeters in a unit.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any unit but "km" and "m".
+    """
     if unit not in _PER:
         raise InvalidProblemError("unit", "'km' or 'm'", repr(unit))
     return _PER[unit]

@@ -125,7 +125,7 @@ class ControlNet:
 
     @property
     def points(self) -> tuple[int, int]:
-        """Columns and rows of control points."""
+        """Numbers of columns and of rows of control points."""
         return self.cells[0] + 2, self.cells[1] + 2
 
     def find(self, point: Point) -> NetSpot:
@@ -158,7 +158,7 @@ class ControlNet:
         return NetSpot(column, row, _weights(x), _weights(y))
 
     def projected(self, point: Point) -> Point:
-        """Return the point of the region that is nearest to a point within the reach.
+        """Return the nearest point of the region to a point within the reach, exactly; inside it is the point itself.
 
         Raises
         ------
@@ -224,7 +224,7 @@ def _weights(part: Fraction) -> tuple[int, int, int]:
 
 
 def one_of(weights: Sequence[int], bits: RandomBits) -> int:
-    """Draw a number by its weight, exactly."""
+    """Draw an index with probability proportional to its integer weight, exactly."""
     drawn, index = bits.randrange(sum(weights)), 0
     while drawn >= weights[index]:
         drawn -= weights[index]

@@ -160,7 +160,7 @@ class PublishedNet(OnNet, PublishedPoints):
         return self.draw_at(*position.draw(source), source)
 
     def law(self, point: object) -> list[Fraction]:
-        """Return the exact probability of each report at a point. It is as private as the point."""
+        """Return the exact probability of each of the K reports at a point, which is as private as the point."""
         position = self.find(point)
         weights = np.zeros(self.K, dtype=object)
         for i, across in enumerate(position.across):

@@ -156,7 +156,7 @@ class NetIterate:
         return most
 
     def advance(self, pool: ThreadPoolExecutor | None = None) -> None:
-        """Take one step, and move the anchor if the steps have shrunk enough."""
+        """Take one step in place, and move the anchor if the steps have shrunk enough."""
         weight = np.float32((self.age + 1) / (self.age + 2))
         sigma = self.step_size * self.weight
         if pool is None:
@@ -232,13 +232,13 @@ class NetIterate:
         self.restarts += 1
 
     def matrix(self) -> NDArray[np.float64]:
-        """Return the unscaled iterate z: rows sum to about 1."""
+        """Return the unscaled iterate z, ``(n, n_reports)``: not negative, rows sum to about 1."""
         columns = self.X.transpose(1, 0, 2).reshape(self.n, -1)[:, : self.n_reports]
         table: NDArray[np.float64] = columns * self.table
         return np.maximum(table, 0.0)
 
     def mean(self) -> NDArray[np.float32]:
-        """Return the mean of the multipliers; its earlier terms have half the weight from then on."""
+        """Return the mean of the multipliers since the start; all terms so far then count half, in place."""
         mean: NDArray[np.float32] = self.total / np.float32(max(self.summands, 1.0))
         self.total *= np.float32(0.5)
         self.summands *= 0.5

@@ -190,7 +190,7 @@ class PublishedPoints(EveryPoint):
     @classmethod
     @abc.abstractmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what :meth:`own_parts` wrote: parameters of the mechanism."""
+        """Return the parameters of the mechanism from what :meth:`own_parts` wrote."""
 
     def to_plain(self) -> dict[str, Any]:
         """Plain values for JSON without their digest: texts, integers, and arrays packed into base64."""
@@ -243,7 +243,13 @@ class PublishedPoints(EveryPoint):
         return made
 
     def where(self, report: int) -> tuple[float, float]:
-        """Return the coordinates of a report: latitude and longitude, or east and north in the unit."""
+        """Return the coordinates of a report: latitude and longitude, or east and north in the unit.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `report` is not from 0 to ``K - 1``.
+        """
         if not 0 <= report < self.K:
             raise InvalidProblemError("report", f"0 to {self.K - 1}", "another")
         first, second = self.shown[report]
@@ -311,12 +317,20 @@ def check_texts(data: Mapping[str, Any]) -> None:
 
 
 def write_bound(bound: float | None) -> str | None:
-    """Write a bound as the shortest text of its double."""
+    """Return a bound as the shortest text of its double; ``None`` stays ``None``."""
     return None if bound is None else repr(bound)
 
 
 def read_bound(text: str | None) -> float | None:
-    """Read a bound, a finite number."""
+    """Read a bound, a finite number; ``None`` stays ``None``.
+
+    Raises
+    ------
+    ValueError
+        If the text is no number.
+    InvalidProblemError
+        If the number is infinite or NaN.
+    """
     value = None if text is None else float(text)
     if value is not None and not math.isfinite(value):
         raise InvalidProblemError("bounds", "finite numbers", "others")
@@ -324,7 +338,7 @@ def read_bound(text: str | None) -> float | None:
 
 
 def relative(upper: float | None, lower: float | None) -> float | None:
-    """Return the gap between two bounds; ``None`` without both."""
+    """Return ``(upper - lower) / upper``, 0 if the bounds meet; ``None`` without both."""
     if upper is None or lower is None:
         return None
     return 0.0 if upper <= lower else (upper - lower) / upper

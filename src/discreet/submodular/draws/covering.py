@@ -36,7 +36,12 @@ _MAX_POINTS = 200_000
 
 
 def ranks(matroid: Matroid) -> list[int]:
-    """Rank of every subset, subsets as bit masks.
+    """Return the rank of every subset: entry ``mask`` is that of the elements whose bits are set; ``2^n`` entries.
+
+    Raises
+    ------
+    InvalidProblemError
+        For more than :data:`MAX_ELEMENTS` elements.
 
     Examples
     --------
@@ -106,7 +111,7 @@ def covering(matroid: Matroid, rho: Fraction) -> tuple[NDArray[np.int64], int]:
 
 
 def set_values(objective: Objective) -> list[int]:
-    """F of every subset, subsets as bit masks. Private."""
+    """Return F of every subset as integers, by bit mask: ``2^n`` evaluations. Private."""
     n = objective.n_elements
     return [objective.value([e for e in range(n) if mask >> e & 1]) for mask in range(1 << n)]
 

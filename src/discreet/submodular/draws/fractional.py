@@ -90,7 +90,10 @@ def in_units(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], Fraction]:
 def sampled_marginals(
     objective: Objective, x: NDArray[np.int64], parts: int, samples: int, bits: RandomBits
 ) -> NDArray[np.int64]:
-    """Add up the gains of every element over some random sets, in units of the objective."""
+    """Return the sum, over `samples` random sets, of the gain of every element: ``(n_elements,)`` int64.
+
+    Each set has each element with probability ``x / parts``, independently. Gains are in units of the objective.
+    """
     total = np.zeros(objective.n_elements, dtype=np.int64)
     possible = np.flatnonzero(x)
     for _ in range(samples):

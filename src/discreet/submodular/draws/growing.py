@@ -239,7 +239,7 @@ def grow(
 
 
 def subset(elements: NDArray[np.int64], size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw a uniform subset of a given size, ascending.
+    """Draw a uniform subset of a given size, ascending; all elements if there are no more. The input is not changed.
 
     Examples
     --------

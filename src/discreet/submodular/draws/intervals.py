@@ -44,7 +44,9 @@ FIRST_PRECISION = 96
 
 
 def multiply(a: Interval, b: Interval, precision: int) -> Interval:
-    """Bracket a product.
+    """Bracket the product of two non-negative intervals ``(low, high, exponent)``: integers times ``2^exponent``.
+
+    `precision` is in bits: ends that have more are shortened, low rounded down and high rounded up.
 
     Examples
     --------
@@ -55,7 +57,7 @@ def multiply(a: Interval, b: Interval, precision: int) -> Interval:
 
 
 def add(a: Interval, b: Interval, precision: int) -> Interval:
-    """Bracket a sum.
+    """Bracket the sum of two non-negative intervals, shortened to `precision` bits as in :func:`multiply`.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def add(a: Interval, b: Interval, precision: int) -> Interval:
 
 
 def divide(a: Interval, b: Interval, precision: int) -> Interval:
-    """Bracket a quotient; the divisor is positive.
+    """Bracket the quotient of a non-negative and a positive interval, shortened to `precision` bits.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class IndependentSet(ABC):
         """Return a mask of the elements that are new and keep the set independent; ``(n_elements,)``."""
 
     def add(self, element: int) -> None:
-        """Add an element.
+        """Add an element in place.
 
         Raises
         ------
@@ -99,7 +99,13 @@ class Matroid(ABC):
         return True
 
     def check(self, chosen: Iterable[int]) -> tuple[int, ...]:
-        """Read a set of elements, in increasing order, and refuse unknown ones."""
+        """Return a set of elements ascending and without repetition.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an unknown element.
+        """
         return tuple(sorted({int(e) for e in positions(list(chosen), self.n_elements).tolist()}))
 
     @property
@@ -121,7 +127,7 @@ class Matroid(ABC):
 
 
 def greedy_rank(matroid: Matroid) -> int:
-    """Count the elements of one maximal independent set."""
+    """Count the elements of one maximal independent set; of a matroid this is the rank. ``O(n_elements)`` steps."""
     grown = matroid.start()
     for element in range(matroid.n_elements):
         if grown.feasible()[element]:
@@ -130,7 +136,13 @@ def greedy_rank(matroid: Matroid) -> int:
 
 
 def count(value: object, field: str, least: int = 0) -> int:
-    """Read an integer of at least ``least``."""
+    """Read an integer of at least `least`.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any other value, a boolean included; `field` names the argument.
+    """
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise InvalidProblemError(field, f"an integer of at least {least}", repr(value))
     return int(value)

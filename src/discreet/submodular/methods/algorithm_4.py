@@ -77,7 +77,13 @@ class Algorithm4(SampledCandidates):
         return None if isinstance(matroid, UniformMatroid) else _FALSE
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows, for a uniform matroid."""
+        """Find the largest coefficient that the guarantee allows, for a uniform matroid.
+
+        Raises
+        ------
+        InvalidProblemError
+            For any other matroid.
+        """
         if self.unproven(matroid):
             expected = "part-sampled, or algorithm-4 with a uniform matroid"
             raise InvalidProblemError("method", expected, repr(matroid))

@@ -55,7 +55,7 @@ _FIRST_BATCH = 16
 
 
 def fits(objective: Objective, matroid: Matroid) -> None:
-    """Refuse a function and a matroid on different ground sets."""
+    """Raise InvalidProblemError unless a function and a matroid have as many elements and are of these types."""
     instance_of(objective, Objective, "objective", "an Objective")
     for name in ("n_elements", "rank"):
         if not hasattr(matroid, name):
@@ -385,7 +385,7 @@ class RandomBase(_Baseline):
 
 
 def heaviest_base(matroid: Matroid, weights: NDArray[np.int64]) -> tuple[int, ...]:
-    """Find a base of largest total weight, the first among equals.
+    """Return a base of largest total weight, its elements in falling order of weight; the first among equals.
 
     Examples
     --------

@@ -51,7 +51,13 @@ class Gupta(GreedyDraws):
     rules: ClassVar[frozenset[str] | None] = frozenset({"decomposable, one pass"})
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the rule allows."""
+        """Find the largest coefficient that the rule allows.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a guarantee without a delta, or a function that is no sum over records.
+        """
         need_approximate(self.name, guarantee)
         if not statement.decomposable:
             raise InvalidProblemError(

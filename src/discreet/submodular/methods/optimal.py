@@ -82,6 +82,11 @@ def upper_bound(objective: Objective, matroid: Matroid, chosen: Iterable[tuple[i
     int
         In units of ``2^-scale_bits``. Private.
 
+    Raises
+    ------
+    InvalidProblemError
+        For a function that is not submodular, or has several kinds.
+
     Examples
     --------
     >>> from discreet.submodular import Coverage, UniformMatroid

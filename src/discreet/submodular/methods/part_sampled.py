@@ -124,7 +124,13 @@ class PartSampled(SampledCandidates):
 
 
 def parts_of(matroid: Matroid, name: str) -> list[tuple[NDArray[np.int64], int]]:
-    """List the parts of a partition matroid, with how many elements a base has in each; a uniform one has one part."""
+    """List the parts of a partition matroid, each with the size of its share of a base; a uniform one has one part.
+
+    Raises
+    ------
+    InvalidProblemError
+        For any other matroid; `name` is the method's.
+    """
     if isinstance(matroid, UniformMatroid):
         return [(np.arange(matroid.n_elements), matroid.rank)]
     if not isinstance(matroid, PartitionMatroid):

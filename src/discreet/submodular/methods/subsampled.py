@@ -78,7 +78,13 @@ class Subsampled(GreedyDraws):
     name: ClassVar[str] = "subsampled"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find c; the share of records that is kept follows from epsilon."""
+        """Find c; the share of records that is kept follows from epsilon.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a function that is no sum over records.
+        """
         if not statement.decomposable:
             raise InvalidProblemError(
                 "objective",
@@ -115,7 +121,9 @@ def subsampled_coefficient(epsilon: Fraction) -> Fraction:
 
 
 def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray[np.bool_]:
-    """Keep each record with probability exactly ``1 - exp(-epsilon)``, independently. The result is secret.
+    """Return a random mask ``(n_records,)``; each record is kept with probability exactly ``1 - exp(-epsilon)``.
+
+    Records are independent. The result is secret.
 
     Examples
     --------

@@ -80,7 +80,13 @@ class SubsampledRounds(Rounds):
         return DrawPlan(coefficient, greedy.accounting, count, self.rounds, "subsample", parameters)
 
     def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
-        """Keep records in secret, and return their marginals at the point that the draws have reached."""
+        """Keep records in secret, and return their marginals at the point that the draws have reached.
+
+        Raises
+        ------
+        InvalidProblemError
+            For an objective without a closed form of its multilinear extension.
+        """
         joins = to_fraction(plan.parameters["epsilon_of_subsample"], "epsilon_of_subsample")
         mask = keep_records(objective.n_records, joins, bits)
 

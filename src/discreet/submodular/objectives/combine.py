@@ -229,7 +229,10 @@ class FromRecords(Objective):
     def parts(
         self, numbers: NDArray[np.int64], chosen: tuple[tuple[int, int], ...]
     ) -> NDArray[np.int64]:
-        """Evaluate the function for each record. Private."""
+        """Evaluate the function for each record, clipped to [0, 1], NaN as 0: int64 in units of ``2^-scale_bits``.
+
+        Private.
+        """
         argument = sets_of(chosen, self.n_kinds)
         values = [self._part(self._records[i], argument) for i in numbers.tolist()]
         read = np.array(values, dtype=np.float64)
@@ -337,13 +340,25 @@ class FromFunction(Objective):
         return self._sensitivity
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        """Start with nothing chosen; a subsample has no use where F is no sum over records.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `records` is not ``None``.
+        """
         if records is not None:
             raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
         return _Called(self)
 
     def evaluate(self, chosen: tuple[tuple[int, int], ...]) -> int:
-        """Evaluate the function, rounded down. Private."""
+        """Evaluate the function, rounded down to units of ``2^-scale_bits``. Private.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a value that is not finite.
+        """
         value = float(self._function(sets_of(chosen, self.n_kinds)))
         if not math.isfinite(value):
             raise InvalidProblemError("function", "a finite value", "another")

@@ -202,6 +202,11 @@ class ConcaveOverModular(Objective):
         n_elements, n_records
             As for the class.
 
+        Raises
+        ------
+        InvalidProblemError
+            For a cap that is not positive.
+
         Examples
         --------
         >>> f = ConcaveOverModular.saturated([0, 0], [0, 1], [1.0, 3.0], cap=2.0, n_elements=2)
@@ -234,7 +239,7 @@ class ConcaveOverModular(Objective):
         return len(self._table) - 1
 
     def rises(self, totals: NDArray[np.int64], elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Compute the gains of elements where records have these weights already. Private."""
+        """Return the gain of each element where records have the weights `totals` already: int64. Private."""
         from discreet.submodular.kernels.gains import concave_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -242,7 +247,7 @@ class ConcaveOverModular(Objective):
         return out
 
     def raised(self, element: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the records to which an element adds weight, and the weights. Private."""
+        """Return the records to which an element adds weight, and the weights: int64 arrays of one length. Private."""
         edges = slice(self._start[element], self._start[element + 1])
         return self._slots[edges], self._weights[edges]
 

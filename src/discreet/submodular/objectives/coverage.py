@@ -133,7 +133,13 @@ class Coverage(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape, or the names and types of columns."""
+        """Check the shape, or the names and types of columns.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another shape, a missing column or another type.
+        """
         if spec.edges is None:
             super().check_source(spec, source, n_elements)
             return
@@ -310,6 +316,7 @@ class _Reached(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records each element would newly cover: ``(len(elements), 1)`` int64."""
         from discreet.submodular.kernels.gains import covered_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -425,7 +432,7 @@ class WeightedCoverage(Objective):
         return table
 
     def covered_by(self, element: int) -> NDArray[np.int64]:
-        """List the records that an element covers. Private."""
+        """Return the indices of the records that an element covers. Private."""
         return self._records[self._start[element] : self._start[element + 1]]
 
 
@@ -436,6 +443,7 @@ class _Weighed(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the weight that each element would newly cover, in units of ``2^-scale_bits``: ``(n, 1)`` int64."""
         from discreet.submodular.kernels.gains import weighted_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -458,7 +466,7 @@ def rounded_parts(keep: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def read_bits(scale_bits: object) -> int:
-    """Read the fractional bits of a value."""
+    """Read the number of fractional bits of a value: 1 to 30, else InvalidProblemError."""
     if not isinstance(scale_bits, int) or isinstance(scale_bits, bool) or not 1 <= scale_bits <= 30:
         raise InvalidProblemError("scale_bits", "an integer from 1 to 30", repr(scale_bits))
     return scale_bits
@@ -509,6 +517,11 @@ def read_edges(
 
     The last array marks the pairs of known records and elements; others do not count, since to refuse them would tell
     that there are some.
+
+    Raises
+    ------
+    InvalidProblemError
+        For records and elements of other lengths, or `n_elements` that is not a positive integer.
     """
     labels, covering = np.asarray(records), integers_of(elements)
     if not isinstance(n_elements, int) or isinstance(n_elements, bool) or n_elements < 1:

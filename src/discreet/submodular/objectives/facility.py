@@ -217,6 +217,11 @@ class FacilityLocation(Objective):
         public_elements
             As for the class.
 
+        Raises
+        ------
+        InvalidProblemError
+            For anything but a table of numbers with a column for each element.
+
         Examples
         --------
         >>> FacilityLocation.from_distances([[0.0, 4.0], [1.0, 3.0]], farthest=4.0, scale_bits=2).value([0])
@@ -319,7 +324,7 @@ class FacilityLocation(Objective):
         return self._S
 
     def served(self) -> NDArray[Any]:
-        """The rounded similarities."""
+        """Rounded similarities, the same read-only array as :attr:`similarities`. Private."""
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:

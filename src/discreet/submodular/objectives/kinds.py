@@ -106,7 +106,13 @@ class _Paired(GrowingChoice):
 
 
 def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[np.int64], int]:
-    """Read the kind of each edge; -1 for one that is unknown."""
+    """Return the kind of each edge as int64, -1 for an unknown one, and the number of kinds.
+
+    Raises
+    ------
+    InvalidProblemError
+        If `n_kinds` is not a positive integer.
+    """
     if not isinstance(n_kinds, int) or isinstance(n_kinds, bool) or n_kinds < 1:
         raise InvalidProblemError(f"n_{field}", "a positive integer", repr(n_kinds))
     read = integers_of(kinds)
@@ -116,7 +122,13 @@ def read_kinds(kinds: ArrayLike, n_kinds: object, field: str) -> tuple[NDArray[n
 def tagged(
     elements: ArrayLike, kinds: NDArray[np.int64], n_elements: int, n_kinds: int
 ) -> NDArray[np.int64]:
-    """Number the pairs of edges; -1 for unknown elements or kinds, so that these edges do not count."""
+    """Number the pairs of edges; -1 for unknown elements or kinds, so that these edges do not count.
+
+    Raises
+    ------
+    InvalidProblemError
+        If there is not one element for each kind.
+    """
     read = integers_of(elements)
     if read.shape != kinds.shape:
         raise InvalidProblemError("elements", "an integer for each edge", "another shape")
@@ -315,6 +327,11 @@ class ResourceLocation(Objective):
             C, in the same unit. Public.
         scale_bits
             Fractional bits of a value.
+
+        Raises
+        ------
+        InvalidProblemError
+            If `largest` is not positive.
 
         Examples
         --------

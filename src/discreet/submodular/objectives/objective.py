@@ -97,7 +97,7 @@ class GrowingChoice(ABC):
         return gains
 
     def gain(self, element: int, kind: int = 0) -> int:
-        """Return the marginal gain of one element with one kind."""
+        """Return the marginal gain of an element with one kind, in units of ``2^-scale_bits``; 0 if chosen. Private."""
         self._objective.check_pair(element, kind)
         if self._taken[element]:
             return 0
@@ -109,7 +109,7 @@ class GrowingChoice(ABC):
         return gains
 
     def add(self, element: int, kind: int = 0) -> None:
-        """Choose an element.
+        """Choose an element, in place.
 
         Raises
         ------
@@ -560,7 +560,7 @@ class Objective(ABC):
 
 
 def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Read elements as an array of integers, each from 0 to n - 1."""
+    """Read elements as an int64 array, in the order given; raise InvalidProblemError unless all are from 0 to n - 1."""
     read = np.asarray(elements)
     if not read.size:
         return np.zeros(0, dtype=np.int64)
@@ -575,7 +575,7 @@ def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
 
 
 def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_] | None:
-    """Read the mask of the records that count; ``None`` for all."""
+    """Read the mask ``(n_records,)`` of the records that count, or ``None`` for all; raise for anything else."""
     if records is None:
         return None
     mask = np.asarray(records)
@@ -586,7 +586,7 @@ def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_]
 
 
 def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Read a point of the unit cube."""
+    """Read a point of the unit cube, ``(n,)`` float64; raise InvalidProblemError for anything else."""
     read = np.asarray(x, dtype=np.float64)
     if read.shape != (n,) or not ((read >= 0) & (read <= 1)).all():
         raise InvalidProblemError("x", f"{n} numbers from 0 to 1", f"shape {read.shape}")
@@ -594,7 +594,7 @@ def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def positive(value: object, field_name: str) -> int:
-    """Read a number of things, at least 1."""
+    """Read a number of things; raise InvalidProblemError unless it is an integer from 1 on."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InvalidProblemError(field_name, "a positive integer", repr(value))
     return value
