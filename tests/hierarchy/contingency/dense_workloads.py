@@ -75,8 +75,9 @@ def information(frame: TableFrame, neighbors: str = "add-remove-person") -> Any:
             entries = entry_rows(frame.domain, q)
             if frame.is_residual(q):
                 sizes = [frame.domain.shape[at] for at in q]
-                contrasts = [n * np.eye(n) - 1 for n in sizes]
-                entries = functools.reduce(np.kron, contrasts) @ entries
+                contrasts: list[Any] = [n * np.eye(n) - 1 for n in sizes]
+                for_all: Any = functools.reduce(lambda one, other: np.kron(one, other), contrasts)
+                entries = for_all @ entries
                 share /= math.prod(n * (n - 1) for n in sizes)
                 if neighbors == "replace-person":
                     share *= 1 - 1 / min(sizes)
