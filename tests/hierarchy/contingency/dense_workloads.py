@@ -64,6 +64,10 @@ def entry_rows(domain: Domain, q: tuple[int, ...]) -> Any:
     return made
 
 
+def _kron(one: Any, other: Any) -> Any:
+    return np.kron(one, other)
+
+
 def information(frame: TableFrame, neighbors: str = "add-remove-person") -> Any:
     """Return the information of independent noise with the shares of a frame, for a unit budget."""
     rows = region_rows(frame.tree)
@@ -76,7 +80,7 @@ def information(frame: TableFrame, neighbors: str = "add-remove-person") -> Any:
             if frame.is_residual(q):
                 sizes = [frame.domain.shape[at] for at in q]
                 contrasts: list[Any] = [n * np.eye(n) - 1 for n in sizes]
-                for_all: Any = functools.reduce(lambda one, other: np.kron(one, other), contrasts)
+                for_all: Any = functools.reduce(_kron, contrasts)
                 entries = for_all @ entries
                 share /= math.prod(n * (n - 1) for n in sizes)
                 if neighbors == "replace-person":
