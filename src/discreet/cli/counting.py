@@ -22,6 +22,7 @@ from discreet.cli.options import (
     QuietResultOptions,
     RowEngineOptions,
     VerboseOption,
+    names,
     read_guarantee,
 )
 from discreet.cli.output import facts, rendered
@@ -80,10 +81,9 @@ class PrivateRowOptions(OptionGroup, panel="The data"):
         "One row for each unit instead of PEOPLE; a file or a folder.", "FILE"
     )
     size: str | None = option("Column of the size in --units.")
-    regions: str | None = option(
+    regions: tuple[str, ...] = names(
         "Columns of the region path, from the top down, in parentheses those that only --region-list has: "
-        '"(state),county". With --by, none counts all records together.',
-        "A,B,...",
+        '"(state),county". With --by, none counts all records together.'
     )
     quantity: str | None = option("Column of the number that each person adds to the size.")
     person: str | None = option(
@@ -291,7 +291,7 @@ def open_rows(options: CountsOptions) -> AbstractContextManager[Any]:
 def shared_arguments(options: CountsOptions) -> dict[str, Any]:
     """Return the arguments that all plans of counts take."""
     return {
-        "columns": None if options.regions is None else options.regions.split(","),
+        "columns": options.regions or None,
         "levels": None if options.levels is None else options.levels.split(","),
         "person": options.person,
         "root": options.root,

@@ -181,7 +181,7 @@ def _check_options(options: CountsOptions) -> None:
     if options.max_size is None:
         expected = "the largest size that has a count of its own"
         raise InvalidProblemError("--max-size", expected, "none")
-    if options.regions is None:
+    if not options.regions:
         raise InvalidProblemError("--regions", "the columns of the region path", "none")
     if (options.people is None) == (options.units is None):
         got = "neither" if options.units is None else "both"
