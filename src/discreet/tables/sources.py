@@ -289,6 +289,8 @@ def _plain_text(source: Path, folder: Path, head: bytes, request: FileRequest) -
         stated = _SEPARATOR.match(_text(head))
         if stated is None and (request.row_by_row or not _has_odd_end(source, head, mark)):
             return PlainFile(_named(source, folder, ".csv"), mark)
+    if not request.row_by_row:
+        _refuse_lines_in_utf8(source, encoding, request)
     plain = folder / "table-utf-8.csv"
     with plain.open("w+b") as copy:
         _write_as_utf8(source, copy, encoding, request)
@@ -301,6 +303,35 @@ def _plain_text(source: Path, folder: Path, head: bytes, request: FileRequest) -
         if not request.row_by_row:
             _drop_end(copy, mark)
     return PlainFile(plain, mark)
+
+
+def _refuse_lines_in_utf8(path: Path, encoding: str, request: FileRequest) -> None:
+    """Refuse text in a single-byte encoding, which any bytes are, with a line that is UTF-8 by all its other letters.
+
+    In real text that is rare: in UTF-8 a byte of a capital letter comes before one of a sign, as in "MÃ¼ller".
+    """
+    if len(bytes(range(256)).decode(encoding, errors="replace")) < 256:
+        return
+    first: dict[bool, int] = {}
+    in_utf8 = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.isascii():
+                is_utf8 = _is_utf8(line)
+                first.setdefault(is_utf8, number)
+                in_utf8 += is_utf8
+    if in_utf8:
+        got = f" with UTF-8 in {printed.count(in_utf8)} of its lines, such as line {first[True]}"
+        got += f", and another encoding in line {first[False]}" if False in first else ""
+        raise request.refused("encoding-mixed", got, encoding=encoding)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _has_odd_end(source: Path, head: bytes, mark: str) -> bool:
