@@ -27,6 +27,8 @@ from discreet.hierarchy.contingency.result import LevelGap, RegionTables, margin
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.result import RegionCounts, size_columns, tidy
+from discreet.tables.validate import refuse_unwritable
+from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     import os
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     Kind = type["Sizes" | "Categories"]
 
 __all__ = [
+    "check_workbook",
     "counts_content",
     "load_by_region",
     "load_counts",
@@ -231,7 +234,7 @@ def save_counts(
         What :func:`discreet.hierarchy.release` or :meth:`discreet.hierarchy.contingency.TablesPlan.release` returned.
         Measurements that it kept are not written: see :func:`save_measurements`.
     path
-        A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
+        A file that ends in ``.csv``, ``.parquet`` or ``.xlsx``, replaced if it is there.
 
     Raises
     ------
@@ -257,6 +260,21 @@ def counts_content(
         "frame": kind.state(release.result.frame),
     }
     return table_content(table, suffix, kind.released, meta)
+
+
+def check_workbook(frame: Frame | TableFrame, argument: str) -> None:
+    """Refuse regions and categories that a workbook cannot hold, or too many: before anything is charged for it.
+
+    A workbook of the same rows with counts of 0 is written to memory; whole numbers of any length are held.
+    """
+    kind = _kind_of(frame)
+    zeros = np.zeros(kind.height(frame, None), dtype=np.int64)
+    table: pl.DataFrame = tidy(kind.columns(frame, None), {"count": zeros}, "polars")
+    try:
+        refuse_unwritable(table.lazy(), (), "counts.xlsx", argument)
+        bytes_of(table, ".xlsx")
+    except InvalidProblemError as error:
+        raise error.renamed(argument) from None
 
 
 def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:

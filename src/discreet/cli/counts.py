@@ -141,7 +141,9 @@ def _publish_sizes(options: CountsOptions) -> Status:
             raise InvalidProblemError("--measurements", "a method that measures counts", named)
         size = planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES
         contents = (counts_content, measurements_content)
-        return release_outputs(options, "hierarchy", contents, size, _size_facts)
+        return release_outputs(
+            options, "hierarchy", contents, size, _size_facts, frame=planned.frame
+        )
 
     with open_rows(options) as source:
         if unproven:

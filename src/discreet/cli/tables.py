@@ -104,7 +104,15 @@ def publish_tables(options: CountsOptions) -> Status:
             "--microdata": (options.microdata, rows, PAGE_BYTES),
             "--reliability": (options.reliability, marks, size),
         }
-        return release_outputs(options, "tables", contents, size, facts_of, extra_files=extra_files)
+        return release_outputs(
+            options,
+            "tables",
+            contents,
+            size,
+            facts_of,
+            frame=frame,
+            extra_files=extra_files,
+        )
 
     with open_rows(options) as source:
         release_counts(source, options, arguments, outputs)
