@@ -461,7 +461,7 @@ LIST = "--region-list regions.csv"
         (f"people.csv {BASE} {LIST} --ledger ledger.db", "--dataset: expected both"),
         (f"people.csv {BASE} {LIST} --dataset d", "--ledger: expected both"),
         (f"people.csv {BASE} {LIST} --ledger no.db --dataset d", "LEDGER: expected a ledger that is there"),
-        (f"people.csv {BASE} {LIST} -o out.xlsx", "--output: expected a file that ends in"),
+        (f"people.csv {BASE} {LIST} -o out.ods", "--output: expected a file that ends in"),
         (f"people.csv {BASE} {LIST} -o people.csv", "--output: expected a file of its own"),
         (f"people.csv {BASE} {LIST} -o regions.csv", "--output: expected a file of its own"),
         (f"people.csv {BASE} {LIST} -o a.csv --measurements ./a.csv", "--measurements: expected a file of its own"),

@@ -27,6 +27,7 @@ from discreet.hierarchy.contingency.result import LevelGap, RegionTables, margin
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.result import RegionCounts, size_columns, tidy
+from discreet.tables.refusals import refused
 from discreet.tables.validate import refuse_unwritable
 from discreet.tables.writing import bytes_of
 
@@ -259,7 +260,14 @@ def counts_content(
         "provenance": release.provenance.to_dict(),
         "frame": kind.state(release.result.frame),
     }
-    return table_content(table, suffix, kind.released, meta)
+    return _content(table, suffix, kind.released, meta)
+
+
+def _content(table: pl.DataFrame, suffix: str, kind: str, meta: Mapping[str, Any]) -> FileContent:
+    """Render a table of counts; SPSS keeps numbers as floats, which hold no counts of any length."""
+    if suffix.lower() not in {".csv", ".parquet", ".xlsx"}:
+        raise refused("output-name", "path", repr(suffix), suffixes=".csv, .parquet or .xlsx")
+    return table_content(table, suffix, kind, meta)
 
 
 def check_workbook(frame: Frame | TableFrame, argument: str) -> None:
@@ -342,7 +350,7 @@ def measurements_content(
         "measurement": {**stated, "noise": measured.noise, "seeded": measured.seeded},
         **({"charge": charge} if charge else {}),
     }
-    return table_content(table, suffix, kind.measured, meta)
+    return _content(table, suffix, kind.measured, meta)
 
 
 def load_measurements(path: str | os.PathLike[str]) -> Measured:
