@@ -111,18 +111,22 @@ def test_an_encoding_that_fits_half_of_a_file_is_refused_by_lines(
     (here / "p.csv").write_bytes(b"age;name\n" + b"".join(rows))
     for words in commands:
         assert run(*words, "--encoding", encoding).exit_code == 0
-    (here / "out.csv").unlink()
+    commands = (*commands, ["verify", "out.csv", "--against", "p.csv"])
+    assert run(*commands[2]).exit_code == 0
+    published = (here / "out.csv").read_bytes()
     for body, where in (
         (mixed, "UTF-8 in 2 of its lines, such as line 5, and another encoding in line 2"),
         (mixed[3:], "UTF-8 in 2 of its lines, such as line 2"),
     ):
         (here / "p.csv").write_bytes(b"age;name\n" + b"".join(body))
         for words in commands:
-            refused = run(*words, "--encoding", encoding)
+            # The record has the encoding.
+            more = () if words[0] == "verify" else ("--encoding", encoding)
+            refused = run(*words, *more)
             assert (refused.exit_code, where in refused.output) == (2, True), refused.output
             assert "\n" not in refused.output.strip()
             assert right not in refused.output
-        assert not (here / "out.csv").exists()
+        assert (here / "out.csv").read_bytes() == published
 
 
 def test_capital_letters_before_signs_are_seldom_utf_8(here: Path, run: Run) -> None:

@@ -130,10 +130,10 @@ def check_table_names(
     written: Mapping[str, str | None], suffixes: Sequence[str] = (".csv", ".parquet")
 ) -> None:
     """Refuse names of tables whose endings say nothing."""
-    *others, last = suffixes
+    *first_endings, last_ending = suffixes
     for option, path in written.items():
         if path is not None and Path(path).suffix.lower() not in suffixes:
-            expected = f"a file that ends in {', '.join(others)} or {last}"
+            expected = f"a file that ends in {', '.join(first_endings)} or {last_ending}"
             raise InvalidProblemError(option, expected, repr(path))
 
 

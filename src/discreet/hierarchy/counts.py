@@ -87,8 +87,7 @@ def counts(
         :class:`~discreet.ZeroConcentratedDP` (rho, Gaussian noise), with neighbors ``"add-remove-person"`` or
         ``"replace-person"``.
     columns
-        Columns of the region path, from the top down; in parentheses those that only `regions` has. A column whose own
-        name is in parentheses is quoted: ``'"(x)"'``.
+        Columns of the region path, from the top down; in parentheses those that only `regions` has.
     regions
         Regions that exist, public; see :func:`discreet.hierarchy.plan`.
     root
