@@ -77,11 +77,11 @@ def _workbook(table: pl.DataFrame, **_: object) -> bytes:
     sheet = book.create_sheet("table")
 
     def cell_of(value: Any) -> Any:  # noqa: ANN401 - a cell of any kind
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number and not (isinstance(value, str) and value.startswith("=")):
+        is_long = type(value) in {int, float} and float(f"{value:.16g}") != value
+        if not is_long and not (isinstance(value, str) and value.startswith("=")):
             return value
-        cell = WriteOnlyCell(sheet, repr(value) if is_number else value)
-        cell.data_type = "n" if is_number else "s"
+        cell = WriteOnlyCell(sheet, repr(value) if is_long else value)
+        cell.data_type = "n" if is_long else "s"
         return cell
 
     sheet.append([cell_of(name) for name in table.columns])
