@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,109 @@ def test_cells_are_read_and_recoded_in_pieces_as_in_memory(
     assert budget.account("d").left[0] == 10**7
 
 
+RULES = (
+    *("--missing", "sex=?", "--missing", "-9", "--decimal", ","),
+    *("--top", "age=5", "--bottom", "age=2", "--bins", "years=20,100"),
+)
+
+
+def odd_people(rows: int, suffix: str) -> pl.DataFrame:
+    """Return people with marks of missing values and numbers with commas; Parquet has numbers and categories."""
+    at = pl.int_range(rows)
+    table = pl.DataFrame({"n": range(rows)}).select(
+        age=at % 8,
+        years=(at * 7) % 150,
+        sex=pl.when(at % 5 == 0)
+        .then(pl.lit("?"))
+        .when(at % 2 == 0)
+        .then(pl.lit("F"))
+        .otherwise(pl.lit("M")),
+        cm=pl.when(at % 11 == 0).then(pl.lit("-9")).otherwise(pl.format("1{},5", 60 + at % 9)),
+        ill=pl.when(at % 3 == 0).then(pl.lit("-9")).otherwise(pl.format("d{}", at % 4)),
+    )
+    if suffix == ".csv":
+        return table
+    return table.with_columns(pl.col("sex", "ill").cast(pl.Categorical))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_risk_reads_and_recodes_pieces_as_a_file_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = odd_people(600, suffix)
+    write(table, tmp_path / "people", 3, suffix=suffix)
+    (table.write_csv if suffix == ".csv" else table.write_parquet)(f"one{suffix}")
+    words = [
+        "--quasi",
+        "age,years,sex,cm",
+        "--sensitive",
+        "ill",
+        *RULES,
+        "--round",
+        "cm=2",
+        "--json",
+    ]
+    plain = say(capsys, "risk", f"one{suffix}", *words[:4], "--json").data
+    whole = say(capsys, "risk", f"one{suffix}", *words).data
+    # What causes the risk is found in memory alone.
+    assert whole.pop("sources") != plain["sources"]
+    assert whole["classes"] != plain["classes"]
+    for source, more in (
+        ("people", []),
+        ("people", ["--memory", "1GB"]),
+        ("people", ["--threads", "2"]),
+    ):
+        said = say(capsys, "risk", source, *words, *more)
+        assert said.status == 0, said.err
+        assert said.data == whole
+    missed = say(capsys, "risk", "people", *words[:4], "--top", "height=2")
+    assert (missed.status, "'height'" in missed.err) == (2, True)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_anonymize_reads_and_recodes_pieces_and_records_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = odd_people(600, suffix)
+    write(table, tmp_path / "people", 3, suffix=suffix)
+    (table.write_csv if suffix == ".csv" else table.write_parquet)(f"one{suffix}")
+    words = ["-k", "5", "--quasi", "age,years,cm", "--sensitive", "ill", "--keep", "sex", *RULES]
+    for source in ("people", f"one{suffix}"):
+        said = say(capsys, "anonymize", source, *words, "--memory", "1GB", "-o", "out.csv", "-q")
+        assert said.status == 0, said.err
+        out = pl.read_csv("out.csv", infer_schema=False)
+        assert set(out["sex"].unique()) == {None, "F", "M"}
+        assert "-9" not in set(out["ill"])
+        assert set(out["age"].str.extract_all(r"\d").explode()) <= set("2345")
+        assert not out["cm"].str.contains(r"\d,\d").any()
+        assert not out["years"].str.contains(r"\d\d\d\d|149").any()
+        made = json.loads(Path("out.csv.discreet.json").read_text(encoding="utf-8"))
+        stated = made["provenance"]["parameters"]
+        assert stated["reading"]["decimal"] == ","
+        assert stated["recoding"]["bins"] == {"years": ["20", "100"]}
+        assert say(capsys, "verify", "out.csv", "--against", f"one{suffix}").status == 0
+    missed = say(
+        capsys,
+        "anonymize",
+        f"one{suffix}",
+        *words,
+        "--memory",
+        "1GB",
+        "--top",
+        "height=2",
+        "-o",
+        "p.csv",
+    )
+    assert (missed.status, "TABLE: expected" in missed.err, "'height'" in missed.err) == (
+        2,
+        True,
+        True,
+    )
+    assert not Path("p.csv").exists()
+
+
 def test_options_that_pieces_have_not_are_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,9 +351,9 @@ def test_options_that_pieces_have_not_are_refused_by_name(
     for command, option, value in (
         (counted, "--encoding", "cp1252"),
         (counted, "--delimiter", "|"),
-        ("risk people --quasi age", "--missing", "age=9"),
-        ("risk people --quasi age", "--round", "age=9"),
-        ("anonymize people -k 2 --quasi age --memory 1GB -o o.csv", "--top", "age=9"),
+        ("risk people --quasi age", "--encoding", "cp1252"),
+        ("risk people --quasi age", "--sheet", "a"),
+        ("anonymize people -k 2 --quasi age --memory 1GB -o o.csv", "--delimiter", "|"),
     ):
         said = say(capsys, *command.split(), option, value)
         assert said.status == 2

@@ -268,7 +268,7 @@ def test_what_failed_its_checks_is_not_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["out.xlsx", "out", "no/out.csv"])
+@pytest.mark.parametrize("name", ["out.sav", "out.ods", "out", "no/out.csv"])
 def test_a_path_that_can_not_be_written_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidProblemError, match="path"):
         save_counts(made(), tmp_path / name)

@@ -16,7 +16,14 @@ import pytest
 
 from cli.commands import Said, say
 from cli.test_cli_process import start
-from discreet.artefact import load_counts, load_measurements, save_measurements, sidecar_of
+from discreet.artefact import (
+    load_counts,
+    load_measurements,
+    save_counts,
+    save_measurements,
+    sidecar_of,
+)
+from discreet.artefact.counts import load_by_region
 from discreet.artefact.judging import JUDGES
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.tree import Tree
@@ -25,6 +32,8 @@ from discreet.hierarchy.measure import measure
 from discreet.hierarchy.methods import METHODS
 from discreet.hierarchy.problem import GroupSizes
 from discreet.ledger import Ledger
+from discreet.tables.reading import read_rows
+from discreet.tables.validate import _FOREIGN
 from ledgers import by_force
 
 if TYPE_CHECKING:
@@ -305,6 +314,63 @@ ODD = ["h1,GA,Secret\n", "h1,GA,Fulton\nh1,DC,\n", "h1,,\n", "h1,GA,\n", "h1,DC,
 BY = "--regions state,county --by sex --domain d.json --epsilon 1 --neighbors add-remove-person"
 
 
+BY_HOME = "--regions state,county --by household --domain d.json --epsilon 1 --neighbors add-remove-person"
+
+
+@pytest.mark.parametrize("options", [BASE, BY_HOME], ids=["sizes", "categories"])
+def test_a_workbook_holds_the_published_table(ask: Callable[..., Said], options: str) -> None:
+    pytest.importorskip("openpyxl")
+    Path("d.json").write_text('{"household": ["h0", "h1"]}', encoding="utf-8")
+    Path("regions.csv").write_text(f"{REGIONS}=1+1,020\n", encoding="utf-8")
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    line = f"counts people.csv {options} --region-list regions.csv --ledger ledger.db --dataset d"
+    assert ask(f"{line} -o out.xlsx --measurements kept.csv --report page.html").status == 0
+    assert ask("verify out.xlsx --json").data["passed"]
+    made = load_by_region("out.xlsx")
+    assert ("=1+1", "020") in {
+        made.result.frame.tree.path(leaf) for leaf in made.result.frame.tree.leaves
+    }
+    table = made.result.to_frame("polars")
+    save_counts(made, "again.xlsx")
+    assert Path("again.xlsx").read_bytes() == Path("out.xlsx").read_bytes()
+    assert read_rows("out.xlsx", "table")["count"].to_list() == table["count"].to_list()
+    Path("again.xlsx").rename("bare.xlsx").write_bytes(b"another workbook")
+    said = ask("budget reconcile ledger.db . --json")
+    assert "bare.xlsx" in {Path(one).name for one in said.data["uncharged"]}
+    assert not said.data["altered"]
+    altered = bytearray(Path("out.xlsx").read_bytes())
+    altered[-1] ^= 1
+    Path("out.xlsx").write_bytes(altered)
+    assert ask("verify out.xlsx").status == 2
+    assert "out.xlsx" in str(ask("budget reconcile ledger.db . --json").data["altered"])
+
+
+@pytest.mark.parametrize("options", [BASE, BY_HOME], ids=["sizes", "categories"])
+def test_what_a_workbook_can_not_hold_is_refused_before_the_charge(
+    ask: Callable[..., Said], monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    pytest.importorskip("openpyxl")
+    Path("d.json").write_text('{"household": ["h0", "h1"]}', encoding="utf-8")
+    Ledger.create("ledger.db", "d", PureDP(4, neighbors="add-remove-person"))
+    line = f"counts people.csv {options} --region-list regions.csv --ledger ledger.db --dataset d"
+    for end, message in ((".sav", ".csv, .parquet or .xlsx"), (".ods", ".csv, .parquet or .xlsx")):
+        said = ask(f"{line} -o out{end}")
+        assert (said.status, message in said.err) == (2, True)
+    for label, message in (("_x0041_", "without control characters"), ("x" * 40_000, "32,767")):
+        Path("regions.csv").write_text(f"{REGIONS}{label},y\n", encoding="utf-8")
+        said = ask(f"{line} -o out.xlsx")
+        assert (said.status, "--output: " in said.err, message in said.err) == (2, True, True), (
+            said.err
+        )
+        assert ask(f"{line} -o out.csv --plan").status == 0
+    Path("regions.csv").write_text(REGIONS, encoding="utf-8")
+    monkeypatch.setitem(_FOREIGN, ".xlsx", replace(_FOREIGN[".xlsx"], rows=3))
+    said = ask(f"{line} -o out.xlsx")
+    assert (said.status, "--output: " in said.err, "at most 3 rows" in said.err) == (2, True, True)
+    assert charged() == 0
+    assert not Path("out.xlsx").exists()
+
+
 @pytest.mark.parametrize("options", [BASE, BY], ids=["sizes", "categories"])
 def test_neighboring_tables_have_one_status_one_output_and_one_set_of_files(
     ask: Callable[..., Said], files: Path, options: str
@@ -395,7 +461,7 @@ LIST = "--region-list regions.csv"
         (f"people.csv {BASE} {LIST} --ledger ledger.db", "--dataset: expected both"),
         (f"people.csv {BASE} {LIST} --dataset d", "--ledger: expected both"),
         (f"people.csv {BASE} {LIST} --ledger no.db --dataset d", "LEDGER: expected a ledger that is there"),
-        (f"people.csv {BASE} {LIST} -o out.xlsx", "--output: expected a file that ends in"),
+        (f"people.csv {BASE} {LIST} -o out.ods", "--output: expected a file that ends in"),
         (f"people.csv {BASE} {LIST} -o people.csv", "--output: expected a file of its own"),
         (f"people.csv {BASE} {LIST} -o regions.csv", "--output: expected a file of its own"),
         (f"people.csv {BASE} {LIST} -o a.csv --measurements ./a.csv", "--measurements: expected a file of its own"),

@@ -46,7 +46,9 @@ COUNTS = (
 )
 
 
-@pytest.mark.parametrize("more", ["", "\x81;F;20\n", "Bonn;;\n", "Bonn;M\n", "Bonn;M;1;2;3\n"])
+@pytest.mark.parametrize(
+    "more", ["", "\x81;F;20\n", "Bonn;;\n", "Bonn;M\n", "Bonn;M;1;2;3\n", "K\xc3\xb6ln;M;50\n"]
+)
 def test_counts_reads_each_row_by_itself(here: Path, run: Run, more: str) -> None:
     (here / "towns.csv").write_text("town\nKöln\nBonn\n")
     (here / "d.json").write_text(
@@ -90,6 +92,54 @@ def test_anonymize_records_how_it_read_and_verify_reads_so_again(here: Path, run
     del edited["provenance"]["parameters"]["recoding"]
     (here / "out.csv.discreet.json").write_text(json.dumps(edited))
     assert run("verify", "out.csv", "--against", "p.csv").exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("encoding", "right", "wrong"),
+    [("cp1252", "Müller", "Müller"), ("cp1252", "Ærø", "5 €"), ("cp1251", "Тула", "Ёж")],
+)
+def test_an_encoding_that_fits_half_of_a_file_is_refused_by_lines(
+    here: Path, run: Run, encoding: str, right: str, wrong: str
+) -> None:
+    """In a single-byte encoding any bytes are letters: "Müller" in UTF-8 would be published as "MÃ¼ller"."""
+    rows = [f"{age};{right}\n".encode(encoding) for age in (30, 31, 40)]
+    mixed = [*rows, f"41;{wrong}\n".encode(), f"42;{wrong}\n".encode()]
+    commands: list[list[str]] = [
+        ["anonymize", "p.csv", "-k", "2", "--quasi", "age", "--keep", "name", "-o", "out.csv"],
+        ["risk", "p.csv", "--quasi", "age", "--sensitive", "name"],
+    ]
+    (here / "p.csv").write_bytes(b"age;name\n" + b"".join(rows))
+    for words in commands:
+        assert run(*words, "--encoding", encoding).exit_code == 0
+    commands.append(["verify", "out.csv", "--against", "p.csv"])
+    assert run(*commands[-1]).exit_code == 0
+    published = (here / "out.csv").read_bytes()
+    for body, where in (
+        (mixed, "UTF-8 in 2 of its lines, such as line 5, and another encoding in line 2"),
+        (mixed[3:], "UTF-8 in 2 of its lines, such as line 2"),
+    ):
+        (here / "p.csv").write_bytes(b"age;name\n" + b"".join(body))
+        for words in commands:
+            # The record has the encoding.
+            more = () if words[0] == "verify" else ("--encoding", encoding)
+            refused = run(*words, *more)
+            assert (refused.exit_code, where in refused.output) == (2, True), refused.output
+            assert "\n" not in refused.output.strip()
+            assert right not in refused.output
+        assert (here / "out.csv").read_bytes() == published
+
+
+def test_lines_that_are_utf_8_by_accident_are_read(here: Path, run: Run) -> None:
+    """Such as capitals before signs: in UTF-8 they are characters that no text in the encoding has."""
+    western = ["«CAFÉ»", "São Tomé\u2013ÎLE", "1º ÂNGULO", "„Spaß“", "NAÇÃO", "CAFÉ…", "Spaß“"]
+    cyrillic = ["Её имя", "Тула", "Її село", "№ 5", "«Ёлка»", "дії", "Івано-Франківськ"]
+    central = ["PÓŁNOC", "RÓŻA", "Łódź", "WSPÓŁDZIELONE"]
+    cells_of = {"cp1252": western, "cp1251": cyrillic, "iso-8859-2": central}
+    for encoding, cells in cells_of.items():
+        lines = ["cell", *cells, *cells]
+        (here / "p.csv").write_bytes("\n".join(lines).encode(encoding))
+        words = ["risk", "p.csv", "--quasi", "cell", "--encoding", encoding]
+        assert run(*words).exit_code == 0, run(*words).output
 
 
 def test_persons_are_counted_by_the_curators_key(here: Path, run: Run) -> None:

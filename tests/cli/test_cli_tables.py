@@ -159,6 +159,25 @@ def test_rows_have_exactly_the_published_tables(ask: Callable[..., Said]) -> Non
     assert not Path("rows.parquet.discreet.json").exists()
 
 
+def test_region_columns_may_hold_commas_and_parentheses(ask: Callable[..., Said]) -> None:
+    names = {"state": "state, usps", "county": "(county)"}
+    rows = pl.read_parquet("people.parquet").rename(names)
+    rows.write_parquet("people.parquet")
+    listed = pl.read_csv("r.csv").drop_nulls().rename(names)
+    line = BASE.replace("people.parquet --regions state,county", "").replace("--rho 1", "--rho 1e6")
+    for regions, of_list in (
+        ('"state, usps","(county)"', listed),
+        ('(state),"(county)"', listed.rename({"state, usps": "state"})),
+    ):
+        of_list.write_csv("r.csv")
+        said = ask(f"{line} -o t.csv --microdata rows.csv", "people.parquet", "--regions", regions)
+        assert said.status == 0, said.err
+        assert pl.read_csv("rows.csv").columns[:2] == of_list.columns
+        assert load_tables("t.csv").result.cells[0].sum() == rows.height
+    said = ask(f"{line} -o t.csv", "people.parquet", "--regions", "(state),(county)")
+    assert (said.status, "those in parentheses above" in said.err) == (2, True)
+
+
 def test_rows_that_are_too_many_leave_the_published_table_in_place(
     ask: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
 ) -> None:

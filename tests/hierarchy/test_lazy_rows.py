@@ -207,6 +207,9 @@ def test_upper_levels_are_taken_from_the_list(library: Any) -> None:
     frame = TableFrame(tree, Domain.read({"home": ["1", "2"]}), {(0,): (Fraction(1, 3),) * 3})
     cells = count_cells(source, frame, RecordColumns(tuple(columns))).counts
     assert cells.sum(axis=1).tolist() == made.counts[:, 0].tolist()
+    quoted = pl.DataFrame({"home": ["1"], "(county)": ["Kings"]})
+    named = {**given, "columns": ["(state)", '"(county)"']}
+    assert from_records(quoted, regions=listed, **named).counts.sum() == 1
     for change, message in (
         ({"regions": [*listed, ("NY", "Cobb")]}, "county alone tells apart"),
         ({"regions": [*listed, ("DC",)]}, "county alone tells apart"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from discreet.studio.publish_forms import Promise
 from discreet.studio.publishing import Publish
 from discreet.studio.tables_forms import read_categories, read_tables_form
 from discreet.studio.tables_release import DOWNLOADS, TABLES
+from discreet.tables.writing import bytes_of
 from studio.asking import Browser, fetched_again
 from studio.waiting import Waits
 
@@ -72,6 +74,35 @@ def browser(ledger: Path) -> Iterator[Browser]:
 def loaded(browser: Browser, table: pl.DataFrame = PEOPLE) -> None:
     assert browser.at("tables/table?name=people.csv", csv(table)).status_code == 200
     assert browser.at("tables/list?which=list&name=regions.csv", REGIONS).status_code == 200
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".sav", ".parquet", ".csv.gz"])
+def test_public_lists_come_in_every_kind_of_file(browser: Browser, suffix: str) -> None:
+    listed = pl.DataFrame(
+        {"attribute": ["sex", "sex", "age", "age"], "category": ["F", "M", "01", "2"]}
+    )
+    regions = pl.read_csv(REGIONS)
+
+    def data(table: pl.DataFrame) -> bytes:
+        if suffix == ".tsv":
+            return table.write_csv(separator="\t").encode()
+        plain = bytes_of(table, ".csv" if suffix == ".csv.gz" else suffix)
+        return gzip.compress(plain) if suffix == ".csv.gz" else plain
+
+    if suffix in {".xlsx", ".sav"}:
+        pytest.importorskip("openpyxl")
+        pytest.importorskip("pyreadstat")
+    text = browser.at("tables/table?name=people.csv", csv(PEOPLE)).text
+    assert text.count(".sas7bdat") == 2
+    read = browser.at(f"tables/list?which=list&name=regions{suffix}", data(regions))
+    assert "4 rows and 2 columns" in read.text
+    stored = pl.read_parquet(browser.workspaces.get(browser.workspace).folder / "regions.parquet")
+    assert stored.rows() == regions.rows()
+    read = browser.at(f"tables/categories?name=c{suffix}", data(listed))
+    assert read_categories(read.text) == {"sex": ["F", "M"], "age": ["01", "2"]}
+    # A table of persons is no list of categories.
+    refused = browser.at(f"tables/categories?name=c{suffix}", data(PEOPLE))
+    assert (refused.status_code, "two columns" in refused.json()["message"]) == (400, True)
 
 
 def left(ledger: Path) -> list[str]:

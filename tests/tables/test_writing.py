@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
+import re
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,8 +15,8 @@ from hypothesis import strategies as st
 
 from cli.commands import say
 from discreet.core.errors import InvalidProblemError
-from discreet.tables.foreign_files import Labels
-from discreet.tables.options import ReadingOptions
+from discreet.tables.foreign_files import Labels, read_written_workbook
+from discreet.tables.options import FileRequest, ReadingOptions
 from discreet.tables.reading import read_labels, read_rows
 from discreet.tables.validate import refuse_name, refuse_unwritable
 from discreet.tables.writing import WRITABLE, bytes_of
@@ -250,3 +253,21 @@ def test_a_refused_output_leaves_nothing(
     assert ended.status == 2
     assert "--output" in ended.err
     assert sorted(patients.iterdir()) == before
+
+
+def test_a_workbook_holds_whole_numbers_of_any_length_and_no_time() -> None:
+    """Noise has no largest value; and the time of writing would depend on private rows."""
+    rows = [("=1+1", 2**62 + 1, 0.5), ("020", -(2**53) - 1, 1.0), (" a\n", 0, 0.1 + 0.2)]
+    table = pl.DataFrame(rows, schema=["region", "count", "share"], orient="row")
+    data = bytes_of(table, ".xlsx")
+    request = FileRequest("path", "out.xlsx", ReadingOptions(), 10**9, "less")
+    assert read_written_workbook(data, table.schema, request).equals(table)
+    with zipfile.ZipFile(io.BytesIO(data)) as book:
+        assert {one.date_time for one in book.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        about = book.read("docProps/core.xml").decode()
+    assert re.findall(r"\d{4}-\d\d-\d\dT[0-9:]+", about) == ["1980-01-01T00:00:00"] * 2
+    for wrong in ({**table.schema, "region": pl.Int64}, {"region": pl.String}):
+        with pytest.raises(InvalidProblemError, match="whole file"):
+            read_written_workbook(data, wrong, request)
+    with pytest.raises(InvalidProblemError, match="whole file"):
+        read_written_workbook(data[:-30], table.schema, request)

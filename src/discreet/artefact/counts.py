@@ -27,6 +27,9 @@ from discreet.hierarchy.contingency.result import LevelGap, RegionTables, margin
 from discreet.hierarchy.measure import Measured
 from discreet.hierarchy.problem import Frame
 from discreet.hierarchy.result import RegionCounts, size_columns, tidy
+from discreet.tables.refusals import refused
+from discreet.tables.validate import refuse_unwritable
+from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     import os
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     Kind = type["Sizes" | "Categories"]
 
 __all__ = [
+    "check_workbook",
     "counts_content",
     "load_by_region",
     "load_counts",
@@ -231,7 +235,7 @@ def save_counts(
         What :func:`discreet.hierarchy.release` or :meth:`discreet.hierarchy.contingency.TablesPlan.release` returned.
         Measurements that it kept are not written: see :func:`save_measurements`.
     path
-        A file that ends in ``.csv`` or ``.parquet``, replaced if it is there.
+        A file that ends in ``.csv``, ``.parquet`` or ``.xlsx``, replaced if it is there.
 
     Raises
     ------
@@ -256,7 +260,29 @@ def counts_content(
         "provenance": release.provenance.to_dict(),
         "frame": kind.state(release.result.frame),
     }
-    return table_content(table, suffix, kind.released, meta)
+    return _content(table, suffix, kind.released, meta)
+
+
+def _content(table: pl.DataFrame, suffix: str, kind: str, meta: Mapping[str, Any]) -> FileContent:
+    """Render a table of counts; SPSS keeps numbers as floats, which hold no counts of any length."""
+    if suffix.lower() not in {".csv", ".parquet", ".xlsx"}:
+        raise refused("output-name", "path", repr(suffix), suffixes=".csv, .parquet or .xlsx")
+    return table_content(table, suffix, kind, meta)
+
+
+def check_workbook(frame: Frame | TableFrame, argument: str) -> None:
+    """Refuse regions and categories that a workbook cannot hold, or too many: before anything is charged for it.
+
+    A workbook of the same rows with counts of 0 is written to memory; whole numbers of any length are held.
+    """
+    kind = _kind_of(frame)
+    zeros = np.zeros(kind.height(frame, None), dtype=np.int64)
+    table: pl.DataFrame = tidy(kind.columns(frame, None), {"count": zeros}, "polars")
+    try:
+        refuse_unwritable(table.lazy(), (), "counts.xlsx", argument)
+        bytes_of(table, ".xlsx")
+    except InvalidProblemError as error:
+        raise error.renamed(argument) from None
 
 
 def load_counts(path: str | os.PathLike[str]) -> Release[RegionCounts]:
@@ -324,7 +350,7 @@ def measurements_content(
         "measurement": {**stated, "noise": measured.noise, "seeded": measured.seeded},
         **({"charge": charge} if charge else {}),
     }
-    return table_content(table, suffix, kind.measured, meta)
+    return _content(table, suffix, kind.measured, meta)
 
 
 def load_measurements(path: str | os.PathLike[str]) -> Measured:

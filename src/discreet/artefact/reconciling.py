@@ -18,7 +18,7 @@ __all__ = ["Reconciliation", "reconcile"]
 
 _RECORD = ".discreet.json"
 
-_TABLES = (".csv", ".parquet", ".html", ".choice")
+_TABLES = (".csv", ".parquet", ".xlsx", ".html", ".choice")
 """Suffixes of files that releases write; any other file counts if it says that it is a choice."""
 
 
@@ -180,7 +180,7 @@ def _charge_of(path: Path) -> str:
     record = path if path.name.endswith(_RECORD) else sidecar_of(path)
     try:
         source = record if record.is_file() else path
-        if source is path and path.suffix.lower() in {".csv", ".parquet", ".html"}:
+        if source is path and path.suffix.lower() in _TABLES[:-1]:
             return "unknown"
         stated = json.loads(source.read_bytes())
         charge = stated.get("charge") or stated["provenance"]["charge"]

@@ -1,7 +1,7 @@
 """A table and the file beside it that says what it is: two files, one artefact.
 
-A table stays a CSV or Parquet file that any program reads. ``FILE.discreet.json`` beside it holds the guarantee, the
-certificate, the provenance with what was assumed public, and the SHA-256 of the table.
+A table stays a CSV, Parquet or .xlsx file that other programs read. ``FILE.discreet.json`` beside it holds the
+guarantee, the certificate, the provenance with what was assumed public, and the SHA-256 of the table.
 
 Two files can't be renamed at once. So the new record comes first, and holds the former one, with the SHA-256 of its
 table, under ``unfinished``; then the table; then the record without that. Whenever a run is killed, the bytes of the
@@ -31,6 +31,8 @@ from discreet.artefact.placing import (
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.dialect import stored_file
+from discreet.tables.foreign_files import read_written_workbook
+from discreet.tables.options import FileRequest, ReadingOptions
 from discreet.tables.parsing import read, reader_errors
 from discreet.tables.sizes import allowed, in_words, refuse_large
 from discreet.tables.validate import refuse_name
@@ -330,9 +332,13 @@ def read_table(
         "is"
     )
     # It may have come from anywhere.
-    refuse_large(where, "," if csv else "", most, "path", expected, data=io.BytesIO(data))
     try:
-        table = read(io.BytesIO(data), "," if csv else "", types=types)
+        if where.suffix.lower() == ".xlsx":
+            request = FileRequest("path", str(path), ReadingOptions(), most, expected)
+            table = read_written_workbook(data, types, request)
+        else:
+            refuse_large(where, "," if csv else "", most, "path", expected, data=io.BytesIO(data))
+            table = read(io.BytesIO(data), "," if csv else "", types=types)
     except reader_errors():
         # What the reader says may quote a cell.
         raise InvalidProblemError("path", "a table that can be read", str(path)) from None

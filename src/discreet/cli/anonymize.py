@@ -85,7 +85,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
     guarantee = KAnonymity(options.k, options.quasi)
     METHODS.resolve(options.method, field="--method", optional=True)
     if options.memory is not None or options.scheduler is not None:
-        refuse_in_pieces(options.reading, options.recoding)
+        refuse_in_pieces(options.reading)
         return run_large(guarantee, options)
     quiet = options.quiet
     table, notices = _read_table(options)

@@ -22,6 +22,7 @@ from discreet.cli.options import (
     QuietResultOptions,
     RowEngineOptions,
     VerboseOption,
+    names,
     read_guarantee,
 )
 from discreet.cli.output import facts, rendered
@@ -36,6 +37,7 @@ from discreet.tables.option_groups import FileReadingOptions, QuotesOption, Reco
 from discreet.tables.reading import PUBLIC_SUFFIXES, as_quoted, refuse_unreadable
 from discreet.tables.recoding import ReadRows, recorded
 from discreet.tables.sources import is_plain
+from discreet.tables.validate import refuse_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -80,10 +82,9 @@ class PrivateRowOptions(OptionGroup, panel="The data"):
         "One row for each unit instead of PEOPLE; a file or a folder.", "FILE"
     )
     size: str | None = option("Column of the size in --units.")
-    regions: str | None = option(
+    regions: tuple[str, ...] = names(
         "Columns of the region path, from the top down, in parentheses those that only --region-list has: "
-        '"(state),county". With --by, none counts all records together.',
-        "A,B,...",
+        '"(state),county". With --by, none counts all records together.'
     )
     quantity: str | None = option("Column of the number that each person adds to the size.")
     person: str | None = option(
@@ -222,7 +223,9 @@ class CountsOptions(
     measurements: str | None = option(
         "Keep the noisy counts too, for `discreet query`; covered by the same guarantee.", "FILE"
     )
-    output: str | None = option("Where the table goes: .csv or .parquet.", "FILE", "--output", "-o")
+    output: str | None = option(
+        "Where the table goes: .csv, .parquet or .xlsx.", "FILE", "--output", "-o"
+    )
 
     @property
     def file(self) -> str:
@@ -275,7 +278,9 @@ def check_files(options: CountsOptions) -> None:
         None if Path(options.file).is_dir() else options.file,
         *(options.region_list, options.public_units, options.domain, options.ledger),
     )
-    check_table_names(tables)
+    check_table_names({"--output": options.output}, (".csv", ".parquet", ".xlsx"))
+    refuse_name(options.output, "--output")
+    check_table_names({**tables, "--output": None})
     for name, path in tables.items():
         if path is not None and Path(path).absolute().parent == Path(options.file).absolute():
             raise InvalidProblemError(name, "a file outside the folder that is read", path)
@@ -291,7 +296,7 @@ def open_rows(options: CountsOptions) -> AbstractContextManager[Any]:
 def shared_arguments(options: CountsOptions) -> dict[str, Any]:
     """Return the arguments that all plans of counts take."""
     return {
-        "columns": None if options.regions is None else options.regions.split(","),
+        "columns": options.regions or None,
         "levels": None if options.levels is None else options.levels.split(","),
         "person": options.person,
         "root": options.root,
@@ -335,16 +340,23 @@ def release_outputs(
     size: int,
     more: Callable[[Release[Any]], dict[str, Any]],
     *,
+    frame: Any,  # noqa: ANN401 - the public facts of either kind of counts
     extra_files: Mapping[
         str, tuple[str | None, Callable[[Release[Any]], FileContent], int]
     ] = NO_FILES,
 ) -> ReleaseFiles:
     """Return the files of a release: the table and its measurements, of `size` bytes about, extra ones, and the page.
 
+    That a workbook can hold the table is checked by the frame, before anything is charged.
+
     ``contents`` renders the table and the measurements, ``more`` returns the facts of this kind of counts.
     """
+    from discreet.artefact.counts import check_workbook
+
     table, measurements = contents
     endings = [Path(path or "").suffix for path in (options.output, options.measurements)]
+    if endings[0].lower() == ".xlsx":
+        check_workbook(frame, "--output")
 
     def measured(made: Release[Any]) -> FileContent:
         return measurements(made.result.measurements, endings[1], made.provenance.charge)

@@ -141,7 +141,9 @@ def _publish_sizes(options: CountsOptions) -> Status:
             raise InvalidProblemError("--measurements", "a method that measures counts", named)
         size = planned.frame.tree.n * planned.frame.n_sizes * ROW_BYTES
         contents = (counts_content, measurements_content)
-        return release_outputs(options, "hierarchy", contents, size, _size_facts)
+        return release_outputs(
+            options, "hierarchy", contents, size, _size_facts, frame=planned.frame
+        )
 
     with open_rows(options) as source:
         if unproven:
@@ -181,7 +183,7 @@ def _check_options(options: CountsOptions) -> None:
     if options.max_size is None:
         expected = "the largest size that has a count of its own"
         raise InvalidProblemError("--max-size", expected, "none")
-    if options.regions is None:
+    if not options.regions:
         raise InvalidProblemError("--regions", "the columns of the region path", "none")
     if (options.people is None) == (options.units is None):
         got = "neither" if options.units is None else "both"

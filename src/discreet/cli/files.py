@@ -126,11 +126,15 @@ def check_outputs(written: Mapping[str, str | None], *read: str | None) -> None:
             warn(f"{path}: {state}; this run writes it anew")
 
 
-def check_table_names(written: Mapping[str, str | None]) -> None:
+def check_table_names(
+    written: Mapping[str, str | None], suffixes: Sequence[str] = (".csv", ".parquet")
+) -> None:
     """Refuse names of tables whose endings say nothing."""
+    *first_endings, last_ending = suffixes
     for option, path in written.items():
-        if path is not None and Path(path).suffix.lower() not in (".csv", ".parquet"):
-            raise InvalidProblemError(option, "a file that ends in .csv or .parquet", repr(path))
+        if path is not None and Path(path).suffix.lower() not in suffixes:
+            expected = f"a file that ends in {', '.join(first_endings)} or {last_ending}"
+            raise InvalidProblemError(option, expected, repr(path))
 
 
 def write_page(

@@ -23,6 +23,7 @@ from discreet.streaming.row_engine import bytes_in
 from discreet.tables.columns import refuse_unclear
 from discreet.tables.dialect import SUFFIXES, look, why_unreadable
 from discreet.tables.parsing import reader_errors
+from discreet.tables.recoding import CellRules
 from discreet.tables.roles import roles_of_scan
 from discreet.tables.sizes import refuse_killers
 from discreet.tables.validate import refuse_nested, refuse_times, refuse_unwritable
@@ -150,7 +151,7 @@ def _named(path: str) -> Iterator[None]:
     try:
         yield
     except InvalidProblemError as error:
-        unread = error.field == "source" and error.code != "rows-none"
+        unread = error.field == "source" and error.code not in {"rows-none", "column-unknown"}
         if unread and Path(path).is_file():
             raise why_unreadable(path, look(path, "TABLE"), "TABLE") from None
         arguments = {"source": "TABLE", "target": "--output"}
@@ -180,7 +181,8 @@ def _anonymize(
     if len(parts) <= _MAX_FILES_TRIED:
         for file in map(str, parts):
             refuse_killers(file, look(file, "TABLE"), "TABLE", whole=False)
-    pieces = pieces_of(path, "source")
+    rules = CellRules(options.reading, options.recoding)
+    pieces = pieces_of(path, "source", rules=rules)
     lazy = scan_pieces(pieces, "source")
     columns, head = _Columns(lazy), lazy.head(_MAX_ROWS_LOOKED_AT).collect()
     if not head.height:
@@ -210,6 +212,7 @@ def _anonymize(
         memory=memory,
         executor=client,
         suffix=Path(written).suffix,
+        rules=rules,
         on_progress=on_progress,
         **options.of(SuppressionOptions),
     )

@@ -18,7 +18,9 @@ from discreet.cli.counting import (
 from discreet.cli.output import Status, put_out, rendered_plan, warn_of_weakness
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency.workload import read_lists, unrepeated
+from discreet.hierarchy.regions import bare_names
 from discreet.tables.dialect import stored_file
+from discreet.tables.options import split_names
 from discreet.tables.parsing import free_memory
 from discreet.tables.writing import bytes_of
 
@@ -51,11 +53,11 @@ def publish_tables(options: CountsOptions) -> Status:
         raise InvalidProblemError("--output", expected, "none")
     if options.domain is None:
         raise InvalidProblemError("--domain", "the file of all categories", "none")
-    if options.region_list is None and options.regions is not None:
+    if options.region_list is None and options.regions:
         raise InvalidProblemError("--region-list", "the regions that exist, public", "none")
     arguments: dict[str, Any] = {
         "domain": _read_json(options.domain),
-        "by": (options.by or "").split(","),
+        "by": split_names(options.by or ""),
         "marginals": read_lists(options.marginals),
         "shares": read_lists(options.shares),
         "workload": options.workload,
@@ -82,7 +84,7 @@ def publish_tables(options: CountsOptions) -> Status:
         return Status.DONE
 
     def rows(made: Release[RegionTables]) -> FileContent:
-        table = made.result.to_rows((options.regions or "").split(","))
+        table = made.result.to_rows(bare_names(options.regions))
         return FileContent(bytes_of(table, Path(options.microdata or "").suffix))
 
     def marks(made: Release[RegionTables]) -> FileContent:
@@ -102,7 +104,15 @@ def publish_tables(options: CountsOptions) -> Status:
             "--microdata": (options.microdata, rows, PAGE_BYTES),
             "--reliability": (options.reliability, marks, size),
         }
-        return release_outputs(options, "tables", contents, size, facts_of, extra_files=extra_files)
+        return release_outputs(
+            options,
+            "tables",
+            contents,
+            size,
+            facts_of,
+            frame=frame,
+            extra_files=extra_files,
+        )
 
     with open_rows(options) as source:
         release_counts(source, options, arguments, outputs)

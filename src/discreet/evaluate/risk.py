@@ -25,7 +25,7 @@ from discreet.tables.frames import is_lazy, refuse_nested_cells
 from discreet.tables.frames import opened as frame_of_rows
 from discreet.tables.options import ReadingOptions
 from discreet.tables.reading import read_rows
-from discreet.tables.recoding import Recoding, recode
+from discreet.tables.recoding import CellRules, Recoding, recode
 from discreet.tables.sources import is_hive_folder
 from discreet.tables.taxonomies import read_taxonomy
 from discreet.tables.validate import refuse_nested
@@ -336,8 +336,9 @@ class _Source:
                 if name is not None and name not in rows.columns:
                     raise no_column(argument, name, rows.columns, show=show)
             return rows, rows
-        refuse_in_pieces(self.reading, self.recoding)
-        lazy = scan_pieces(pieces_of(path, self.argument), self.argument)
+        refuse_in_pieces(self.reading)
+        rules = CellRules(self.reading, self.recoding)
+        lazy = scan_pieces(pieces_of(path, self.argument, rules=rules), self.argument)
         head = lazy.head(_MAX_SAMPLED_ROWS).collect()
         refuse_nested(head, self.argument, show_columns=show)
         return lazy, head
@@ -365,7 +366,8 @@ class _Source:
                 raise InvalidProblemError(argument, "none with a table in pieces", "one")
         # Workers see the folder in which the rows are.
         folder = Path(self.path).absolute().parent if self.engine.scheduler else None
-        with self.engine.source(self.path, folder) as pieces:
+        engine = replace(self.engine, reading=self.reading, recoding=self.recoding)
+        with engine.source(self.path, folder) as pieces:
             counted = (
                 pieces
                 if isinstance(pieces, str | os.PathLike)

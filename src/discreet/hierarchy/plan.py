@@ -270,7 +270,7 @@ def plan(
         neighbors ``"add-remove-person"`` or ``"replace-person"``.
     columns
         Columns of the region path in all tables, from the top down; in parentheses those that the list alone has, such
-        as ``["(state)", "county"]``.
+        as ``["(state)", "county"]``. Quotes take parentheses as they are: ``['"(state)"', "county"]``.
     unit
         Column that names the unit, such as a household; needed where each row of the private table is a person.
     size

@@ -5,6 +5,7 @@ Public tables are read first and apart, so that a caller may charge a budget bef
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -19,6 +20,7 @@ from discreet.hierarchy.problem import OTHER, Frame
 from discreet.hierarchy.refusals import GROUPS, LEAF, LISTED, UNIT, check_once, check_places
 from discreet.tables.frames import ROW, collect, open_table, text_of
 from discreet.tables.keys import key_of, key_text
+from discreet.tables.options import QuotedName, split_names
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Named",
     "Public",
+    "bare_names",
     "canonical",
     "check_columns",
     "declared_regions",
@@ -235,7 +238,7 @@ def read_regions(
 
 
 def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
-    """Read the names of the columns of the region path.
+    """Read the names of the columns of the region path; one in parentheses of its own is between quotes: ``"(x)"``.
 
     Raises
     ------
@@ -246,9 +249,13 @@ def check_columns(columns: Sequence[str], unit: str | None) -> tuple[str, ...]:
         expected = f"a list of names, such as [{columns!r}]"
         raise InvalidProblemError("columns", expected, f"the text {columns!r}")
     names = items_of(columns, "columns", "different columns, from the top down")
+    names = tuple(
+        split_names(name)[0] if isinstance(name, str) and _QUOTED.fullmatch(name) else name
+        for name in names
+    )
     for name in (*names, unit):
         name_of(name, "columns" if name is not unit else "unit")
-    bare = [*_bare(names), *([unit] if unit is not None else [])]
+    bare = [*bare_names(names), *([unit] if unit is not None else [])]
     own = own_columns(names)
     if not own or names[len(names) - len(own) :] != own or len(set(bare)) < len(bare):
         expected = "different columns, from the top down, those in parentheses above the others"
@@ -269,10 +276,14 @@ def own_columns(columns: Sequence[str]) -> tuple[str, ...]:
 
 def _in_list_alone(name: str) -> bool:
     text = str(name)
-    return text.startswith("(") and text.endswith(")")
+    return not isinstance(name, QuotedName) and text.startswith("(") and text.endswith(")")
 
 
-def _bare(columns: Sequence[str]) -> tuple[str, ...]:
+_QUOTED = re.compile(r'"\([^"]*\)"')
+
+
+def bare_names(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns without the parentheses of those that only the list of regions has."""
     return tuple(name[1:-1] if _in_list_alone(name) else name for name in columns)
 
 
@@ -338,7 +349,7 @@ def _read_tree(
         listed = collect(units.select(*columns).unique(), argument).sort(*columns)  # type: ignore[union-attr]
     else:
         argument = "regions"
-        columns = _bare(columns)
+        columns = bare_names(columns)
         table = open_table(regions, argument, columns)
         texts = (text_of(table, name, name).alias(name) for name in columns)
         listed = collect(table.with_columns(*texts), argument).sort(ROW)

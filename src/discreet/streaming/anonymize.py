@@ -33,6 +33,7 @@ from discreet.streaming.run import PROCESS_BYTES, FileDiagnostics, LargeRun, in_
 from discreet.streaming.workspace import workspace_in, writing
 from discreet.tables.contents import mark_table_verified
 from discreet.tables.parsing import free_memory, reader_errors
+from discreet.tables.recoding import CellRules, recorded
 from discreet.tables.roles import Given, roles_of_scan
 from discreet.tables.rooms import make_private
 from discreet.tables.writing import join_files
@@ -76,6 +77,7 @@ def anonymize_files(
     memory: int | None = None,
     executor: object | None = None,
     suffix: str = ".parquet",
+    rules: CellRules | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Anonymization[Path, FileDiagnostics]:
     """Anonymize tables that need not fit into memory, into a folder of parts or a file.
@@ -114,6 +116,8 @@ def anonymize_files(
         A ``Client`` of dask.distributed or its executor, whose workers see the same folders; default: this process.
     suffix
         ``".parquet"`` or ``".csv"``, for the parts of a folder.
+    rules
+        Rules for each cell, by which the rows are read and recoded.
     on_progress
         Called with each :class:`~discreet.core.progress.Progress`: the phase, and the steps of it that are done.
 
@@ -145,7 +149,8 @@ def anonymize_files(
     names = guarantee.quasi_identifiers
     if sorted(attribute.name for attribute in attributes) != sorted(names):
         raise InvalidProblemError("attributes", "one for each quasi-identifier", len(attributes))
-    pieces = pieces_of(source, "source")
+    rules = rules or CellRules()
+    pieces = pieces_of(source, "source", rules=rules)
     table = scan_pieces(pieces, "source")
     demanded = [(name, model) for name, listed in (models or {}).items() for model in listed]
     also = [name for name in models or {} if name not in keep]
@@ -180,6 +185,7 @@ def anonymize_files(
         "suppress": suppress,
         "rows": "shuffled",
         "roles": roles.public(),
+        **recorded(rules.reading, rules.recoding),
     }
     if models:
         parameters["models"] = [demand_text(*one) for one in demanded if one[0] != person]

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.records import RecordColumns
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
-    from discreet.tables.recoding import CellRules
 
 __all__ = ["CELL_STEPS", "CellPlan", "cells", "persons"]
 
@@ -45,8 +44,6 @@ class CellPlan:
         Rows that are read at once, and buckets of persons.
     frame, columns
         What is public, and the names of the columns.
-    rules
-        Rules for each cell, by which rows are read and recoded.
     key
         Key by which the rows of a person are drawn that count, so that a step that is done twice draws the same ones.
     """
@@ -56,7 +53,6 @@ class CellPlan:
     buckets: int
     frame: TableFrame
     columns: RecordColumns
-    rules: CellRules
     key: bytes = field(default_factory=sampling_key)
 
 
@@ -70,7 +66,7 @@ def cells(space: Workspace, number: int) -> None:
             parts = []
             wanted = plan.columns.of(plan.frame.domain)
             for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-                rows = nw.from_native(plan.rules.apply(batch.plain), eager_only=True)
+                rows = nw.from_native(batch.plain, eager_only=True)
                 table: Any = placed_rows(rows, plan.frame, plan.columns)
                 if plan.columns.person is None:
                     parts.append(count_placed(table, plan.frame))

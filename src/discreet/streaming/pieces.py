@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
@@ -13,6 +13,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.extras import require
 from discreet.tables.dialect import first_ragged, look, why_unreadable
 from discreet.tables.parsing import reader_errors, scan
+from discreet.tables.recoding import CellRules
 from discreet.tables.refusals import refused
 
 if TYPE_CHECKING:
@@ -39,23 +40,32 @@ class Piece:
         The file, and what separates its cells; empty for Parquet.
     groups
         First row group, and the one after the last.
+    rules
+        Rules by which the cells are read and recoded.
     """
 
     path: str
     mark: str
     groups: tuple[int, int] = (0, 0)
+    rules: CellRules = field(default_factory=CellRules)
 
 
 def pieces_of(
-    source: str | os.PathLike[str], argument: str, *, row_by_row: bool = False
+    source: str | os.PathLike[str],
+    argument: str,
+    *,
+    row_by_row: bool = False,
+    rules: CellRules | None = None,
 ) -> tuple[Piece, ...]:
-    """Divide a file, or the files of a folder, into pieces that are read together.
+    """Divide a file, or the files of a folder, into pieces that are read together, each cell by the rules.
 
     Raises
     ------
     InvalidProblemError
-        For files that cannot be read, or of different columns or types; and without PyArrow.
+        For files that cannot be read, or of different columns or types, or for rules of columns that are not there or
+        have no cells to recode; and without PyArrow.
     """
+    rules = rules or CellRules()
     require("streaming", argument)
     where = Path(source)
     files = parts_of(where, argument) if where.is_dir() else (where,)
@@ -65,7 +75,7 @@ def pieces_of(
         mark = look(str(path), argument, whole=not row_by_row)
         try:
             file_schema = scan(path, mark).collect_schema()
-            groups = () if mark else tuple(_row_groups(path, file_schema))
+            groups = () if mark else tuple(_row_groups(path, file_schema, rules))
         except reader_errors():
             if not where.is_dir():
                 raise why_unreadable(str(path), mark, argument, row_by_row=row_by_row) from None
@@ -75,16 +85,18 @@ def pieces_of(
             got = f"others in file {number + 1} of the folder"
             raise InvalidProblemError(argument, SAME, got)
         schema = file_schema
+        if number == 0:
+            rules.check(schema, argument)
         resolved = str(path.absolute())
         if mark:
             _refuse_ragged(path, mark, argument, row_by_row=row_by_row)
-            pieces.append(Piece(resolved, mark))
+            pieces.append(Piece(resolved, mark, rules=rules))
             continue
         pieces += groups
     return tuple(pieces)
 
 
-def _row_groups(path: Path, schema: pl.Schema) -> Iterator[Piece]:
+def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Piece]:
     """Yield runs of row groups of a Parquet file."""
     import polars as pl
     import pyarrow.parquet as pq
@@ -99,11 +111,11 @@ def _row_groups(path: Path, schema: pl.Schema) -> Iterator[Piece]:
         for group in range(file.num_row_groups):
             rows += file.metadata.row_group(group).num_rows
             if rows >= PIECE_ROWS or group == file.num_row_groups - 1:
-                yield Piece(str(path.absolute()), "", (first, group + 1))
+                yield Piece(str(path.absolute()), "", (first, group + 1), rules)
                 first, rows = group + 1, 0
         if not file.num_row_groups:
             # A table without rows is the neighbor of one with a row.
-            yield Piece(str(path.absolute()), "", (0, 0))
+            yield Piece(str(path.absolute()), "", (0, 0), rules)
 
 
 def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) -> None:
@@ -119,18 +131,19 @@ def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) ->
 
 
 def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
-    """Scan the files of all pieces lazily."""
+    """Scan the files of all pieces lazily, each cell by the rules."""
     import polars as pl
 
     files = {piece.path: piece.mark for piece in pieces}
     if not files:
         raise InvalidProblemError(argument, "a table with rows", "none")
     # Rows that are refused were refused when the pieces were made.
-    return pl.concat([scan(path, mark, row_by_row=True) for path, mark in files.items()])
+    table = pl.concat([scan(path, mark, row_by_row=True) for path, mark in files.items()])
+    return pieces[0].rules.recode_lazily(table)
 
 
 class DistinctColumn(NamedTuple):
-    """A column as distinct values and the index of each row's value; without indices, one value a row."""
+    """A column as values and the index of each row's value; without indices, one value a row."""
 
     values: pl.Series
     of_row: NDArray[np.integer] | None
@@ -170,8 +183,9 @@ def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int)
     if piece.mark:
         lazy = scan(piece.path, piece.mark, row_by_row=True).select(names)
         for frame in lazy.collect_batches(chunk_size=rows, maintain_order=True):
-            distinct = {name: DistinctColumn(frame[name], None) for name in coded}
-            yield Batch(frame.height, distinct, frame.select(plain))
+            recoded = piece.rules.apply(frame)
+            distinct = {name: DistinctColumn(recoded[name], None) for name in coded}
+            yield Batch(frame.height, distinct, recoded.select(plain))
         return
     import pyarrow.parquet as pq
 
@@ -181,8 +195,13 @@ def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int)
             rest = pl.from_arrow(arrow_batch.select([*plain]))
             if isinstance(rest, pl.Series):
                 raise TypeError
-            columns = {name: _distinct_column(arrow_batch.column(name)) for name in coded}
-            yield Batch(arrow_batch.num_rows, columns, rest.with_columns(map(_as_text, rest)))
+            columns = {}
+            for name in coded:
+                values, of_row = _distinct_column(arrow_batch.column(name))
+                recoded = piece.rules.apply(values.alias(name).to_frame())
+                columns[name] = DistinctColumn(recoded[name], of_row)
+            rest = piece.rules.apply(rest.with_columns(map(_as_text, rest)))
+            yield Batch(arrow_batch.num_rows, columns, rest)
 
 
 def _as_text(column: pl.Series) -> pl.Series:

@@ -34,11 +34,10 @@ from discreet.streaming.pieces import pieces_of, scan_pieces
 from discreet.streaming.record_steps import RecordPlan
 from discreet.streaming.risk_steps import RiskPlan, SensitiveValues, added
 from discreet.streaming.workspace import workspace_in
-from discreet.tables.cells import read_cells
 from discreet.tables.frames import collect
 from discreet.tables.keys import check_types
 from discreet.tables.parsing import free_memory
-from discreet.tables.recoding import CellRules, recode
+from discreet.tables.recoding import CellRules
 
 if TYPE_CHECKING:
     import os
@@ -89,7 +88,7 @@ class RecordFiles:
         Whether :meth:`count_classes` takes equal numbers in two spellings for one value, and blank cells for missing
         ones; by default rows are compared as they are stored.
     rules
-        Rules for each cell, by which plans of counts read and recode the rows.
+        Rules for each cell, by which the rows are read and recoded.
 
     Examples
     --------
@@ -142,13 +141,11 @@ class RecordFiles:
         """
         scanned = self._check_names(argument, wanted)
         check_types(nw.from_native(scanned), wanted)
-        # Rules of columns that are not there, or have no cells to recode, are refused by the schema.
-        empty = scanned.collect_schema().to_frame()
-        recode(read_cells(empty, self.rules.reading), self.rules.recoding, argument)
 
     def _check_names(self, argument: str, wanted: Sequence[str]) -> pl.LazyFrame:
         """Refuse missing columns and workers that do not fit; return the scan of the files."""
-        scanned = scan_pieces(pieces_of(self.source, argument, row_by_row=True), argument)
+        pieces = pieces_of(self.source, argument, row_by_row=True, rules=self.rules)
+        scanned = scan_pieces(pieces, argument)
         names = scanned.collect_schema().names()
         for name in wanted:
             if name not in names:
@@ -181,9 +178,9 @@ class RecordFiles:
         SolverError
             When workers or the scheduler were lost for good.
         """
-        pieces = pieces_of(self.source, named.argument, row_by_row=True)
+        pieces = pieces_of(self.source, named.argument, row_by_row=True, rules=self.rules)
         batch, buckets = self._sizes(pieces)
-        plan = RecordPlan(pieces, batch, buckets, _collected(public), named, frame, self.rules)
+        plan = RecordPlan(pieces, batch, buckets, _collected(public), named, frame)
         with self._workspace(plan) as (space, engine):
             kinds = {"scatter": len(pieces)}
             kinds |= {"once": buckets} if plan.by_person else {}
@@ -212,9 +209,9 @@ class RecordFiles:
         SolverError
             When workers or the scheduler were lost for good.
         """
-        pieces = pieces_of(self.source, PEOPLE, row_by_row=True)
+        pieces = pieces_of(self.source, PEOPLE, row_by_row=True, rules=self.rules)
         batch, buckets = self._sizes(pieces)
-        plan = CellPlan(pieces, batch, buckets, frame, columns, self.rules)
+        plan = CellPlan(pieces, batch, buckets, frame, columns)
         with self._workspace(plan) as (space, engine):
             kinds = {"cells": len(pieces)}
             kinds |= {} if columns.person is None else {"persons": buckets}
@@ -243,7 +240,7 @@ class RecordFiles:
             When workers or the scheduler were lost for good.
         """
         self._check_names("table", (*names, *sensitive))
-        pieces = pieces_of(self.source, "table")
+        pieces = pieces_of(self.source, "table", rules=self.rules)
         batch, buckets = self._sizes(pieces)
         plan = RiskPlan(
             pieces, batch, buckets, tuple(names), tuple(sensitive), by_meaning=self.by_meaning

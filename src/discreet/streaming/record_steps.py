@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from discreet.hierarchy.regions import Named, Public
     from discreet.streaming.pieces import Piece
     from discreet.streaming.workspace import Workspace
-    from discreet.tables.recoding import CellRules
 
 __all__ = ["RECORD_STEPS", "RecordPlan", "added_up", "gather", "once", "scatter"]
 
@@ -55,8 +54,6 @@ class RecordPlan:
         Rows that are read at once, and buckets of units.
     public, named, frame
         What is public, and the names of the columns.
-    rules
-        Rules for each cell, by which rows are read and recoded.
     key
         Key by which the rows of a person are drawn that count, so that a step that is done twice draws the same ones.
     """
@@ -67,7 +64,6 @@ class RecordPlan:
     public: Public
     named: Named
     frame: Frame
-    rules: CellRules
     key: bytes = field(default_factory=sampling_key)
 
     @property
@@ -87,7 +83,7 @@ def rows_of_piece(plan: RecordPlan, number: int) -> Iterator[Any]:
         raise InvalidProblemError("source", "files that all workers see", "one that is not there")
     wanted = plan.named.columns(plan.public)
     for batch in batches(plan.pieces[number], (), wanted, plan.batch):
-        table = nw.from_native(plan.rules.apply(batch.plain), eager_only=True)
+        table = nw.from_native(batch.plain, eager_only=True)
         yield read_rows(table, plan.public, plan.named, plan.frame)
 
 

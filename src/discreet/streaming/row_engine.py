@@ -40,15 +40,13 @@ def bytes_in(text: str, argument: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def refuse_in_pieces(reading: ReadingOptions, recoding: Recoding | None = None) -> None:
+def refuse_in_pieces(reading: ReadingOptions) -> None:
     """Refuse the options under which a table cannot be read in pieces, by name.
 
     Parameters
     ----------
     reading
         Options of reading. Pieces of a file are read as UTF-8 with the separator that is recognized.
-    recoding
-        Rules that cannot be applied to pieces either; all marks of cells are then refused as well.
 
     Examples
     --------
@@ -57,16 +55,10 @@ def refuse_in_pieces(reading: ReadingOptions, recoding: Recoding | None = None) 
     discreet.core.errors.InvalidProblemError: encoding: expected none for a table in pieces; write it as UTF-8 with...
     """
     stated = reading.to_dict()
-    names: list[str] = [name for name in ("encoding", "delimiter", "sheet") if name in stated]
-    if recoding is not None:
-        cells = (name.partition("_by_")[0] for name in stated)
-        names = list(dict.fromkeys((*names, *cells, *recoding.to_dict())))
-    for name in names:
-        expected = (
-            "none for a table in pieces; write it as UTF-8 with commas, with its cells as they are to be "
-            "read, or read one file in memory"
-        )
-        raise InvalidProblemError(name, expected, "one")
+    for name in ("encoding", "delimiter", "sheet"):
+        if name in stated:
+            expected = "none for a table in pieces; write it as UTF-8 with commas, or read one file in memory"
+            raise InvalidProblemError(name, expected, "one")
 
 
 @final

@@ -11,9 +11,10 @@ from discreet.hierarchy import plan
 from discreet.studio.counts_forms import read_promise
 from discreet.studio.counts_release import AMOUNTS, COUNTS, Costs
 from discreet.studio.forms import whole_of
-from discreet.studio.parts import on_form, render
-from discreet.studio.publish_pages import add_publication, job_of, layout_of
+from discreet.studio.parts import on_file, on_form, render
+from discreet.studio.publish_pages import add_publication, job_of, layout_of, read_public
 from discreet.studio.released import add_released
+from discreet.studio.tables_forms import write_categories
 from discreet.studio.tables_release import TABLES, describe_plan
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def add_publications(app: FastAPI, workspaces: OpenWorkspaces, ledger: Path, mos
 
     on_form(app, workspaces, "counts/costs", _compare)
     on_form(app, workspaces, "tables/plan", _plan)
+    on_file(app, workspaces, "tables/categories", _categories)
 
     @app.get("/{workspace}/counts/costs")
     def compared(workspace: str) -> Response:
@@ -74,6 +76,10 @@ def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
     # From the public facts alone: no table goes to the other process.
     bare = plan(planned.frame, promise.guarantee, **promise.arguments)
     return Costs(bare, notion, each)
+
+
+def _categories(_workspace: OpenWorkspace, file: Path, query: Mapping[str, str]) -> str:
+    return write_categories(read_public(file, query, TABLES).table)
 
 
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:

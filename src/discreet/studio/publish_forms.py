@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
+from discreet.tables.options import QuotedName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -115,7 +116,8 @@ def regions_of(form: Mapping[str, str], columns: Sequence[str]) -> tuple[str, ..
     if not any(names):
         expected = "at least one column, the largest regions first"
         raise InvalidProblemError("Regions", expected, "none")
-    return tuple(name for name in names if name)
+    # A name in parentheses is that of a column of the table.
+    return tuple(QuotedName(name) for name in names if name)
 
 
 def parts_of(form: Mapping[str, str]) -> tuple[str, ...] | None:

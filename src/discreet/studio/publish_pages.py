@@ -15,7 +15,13 @@ from discreet.studio.ledgers import book_of, grant, look, proposed, refuse_beyon
 from discreet.studio.parts import on_file, on_form, render
 from discreet.studio.publish_forms import MAX_REGION_COLUMNS, NEIGHBORS, read_limit
 from discreet.studio.publishing import PRIVATE, Publish
-from discreet.studio.reading import PrivateUploadOptions, UploadOptions, read_upload, upload_form
+from discreet.studio.reading import (
+    ENDINGS,
+    PrivateUploadOptions,
+    UploadOptions,
+    read_upload,
+    upload_form,
+)
 from discreet.studio.released import new_name
 from discreet.studio.workspaces import store
 from discreet.tables.dialect import names_in
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.studio.reading import Upload
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
-__all__ = ["add_publication", "job_of", "layout_of"]
+__all__ = ["add_publication", "job_of", "layout_of", "read_public"]
 
 
 def add_publication(
@@ -124,6 +130,7 @@ def _load(
         how=upload.how.partition(", ")[2],
         notices=upload.notices,
         columns=upload.table.columns,
+        endings=ENDINGS,
         depth=MAX_REGION_COLUMNS,
         neighbors=NEIGHBORS,
         **columns,
@@ -138,10 +145,15 @@ def _load_public(
     if which not in publication.public:
         raise InvalidProblemError("What is public", "a file that the page takes", "another")
     _columns(workspace)
-    upload = _read(file, query, publication)
+    upload = read_public(file, query, publication)
     with workspace.changing():
         store(upload.table, workspace.folder / publication.public[which][0])
     return " ".join([upload.how, *upload.notices, f"Columns: {', '.join(upload.table.columns)}."])
+
+
+def read_public(file: Path, query: Mapping[str, str], publication: Publication) -> Upload:
+    """Read a public file of any kind that is read."""
+    return _read(file, query, publication)
 
 
 def _read(

@@ -65,6 +65,9 @@ _FITS = (
 )
 _PREVIEW_ROWS = 5
 
+ENDINGS = ",".join([*READABLE, ".gz", ".zst"])
+"""Endings of the files that are read, for the field of a file."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -139,8 +142,7 @@ class PrivateUploadOptions(FileReadingOptions, RecodingOptions, QuotesOption):
 
 def upload_form(group: type[OptionGroup]) -> dict[str, Any]:
     """Return the values of the template of the first step: fields of the options, and endings of the files."""
-    endings = ",".join([*READABLE, ".gz", ".zst"])
-    return {"reading": list(rows_of(group)), "endings": endings}
+    return {"reading": list(rows_of(group)), "endings": ENDINGS}
 
 
 def read_upload(

@@ -16,11 +16,14 @@ from discreet.studio.publish_forms import (
     parts_of,
     regions_of,
 )
+from discreet.tables.keys import key_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["TITLES", "read_categories", "read_tables_form"]
+    import polars as pl
+
+__all__ = ["TITLES", "read_categories", "read_tables_form", "write_categories"]
 
 _MAX_LETTERS = 1 << 20
 """Letters of the list of categories."""
@@ -81,6 +84,29 @@ def read_tables_form(form: Mapping[str, str], columns: Sequence[str]) -> TableLa
         "root": form.get("root", "").strip() or "all",
     }
     return TableLayout(neighbors, arguments)
+
+
+def write_categories(table: pl.DataFrame) -> str:
+    """Write a public table of attributes and categories as the JSON that :func:`read_categories` reads.
+
+    Raises
+    ------
+    InvalidProblemError
+        For other than two columns, which a table of persons might have, or an attribute without a name.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> write_categories(pl.DataFrame({"attribute": ["sex", "sex", "age"], "category": ["F", "M", "0-17"]}))
+    '{"sex": ["F", "M"], "age": ["0-17"]}'
+    """
+    if table.width != 2 or table.to_series(0).has_nulls():
+        expected = "a table of two columns, an attribute and one of its categories in each row"
+        raise InvalidProblemError("Categories", expected, "another")
+    listed: dict[str, list[str]] = {}
+    for name, category in table.rows():
+        listed.setdefault(key_text(name), []).append("" if category is None else key_text(category))
+    return json.dumps(listed, ensure_ascii=False)
 
 
 def read_categories(text: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Uploads", "uploaded"]
 
 _FILES = re.compile(
-    r"/(?P<workspace>[^/]+)/(table|counts/table|counts/list|tables/table|tables/list)"
+    r"/(?P<workspace>[^/]+)/(table|counts/table|counts/list|tables/table|tables/list|tables/categories)"
 )
 """Paths that take a file."""
 

@@ -7,6 +7,7 @@ that are all whole become integers, since these programs store every number as a
 from __future__ import annotations
 
 import datetime as dt
+import io
 import zipfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
@@ -21,12 +22,13 @@ from discreet.tables.refusals import refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from typing import BinaryIO
 
     import polars as pl
 
     from discreet.tables.options import FileRequest
 
-__all__ = ["Labels", "labels_of", "read_foreign", "with_whole_numbers"]
+__all__ = ["Labels", "labels_of", "read_foreign", "read_written_workbook", "with_whole_numbers"]
 
 _WORKBOOK_GROWS = 12
 """Bytes in memory for one byte of a workbook's sheets, once they are read."""
@@ -216,13 +218,38 @@ def _labeled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
     return column.replace_strict(values, texts, default=None, return_dtype=pl.String)
 
 
+def read_written_workbook(
+    data: bytes, types: Mapping[str, Any], request: FileRequest
+) -> pl.DataFrame:
+    """Read the bytes of a workbook that :func:`discreet.tables.writing.bytes_of` wrote, each column with its type.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a damaged workbook, one that takes more memory, or cells of other types.
+    """
+    import polars as pl
+
+    require("files", request.argument)
+    try:
+        names, *rows = _rows_of_workbook(io.BytesIO(data), request)
+        columns = zip(names, zip(*rows, strict=True), strict=True)
+        return pl.DataFrame([pl.Series(name, cells, types[name]) for name, cells in columns])
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError):
+        raise request.refused("file-damaged", _DAMAGED) from None
+
+
 def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
+    return _frame_of(_rows_of_workbook(path, request), request)
+
+
+def _rows_of_workbook(file: Path | BinaryIO, request: FileRequest) -> list[list[Any]]:
     import openpyxl
 
-    with zipfile.ZipFile(path) as packed:
+    with zipfile.ZipFile(file) as packed:
         size = sum(one.file_size for one in packed.infolist())
     request.refuse_size(size * _WORKBOOK_GROWS, ", which unpacks to more")
-    book = openpyxl.load_workbook(path, data_only=request.row_by_row)
+    book = openpyxl.load_workbook(file, data_only=request.row_by_row)
     names, sheet = [one.title for one in book.worksheets], request.options.sheet
     if not names:
         raise request.refused("rows-none", " without any")
@@ -239,7 +266,7 @@ def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
         if formula is not None and not request.row_by_row:
             raise request.refused("workbook-cells", f", with a formula in {formula.coordinate}")
         rows.append([cell.value for cell in row])
-    return _frame_of(rows, request)
+    return rows
 
 
 def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from discreet.core.errors import InvalidProblemError
 
-__all__ = ["FileRequest", "ReadingOptions", "split_names"]
+__all__ = ["FileRequest", "QuotedName", "ReadingOptions", "split_names"]
 
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
 
@@ -181,10 +181,17 @@ def _listed(marks: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as it came
     return (marks,) if isinstance(marks, str | int | float) else items_of(marks, "missing", "marks")
 
 
+class QuotedName(str):
+    """Name that was quoted: its letters are taken as they are."""
+
+    __slots__ = ()
+
+
 def split_names(text: str) -> list[str]:
     r"""Split names at commas. A name that holds a comma or a quote, or that begins or ends with a blank, may be quoted.
 
     Between quotes of either kind a doubled quote is a quote, as in CSV. Blanks around names without quotes are dropped.
+    A name from between quotes is a :class:`QuotedName`.
 
     Examples
     --------
@@ -200,7 +207,7 @@ def split_names(text: str) -> list[str]:
         closed = _closing(text, at + 1, quote) if quote else -1
         after = text[closed + 1 :].lstrip(" \t") if closed >= 0 else "-"
         if closed >= 0 and (not after or after[0] == ","):
-            names.append(text[at + 1 : closed].replace(quote * 2, quote))
+            names.append(QuotedName(text[at + 1 : closed].replace(quote * 2, quote)))
             at = end - len(after) + 1
             continue
         comma = text.find(",", at)

@@ -177,6 +177,28 @@ class CellRules:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     recoding: Recoding = field(default_factory=Recoding)
 
+    def check(self, schema: pl.Schema, argument: str) -> None:
+        """Refuse rules of columns that are not there, or have no cells to recode: no value is read."""
+        recode(read_cells(schema.to_frame(), self.reading), self.recoding, argument)
+
+    def recode_lazily(self, table: pl.LazyFrame) -> pl.LazyFrame:
+        """Apply the rules to each cell of a lazy table when it is read."""
+        import polars as pl
+
+        if not (self.reading.to_dict() or self.recoding.columns):
+            return table
+        schema = table.collect_schema()
+        kinds = self.apply(schema.to_frame()).schema
+
+        def recoded(column: pl.Series) -> pl.Series:
+            return self.apply(column.to_frame()).to_series()
+
+        return table.with_columns(
+            pl.col(name).map_batches(recoded, kinds[name], is_elementwise=True)
+            for name, kind in schema.items()
+            if not kind.is_nested()
+        )
+
     def apply(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the table with the rules applied to the columns that it has; other rules are ignored."""
         marks = (pair for pair in self.reading.missing_by_column if pair[0] in rows.columns)

@@ -33,6 +33,8 @@ EXPECTED: Final = {
     "decimal-mark": "a point or a comma",
     "delimiter": "one character that separates cells, such as a comma, a semicolon or a tab",
     "dates-range": "dates in the years 1 to 9999{zones} and times within a day; mend or drop such columns",
+    "encoding-mixed": "text in one encoding: leave the encoding out if it is UTF-8, or mend these lines; if each line "
+    "is right in {encoding}, run `iconv -f {encoding} -t UTF-8 FILE > NEW.csv`",
     "encoding-other": "text in the encoding that is chosen; choose another one, or save the table as CSV in UTF-8",
     "encoding-word": "one of the list of encodings, such as utf-8, cp1252, iso-8859-2, cp1251 or utf-16",
     "encoding": "text in UTF-8: name its encoding, such as --encoding cp1252, save it as “CSV UTF-8”, or run "

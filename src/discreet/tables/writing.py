@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,10 @@ def _parquet(table: pl.DataFrame, *, statistics: bool, **_: object) -> bytes:
 
 
 def _workbook(table: pl.DataFrame, **_: object) -> bytes:
-    """Write a workbook of one sheet. Text is text: a cell that begins with an equals sign is no formula."""
+    """Write a workbook of one sheet. Text is text: a cell that begins with an equals sign is no formula.
+
+    Numbers have all their digits, of which openpyxl alone would write sixteen.
+    """
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
 
@@ -73,10 +77,11 @@ def _workbook(table: pl.DataFrame, **_: object) -> bytes:
     sheet = book.create_sheet("table")
 
     def cell_of(value: Any) -> Any:  # noqa: ANN401 - a cell of any kind
-        if not isinstance(value, str) or not value.startswith("="):
+        is_long = type(value) in {int, float} and float(f"{value:.16g}") != value
+        if not is_long and not (isinstance(value, str) and value.startswith("=")):
             return value
-        cell = WriteOnlyCell(sheet, value)
-        cell.data_type = "s"
+        cell = WriteOnlyCell(sheet, repr(value) if is_long else value)
+        cell.data_type = "n" if is_long else "s"
         return cell
 
     sheet.append([cell_of(name) for name in table.columns])
@@ -84,6 +89,18 @@ def _workbook(table: pl.DataFrame, **_: object) -> bytes:
         sheet.append([cell_of(value) for value in row])
     buffer = io.BytesIO()
     book.save(buffer)
+    return _without_times(buffer)
+
+
+def _without_times(book: io.BytesIO) -> bytes:
+    """Repack a workbook without the times at which it was written: equal tables are equal bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(book) as dated, zipfile.ZipFile(buffer, "w") as packed:
+        for name in dated.namelist():
+            body = dated.read(name)
+            if name == "docProps/core.xml":
+                body = re.sub(rb"(<dcterms:[^>]*>)[^<]*", rb"\g<1>1980-01-01T00:00:00Z", body)
+            packed.writestr(zipfile.ZipInfo(name), body, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
