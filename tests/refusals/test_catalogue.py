@@ -81,7 +81,7 @@ def test_the_command_as_a_process_agrees(tmp_path: Path, case: Case) -> None:
     assert by_command(path, tmp_path / "out.csv", case, None) == by_path(path, case)
 
 
-OF_FILES = ("frame without rows", "moment beyond the calendar", "utf-16")
+OF_FILES = ("frame without rows", "moment beyond the calendar", "name with a blank", "utf-16")
 """Cases that are not those of a frame, or not in the words of a file."""
 
 FRAMES = [
