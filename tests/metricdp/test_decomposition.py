@@ -334,7 +334,7 @@ def test_no_pairs_no_rows() -> None:
 def test_a_program_that_is_too_large_leaves_the_bound_of_its_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_LARGEST_PROGRAM", 100)
+    monkeypatch.setattr(module, "_MAX_PROGRAM_ROWS", 100)
     part = road()
     found = Benders(3).solve(part, TIGHT)
     assert found.multipliers is not None
@@ -358,7 +358,7 @@ def test_a_program_that_is_too_large_leaves_the_bound_of_its_blocks(
 def test_without_master_and_without_steps_the_anchor_and_its_blocks_are_what_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_LARGEST_PROGRAM", 100)
+    monkeypatch.setattr(module, "_MAX_PROGRAM_ROWS", 100)
     without = SimpleNamespace(solve=lambda *_: None)
     monkeypatch.setattr(module, "PrimalDual", lambda **_: without)
     space = MetricSpace.grid(3, 3, cell=1, unit="km")

@@ -114,7 +114,7 @@ def test_what_is_not_compiled_counts_and_nothing_starts_after_it(
     def started(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(_design, "_costly", started)
+    monkeypatch.setattr(_design, "_costly_methods", started)
     made, seconds = timed()
     assert made.provenance.method in CHEAP
     assert seconds <= MOST
@@ -131,7 +131,7 @@ def test_no_method_starts_when_another_took_all_of_the_time(
         def solve(self, *_: object) -> None:
             raise AssertionError
 
-    monkeypatch.setattr(_design, "_costly", lambda *_, **__: ((Slow(), Started()), ""))
+    monkeypatch.setattr(_design, "_costly_methods", lambda *_, **__: ((Slow(), Started()), ""))
     made, seconds = timed()
     assert made.provenance.method in CHEAP
     assert seconds <= MOST
@@ -283,7 +283,7 @@ def test_a_program_is_not_built_where_that_would_take_too_long(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """992 secrets and 248 reports, limit 2 s: 0.3 s were left, and it took 2.2 to build and to hand over."""
-    monkeypatch.setattr(direct, "_SECONDS_A_ROW", 1.0)
+    monkeypatch.setattr(direct, "_MIN_SECONDS_PER_ROW", 1.0)
     monkeypatch.setattr(direct, "constraint_matrix", wall.takes(2 * LIMIT, lambda *_: None))
     made, seconds = timed(method=Direct())
     assert "no time left to build" in " ".join(made.provenance.method_trace)

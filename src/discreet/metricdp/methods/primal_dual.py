@@ -19,16 +19,16 @@ from discreet.core.printed import estimate
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.part import Candidate
-from discreet.metricdp.primal_dual.iterate import follows
-from discreet.metricdp.primal_dual.mend import fill, mend, mend_all, raise_once
-from discreet.metricdp.primal_dual.order import Ordered
+from discreet.metricdp.primal_dual.iterate import follows_distance
+from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_once
+from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.seeds import (
-    has_near_structure,
+    has_sparse_spanner,
     is_dense,
     seconds_for_spanner,
     spanner_for_steps,
 )
-from discreet.metricdp.primal_dual.units import measured_after
+from discreet.metricdp.primal_dual.units import steps_before_new_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +153,7 @@ class PrimalDual:
         its secrets. At most 3 GiB for the state, two thirds more while multipliers are polished, and some tables of
         ``n`` by ``n_reports``.
         """
-        begun = clock()
+        start = clock()
         graph = priceable(part.binding, part.epsilon)
         if not len(graph) or part.n_reports < 2:
             return None
@@ -161,22 +161,22 @@ class PrimalDual:
             return Candidate(
                 "primal-dual", None, None, "No time to choose constraints; it was not started."
             )
-        return _Run(part, limits, begun, self.iterations).until()
+        return _Run(part, limits, start, self.iterations).run()
 
 
-def _plan(near: Ordered, epsilon: Fraction, gap: float) -> Plan:
+def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
     """Divide reports into tiles, and choose the constraints that get a price."""
     graph = priceable(near.edges, epsilon)
     rate = float(epsilon) * 2.0**-graph.scale_bits
     stars, fine, reach = False, True, _REACH_IN_NATS
     if is_dense(graph):
-        stars = not has_near_structure(near.lengths)
+        stars = not has_sparse_spanner(near.lengths)
         if not stars:
             graph, fine = spanner_for_steps(graph)
             reach = _REACH_IN_NATS if fine else _SPANNER_REACH_IN_NATS
     largest = float(near.cost.max()) or 1.0
     away = np.asarray(rate * near.lengths[:, near.homes], dtype=np.float64)
-    decays = follows(near.cost / largest, away)
+    decays = follows_distance(near.cost / largest, away)
     if not decays or gap < _MIN_GAP_FOR_REACH or _has_rare_secrets(near.cost):
         reach = math.inf
     return Plan(
@@ -186,7 +186,7 @@ def _plan(near: Ordered, epsilon: Fraction, gap: float) -> Plan:
         farthest=reach,
         stars=stars,
         decays=decays,
-        most_held=_MAX_HELD_SHARE if fine else 1.0,
+        max_multiplier_share=_MAX_HELD_SHARE if fine else 1.0,
     )
 
 
@@ -197,7 +197,7 @@ def _has_rare_secrets(cost: NDArray[np.float64]) -> bool:
     return float(rare.mean()) > _MAX_RARE_SECRETS
 
 
-def _renamed(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rename_reports(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rename each column as the report that costs least given it, which is no less private: ``(n, n_reports)``."""
     best = (cost.T @ matrix).argmin(axis=0)
     table: NDArray[np.float64] = np.zeros_like(cost)
@@ -208,28 +208,32 @@ def _renamed(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[
 class _Run:
     """State of one search: the steps, and the channel and bound that were handed in."""
 
-    def __init__(self, part: Part, limits: PartLimits, begun: float, iterations: int) -> None:
+    def __init__(self, part: Part, limits: PartLimits, start: float, iterations: int) -> None:
         self.limits, self.iterations = limits, iterations
         self.seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop = begun + self.seconds
+        self.stop = start + self.seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
-        self.near = near = Ordered.of(part.cost, part.binding, part.paths, home)
+        self.near = near = OrderedProgram.of(part.cost, part.binding, part.paths, home)
         self.plan = plan = _plan(near, part.epsilon, limits.gap)
         self.state = plan.state(limits.threads)
-        self.state.measuring = measured_after(part.n)
+        self.state.measuring = steps_before_new_units(part.n)
         self.state.weights = 0.2, _MAX_FIRST_WEIGHT * math.sqrt(1000 / part.n)
         # Where a spanner or stars stand for very many constraints, channels are mended over all pairs.
         self.every = priceable(near.edges, part.epsilon) if is_dense(near.edges) else None
         self.edges = near.edges if self.every is None else plan.graph
         self.nats = part.nats(self.edges.lengths)
-        self.beyond, self.gained, self.safe = _MENDING_FACTOR, _POLISHING_SHARE, _SHARE_OF_GAP
-        self.tried = self.offered = self.grown = 0
-        self.reserve, self.step, self.upper = 0.0, 0.0, math.inf
-        self.ready: NDArray[np.float64] | None = None
-        self.handed = -math.inf
+        self.mending_factor, self.polishing_share, self.gap_share = (
+            _MENDING_FACTOR,
+            _POLISHING_SHARE,
+            _SHARE_OF_GAP,
+        )
+        self.polished_at = self.offered_at = self.grown_at = 0
+        self.reserve, self.step_seconds, self.upper = 0.0, 0.0, math.inf
+        self.channel: NDArray[np.float64] | None = None
+        self.offered_bound = -math.inf
         self.pool: ThreadPoolExecutor | None = None
 
-    def until(self) -> Candidate:
+    def run(self) -> Candidate:
         """Take steps until the gap is reached or time is up; an interrupt hands in the bound so far.
 
         Looks come after numbers of steps that do not depend on the limit, so that a longer one has all looks of a
@@ -239,7 +243,7 @@ class _Run:
             return self._steps()
         except KeyboardInterrupt:
             if self.limits.offer is not None:
-                self.limits.offer(self._candidate(self._in_place()))
+                self.limits.offer(self._candidate(self._pop_channel()))
             raise
 
     def _steps(self) -> Candidate:
@@ -252,91 +256,100 @@ class _Run:
                 if state.count == 1:
                     # The first step takes longer, since it is the first to touch the memory.
                     started = clock()
-                self.step = (clock() - started) / max(state.count - 1, 1)
-                foreseen = _POLISHING_STEPS * self.step + self._mending_seconds()
-                foreseen = (
-                    0.0 if self.offered else min(foreseen, _MAX_RESERVED_SHARE * self.seconds)
+                self.step_seconds = (clock() - started) / max(state.count - 1, 1)
+                forecast = _POLISHING_STEPS * self.step_seconds + self._mending_seconds()
+                forecast = (
+                    0.0 if self.offered_at else min(forecast, _MAX_RESERVED_SHARE * self.seconds)
                 )
-                reserve = max(self.reserve, foreseen)
+                reserve = max(self.reserve, forecast)
                 last = clock() + reserve > self.stop or state.count >= self.iterations
-                if last and self.offered > 0 and state.count < _SPACING_OF_LAST_LOOK * self.offered:
+                if (
+                    last
+                    and self.offered_at > 0
+                    and state.count < _SPACING_OF_LAST_LOOK * self.offered_at
+                ):
                     return self._candidate(None)
                 if last or state.count >= due:
                     due = max(due, int(_STEP_GROWTH_BETWEEN_LOOKS * state.count) + 1)
-                    found = self._look(hand_in=last)
-                    if found is not None or last:
-                        return found or self._candidate(None)
+                    candidate = self._evaluate(hand_in=last)
+                    if candidate is not None or last:
+                        return candidate or self._candidate(None)
 
     def _mending_seconds(self, reports: int = _NUMBERS_OF_MERGED_REPORTS[1]) -> float:
         """Estimate the seconds of mending, over all pairs with so many reports, from those of a step."""
         if self.every is None:
-            return _MENDING_STEPS * self.step
+            return _MENDING_STEPS * self.step_seconds
         n, n_reports = self.near.cost.shape
         triples = n**2 * min(reports, n_reports)
         return float(_SECONDS_PER_MENDED_TRIPLE * triples / self.limits.threads)
 
-    def _look(self, *, hand_in: bool) -> Candidate | None:
+    def _evaluate(self, *, hand_in: bool) -> Candidate | None:
         """Estimate bound and loss; hand them in if they reach the gap, or on `hand_in`. Return the last result."""
-        state, near, begun = self.state, self.near, clock()
-        state.learn(self.pool)
+        state, near, start = self.state, self.near, clock()
+        state.update_best(self.pool)
         matrix = state.matrix(near.cost.shape[1])
         if not self.plan.stars:
             # Secrets that cost hardly anything may be served by a report outside of all their tiles.
-            fill(matrix, self.edges, self.nats, threads=self.limits.threads)
+            fill_rows(matrix, self.edges, self.nats, threads=self.limits.threads)
         sums = np.maximum(matrix.sum(axis=1), _LEAST_SUM)
         loss = float(((near.cost * matrix).sum(axis=1) / sums).sum())
-        raised = self._raised(matrix)
+        raised = self._raise_iterate(matrix)
         added = max(float((near.cost * raised).sum()) - loss, 0.0)
         if self.every is not None:
             matrix = raised
         del raised
-        state.balance(added, state.level() - state.best)
-        guess = max(loss + self.beyond * added, state.level())
-        hoped = state.best + self.gained * max(guess - state.best, 0.0)
-        close = self._enough(guess, hoped) and state.count >= _SPACING_OF_POLISHING * self.tried
+        state.balance(added, state.dual_objective() - state.best)
+        guess = max(loss + self.mending_factor * added, state.dual_objective())
+        hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
+        close = (
+            self._gap_is_reached(guess, hoped)
+            and state.count >= _SPACING_OF_POLISHING * self.polished_at
+        )
         # What polishing gives is not known before it was tried once.
-        close |= not self.tried and self._enough(guess, state.level())
+        close |= not self.polished_at and self._gap_is_reached(guess, state.dual_objective())
         if not (hand_in or close):
             return None
         self._polish(guess)
-        if not (hand_in or self._enough(guess, state.best)):
+        if not (hand_in or self._gap_is_reached(guess, state.best)):
             return None
         if clock() + self._mending_seconds() > self.stop + _OVERTIME_IN_SECONDS:
             return self._bound_alone()
         upper = self._mend(matrix)
         if added > 0:
-            self.beyond = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
-        if not (hand_in or self._enough(self.upper, state.best)):
+            self.mending_factor = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
+        if not (hand_in or self._gap_is_reached(self.upper, state.best)):
             return None
-        found = self._hand_in()
-        self.reserve = _RESERVE_FACTOR * (clock() - begun)
-        return found
+        candidate = self._hand_in()
+        self.reserve = _RESERVE_FACTOR * (clock() - start)
+        return candidate
 
     def _bound_alone(self) -> Candidate:
         """Hand in multipliers without a channel, since mending one would take longer than is left."""
-        found = self._candidate(self._in_place())
-        if self.limits.offer is not None and found.matrix is None:
-            self.limits.offer(found)
-            raise LimitReachedError(f"{found.note[:-1]}, and no time was left to mend a channel")
-        return found
+        candidate = self._candidate(self._pop_channel())
+        if self.limits.offer is not None and candidate.matrix is None:
+            self.limits.offer(candidate)
+            raise LimitReachedError(
+                f"{candidate.note[:-1]}, and no time was left to mend a channel"
+            )
+        return candidate
 
     def _polish(self, upper: float) -> None:
         """Make copies of the multipliers nearly feasible, and measure the share of the gap that this closed."""
         state, before = self.state, self.state.best
-        state.polish(_POLISHING_STEPS, self.pool, aside=True, late=self._late())
-        self.tried = state.count
+        state.polish(_POLISHING_STEPS, self.pool, aside=True, is_late=self._half_time_is_over())
+        self.polished_at = state.count
         if upper > before:
-            self.gained = (state.best - before) / (upper - before)
+            self.polishing_share = (state.best - before) / (upper - before)
 
-    def _raised(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _raise_iterate(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Raise the iterate once and divide rows by their sums; with stars, add constraints that it violates."""
         state, threads = self.state, self.limits.threads
         if (
             self.every
             and self.plan.stars
-            and state.count >= _STEP_GROWTH_BETWEEN_CONSTRAINTS * self.grown
+            and state.count >= _STEP_GROWTH_BETWEEN_CONSTRAINTS * self.grown_at
         ):
-            self.grown = state.count
+            self.grown_at = state.count
             matrix = np.maximum(matrix, self.plan.grow(state, self.every, self.pool))
         if not self.plan.stars:
             return raise_once(matrix, self.edges, self.nats, threads=threads)
@@ -345,43 +358,45 @@ class _Run:
         )
         return raised
 
-    def _enough(self, upper: float, lower: float) -> bool:
-        return upper - lower <= self.safe * self.limits.gap * upper
+    def _gap_is_reached(self, upper: float, lower: float) -> bool:
+        return upper - lower <= self.gap_share * self.limits.gap * upper
 
-    def _late(self) -> Callable[[], bool]:
+    def _half_time_is_over(self) -> Callable[[], bool]:
         """Return a function that returns whether half of the time from now to the end is over."""
-        return self._later_than(0.5 * (clock() + self.stop))
+        return self._is_after(0.5 * (clock() + self.stop))
 
-    def _later_than(self, moment: float) -> Callable[[], bool]:
-        def late() -> bool:
+    def _is_after(self, moment: float) -> Callable[[], bool]:
+        def is_late() -> bool:
             self.limits.beat()
             return clock() > moment
 
-        return late
+        return is_late
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
         """Mend an iterate; keep the channel if it is the best so far, and return its loss, renamed if that is quick."""
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
-            firsts = self._first_members(matrix)
-            few = np.add.reduceat(matrix, firsts, axis=1)
+            firsts = self._merge_reports(matrix)
+            merged = np.add.reduceat(matrix, firsts, axis=1)
             delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
             nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
             # Repair is quick once all rounds were taken, and slow before.
-            late = self._later_than(self.stop)
-            table = _renamed(mend_all(few, nats, delta, threads=threads, late=late), cost)
+            is_late = self._is_after(self.stop)
+            table = _rename_reports(
+                mend_over_all_pairs(merged, nats, delta, threads=threads, is_late=is_late), cost
+            )
             upper = float((cost * table).sum())
         else:
             delta = min(_MAX_DELTA, 0.1 * self.limits.gap + 1e-9)
-            late = self._late()
-            table = mend(matrix, self.edges, self.nats, delta, threads=threads, late=late)
+            is_late = self._half_time_is_over()
+            table = mend(matrix, self.edges, self.nats, delta, threads=threads, is_late=is_late)
             few_secrets = len(cost) <= _MAX_SECRETS_FOR_REMAP
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
         if upper < self.upper:
-            self.upper, self.ready = upper, table
+            self.upper, self.channel = upper, table
         return upper
 
-    def _first_members(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
         """Divide near reports into groups, measured before mending.
 
         Returns
@@ -392,47 +407,50 @@ class _Run:
         """
         cost, left = self.near.cost, self.stop - clock()
         n_reports = cost.shape[1]
-        whole = float((cost.T @ matrix).min(axis=0).sum())
-        allowed = _MERGING_SHARE_OF_GAP * max(whole - self.state.best, 0.0)
+        raised_loss = float((cost.T @ matrix).min(axis=0).sum())
+        allowed = _MERGING_SHARE_OF_GAP * max(raised_loss - self.state.best, 0.0)
         numbers = [number for number in _NUMBERS_OF_MERGED_REPORTS if number < n_reports]
         firsts = np.arange(n_reports)
         for groups in (*numbers, n_reports):
             if groups > _NUMBERS_OF_MERGED_REPORTS[0] and self._mending_seconds(groups) > left:
                 break
             firsts = np.linspace(0, n_reports, groups, endpoint=False).astype(np.int64)
-            few = np.add.reduceat(matrix, firsts, axis=1)
-            if float((cost.T @ few).min(axis=0).sum()) - whole <= allowed:
+            merged = np.add.reduceat(matrix, firsts, axis=1)
+            if float((cost.T @ merged).min(axis=0).sum()) - raised_loss <= allowed:
                 break
         return firsts
 
     def _hand_in(self) -> Candidate | None:
         """Hand in channel and multipliers; return the result if the search ends."""
-        found = self._candidate(self._in_place())
-        listens, self.offered = self.limits.offer, self.state.count
-        if listens is None:
-            return found
-        if listens(found):
+        candidate = self._candidate(self._pop_channel())
+        offer, self.offered_at = self.limits.offer, self.state.count
+        if offer is None:
+            return candidate
+        if offer(candidate):
             return self._candidate(None)
-        if self._enough(self.upper, self.state.best):
+        if self._gap_is_reached(self.upper, self.state.best):
             # Repair lost more than mending: what is handed in next has to be better than seemed enough.
-            self.safe /= 2
+            self.gap_share /= 2
         return None
 
-    def _in_place(self) -> NDArray[np.float64] | None:
+    def _pop_channel(self) -> NDArray[np.float64] | None:
         """Return the best channel that was not handed in yet, its secrets in their order, and forget it."""
-        ready, self.ready = self.ready, None
-        return None if ready is None else self.near.undone(ready)
+        channel, self.channel = self.channel, None
+        return None if channel is None else self.near.restore_order(channel)
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
         state, plan, prices = self.state, self.plan, None
-        if state.best > self.handed:
+        if state.best > self.offered_bound:
             gap = min(max(1 - state.best / self.upper, 0.0), 0.1) if self.upper > 0 else 0.0
             least = (
                 max(_LEAST_PRICE, _LEAST_PRICE_PER_GAP * gap)
                 if self.limits.offer is not None
                 else _LEAST_PRICE
             )
-            listed, self.handed = plan.named(state, least).relabel(self.near.secrets), state.best
+            listed, self.offered_bound = (
+                plan.list_multipliers(state, least).relabel(self.near.secrets),
+                state.best,
+            )
             report = self.near.reports[listed.report]
             prices = Multipliers(report, listed.source, listed.target, listed.value)
         facts = {"iterations": state.count, "restarts": state.restarts, "tiles": len(plan.tiles)}
