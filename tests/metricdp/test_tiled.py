@@ -312,7 +312,7 @@ def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyP
     graph = priceable(near.edges, part.epsilon)
 
     def reach(most_held: float) -> float:
-        return Plan(near, graph, part.epsilon, farthest=2.0, max_multiplier_share=most_held).reach
+        return Plan(near, graph, part.epsilon, farthest=2.0, max_share=most_held).reach
 
     assert (reach(1.0), reach(0.01)) == (2.0, np.inf)
     small.setattr(local, "_MAX_STATE_BYTES", 1)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Chains", "Envelopes", "Layout", "every_pair", "inner_pairs"]
 
 _MIN_ENVELOPE_VIOLATION = 1e-7
-"""Amount by which the sum of an envelope must pass 1 before it becomes a row: a tenth of what repair corrects."""
+"""Violation from which on an envelope becomes a row: a tenth of the violation that repair corrects."""
 
 
 @final

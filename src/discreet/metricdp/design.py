@@ -84,24 +84,23 @@ def design(
     method
         One method: an instance such as ``Direct()``, or a name of :data:`discreet.metricdp.methods.METHODS`. ``None``
         runs several, in order of cost, until the gap is reached; the design then never loses more than the
-        exponential mechanism and planar Laplace noise, each with its reports renamed, nor than exponential tails with
-        a hub if a tenth of the limit is enough for them.
+        exponential mechanism, planar Laplace noise, each with renamed reports, and exponential tails with a hub, the
+        latter if a tenth of the limit is enough.
     gap
         Relative gap ``(upper - lower) / upper`` to reach, in [0, 1). A difference below ``2^-40`` of the loss of the
         best constant report counts as reached.
     time_limit
-        Seconds of wall-clock time for the search, compilation of kernels not counted, checked by solvers and between
-        methods. Repair and verification of the best channel always finish and come on top, as do the channels without
-        a search if the limit is shorter than their time.
+        Seconds of wall-clock time for the search without compilation, checked by solvers and between methods. Repair
+        and verification of the best channel come on top, as do channels without a search if the limit is too short.
     on_progress
-        Called after each method, at each checkpoint of an iterative method, and about every second during its steps.
+        Called after each method, at each checkpoint of an iterative method, and about every second.
     executor
-        Executor that solves components in parallel; any object with ``map``. By default they run one after another.
+        Executor with ``map`` that solves components in parallel; by default they run one after another.
     threads
         Threads of a solver.
     allow_unprotected
-        Whether components without a chain of constraints between them stay separate, as in the papers; the guarantee
-        then states their number. ``False`` joins them by their shortest links.
+        Whether components without constraints between them stay separate, as in the papers; the guarantee then states
+        their number. ``False`` joins them by their shortest links.
     throw
         Whether to raise if the gap is not reached.
 
@@ -114,7 +113,7 @@ def design(
     Raises
     ------
     InvalidProblemError
-        If an argument is invalid, as another unit or a gap outside [0, 1).
+        For an invalid argument, as another unit or a gap outside [0, 1).
     LimitReachedError
         With ``throw``, if the gap is not reached; ``best`` is the best verified design.
     SolverError
@@ -145,15 +144,8 @@ def design(
     start = clock()
     _check_claim(problem, guarantee)
     forced: Method | None = METHODS.resolve(method, optional=True)
-    _check_limits(gap, time_limit, threads)
-    callback(on_progress)
-    constraints, joined = problem.space.adjacency(guarantee.radius), 0
-    if not allow_unprotected:
-        constraints, links = constraints.join(problem.space)
-        joined = len(links)
-    whole_problem = WholeProblem(problem, constraints, guarantee.epsilon)
-    bound = _bind(guarantee, problem, constraints, joined)
-    limits = PartLimits(time_limit, threads, gap)
+    limits = _read_limits(gap, time_limit, threads, on_progress)
+    whole_problem, bound = _constrain(problem, guarantee, allow_unprotected=allow_unprotected)
     search = Search(whole_problem, bound, limits, on_progress, executor, start=start)
     try:
         result = search.force(forced) if forced else search.run(_FIRST_METHODS, _costly_methods)
@@ -185,10 +177,29 @@ def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
         )
 
 
-def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
+def _read_limits(
+    gap: float,
+    time_limit: float | None,
+    threads: int,
+    on_progress: Callable[[Progress], None] | None,
+) -> PartLimits:
     relative_gap(gap, optional=False)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
+    callback(on_progress)
+    return PartLimits(time_limit, threads, gap)
+
+
+def _constrain(
+    problem: Problem, guarantee: MetricDP, *, allow_unprotected: bool
+) -> tuple[WholeProblem, MetricDP]:
+    """Return the problem with its constraints, links included, and the guarantee bound to its space."""
+    constraints, joined = problem.space.adjacency(guarantee.radius), 0
+    if not allow_unprotected:
+        constraints, links = constraints.join(problem.space)
+        joined = len(links)
+    bound = _bind(guarantee, problem, constraints, joined)
+    return WholeProblem(problem, constraints, guarantee.epsilon), bound
 
 
 def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:

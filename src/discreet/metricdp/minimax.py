@@ -202,18 +202,13 @@ def minimax(
     instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
-    problems = [
-        Problem(problem.space, utility_loss=problem.loss, prior=p, reports=problem.reports)
-        for p in items_of(priors, "priors", "a list of priors")
-    ]
-    if not problems:
-        raise InvalidProblemError("priors", "one prior or more", "none")
+    problems = _problem_for_each_prior(problem, priors)
     constraints = problem.space.adjacency(guarantee.radius)
     if not allow_unprotected:
         constraints, _ = constraints.join(problem.space)
     wholes = [WholeProblem(one, constraints, guarantee.epsilon) for one in problems]
     start, result = clock(), None
-    equal = np.full(len(problems), 1 / len(problems))
+    weights = np.full(len(problems), 1 / len(problems))
 
     def design_for(method: Method | None, seconds: float | None, mixture: Problem) -> MetricDesign:
         return design(
@@ -228,7 +223,7 @@ def minimax(
         )
 
     try:
-        mean = _mixture_problem(equal, problems)
+        mean = _mixture_problem(weights, problems)
         if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > _MAX_QUICK_ROWS:
             # The result if the program has no answer.
             result = design_for(exponential_remap(), None, mean)
@@ -236,23 +231,29 @@ def minimax(
         try:
             program = _Program(wholes, PartLimits(share, threads))
         except (LimitReachedError, SolverError):
-            remaining = None if time_limit is None else time_limit - (clock() - start)
-            weights = equal
-            if result is None or remaining is None or remaining > 0:
+            left = None if time_limit is None else time_limit - (clock() - start)
+            if result is None or left is None or left > 0:
                 # Repair and verification always finish.
-                result = design_for(None, None if remaining is None else max(remaining, 1e-3), mean)
+                result = design_for(None, None if left is None else max(left, 1e-3), mean)
         else:
             weights = program.weights
             mixture = _mixture_problem(weights, problems)
-            answer = program.restrict_to_parts(
-                WholeProblem(mixture, constraints, guarantee.epsilon)
-            )
-            result = design_for(answer, None, mixture)
+            parts = WholeProblem(mixture, constraints, guarantee.epsilon)
+            result = design_for(program.restrict_to_parts(parts), None, mixture)
     except KeyboardInterrupt as stopped:
-        best = stopped.best if isinstance(stopped, Interrupted) else None
-        raise Interrupted(best or result) from None
+        raise Interrupted(getattr(stopped, "best", None) or result) from None
     losses = np.array([loss_under(result.channel, one.prior, one.loss) for one in problems])
     return Minimax(result, weights, losses, _bound_for_worst_prior(result.lower or 0.0, weights))
+
+
+def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
+    problems = [
+        Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
+        for prior in items_of(priors, "priors", "a list of priors")
+    ]
+    if not problems:
+        raise InvalidProblemError("priors", "one prior or more", "none")
+    return problems
 
 
 def _mixture_problem(weights: NDArray[np.float64], problems: Sequence[Problem]) -> Problem:

@@ -147,8 +147,8 @@ class _State:
     def done(self, gap: float) -> bool:
         """Return whether the gap is at most half of the requested one; the rest is for rounding."""
         upper = min(self.raw, self.cheapest[1]) if self._compared else self.raw
-        remaining = upper - self.lower
-        return math.isfinite(remaining) and remaining <= max(gap / 2, 1e-9) * upper
+        difference = upper - self.lower
+        return math.isfinite(difference) and difference <= max(gap / 2, 1e-9) * upper
 
     def learn(
         self,
@@ -169,17 +169,14 @@ class _State:
             return False
         part, repaired = self.part, None
         raw = float(((part.cost * matrix).sum(axis=1) / sums).sum())
-        loss_to_beat = min(self.raw, self.cheapest[1]) if self._compared else self.raw
+        target = min(self.raw, self.cheapest[1]) if self._compared else self.raw
         if candidate.rough:
             # Renaming lowers the loss, but its product takes as long as a repair: only if the raw loss is too large.
-            if (
-                raw >= loss_to_beat
-                and float((part.cost.T @ matrix).min(axis=0).sum()) >= loss_to_beat
-            ):
+            if raw >= target and float((part.cost.T @ matrix).min(axis=0).sum()) >= target:
                 return False
             repaired = _repair_and_rename(matrix, part, threads, is_late)
             raw = repaired.upper
-        if raw >= loss_to_beat:
+        if raw >= target:
             return False
         if repaired is not None:
             candidate = replace(candidate, matrix=repaired.channel.probabilities)
@@ -247,7 +244,7 @@ class Search:
         if reason:
             self.trace.append(reason)
         for method in methods:
-            if self.reached or self._is_late() or self._has_no_time_for_another():
+            if self.reached or self._is_late() or self._must_stop():
                 break
             self._run_method(method)
         return self._finish()
@@ -376,14 +373,14 @@ class Search:
 
     def _bound(self) -> None:
         """Update the bound of the stated problem from the best prices of every part."""
-        parts_of_problem = self.whole
-        prices = parts_of_problem.lift([state.prices for state in self.states])
+        whole_problem = self.whole
+        prices = whole_problem.lift([state.prices for state in self.states])
         lower = self.states[0].lower
-        if len(self.states) > 1 or parts_of_problem.merged is not parts_of_problem.constraints:
+        if len(self.states) > 1 or whole_problem.merged is not whole_problem.constraints:
             lower = lower_bound(
-                parts_of_problem.problem.cost,
-                parts_of_problem.constraints,
-                parts_of_problem.epsilon,
+                whole_problem.problem.cost,
+                whole_problem.constraints,
+                whole_problem.epsilon,
                 prices,
             )
         if lower > self.lower:
@@ -393,31 +390,31 @@ class Search:
 
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
-        parts_of_problem, problem, start = self.whole, self.whole.problem, clock()
+        whole_problem, problem, start = self.whole, self.whole.problem, clock()
         judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
-            matrix = parts_of_problem.assemble(
+            matrix = whole_problem.assemble(
                 [part.matrix for part in parts if part.matrix is not None]
             )
             repaired = repair(
                 matrix,
-                parts_of_problem.binding,
-                parts_of_problem.epsilon,
-                cost=parts_of_problem.cost,
+                whole_problem.binding,
+                whole_problem.epsilon,
+                cost=whole_problem.cost,
                 threads=self.limits.threads,
                 is_late=self._is_overdue,
             )
         channel = repaired.channel
-        if parts_of_problem.n_classes < problem.n_secrets:
-            channel = channel.restrict(parts_of_problem.labels)
+        if whole_problem.n_classes < problem.n_secrets:
+            channel = channel.restrict(whole_problem.labels)
         upper = _loss(channel, problem.cost)
-        for state, part, members in zip(self.states, parts, parts_of_problem.members, strict=True):
+        for state, part, members in zip(self.states, parts, whole_problem.members, strict=True):
             # A program without its loosest constraints has a smaller loss than the repaired channel.
             part_loss = upper
             if len(self.states) > 1:
                 rows = repaired.channel.probabilities[members]
-                part_loss = float((parts_of_problem.cost[members] * rows).sum())
+                part_loss = float((whole_problem.cost[members] * rows).sum())
             if part is state.best:
                 state.raw = max(state.raw, part_loss)
             elif not self.forced:
@@ -428,9 +425,7 @@ class Search:
         certificate = self.claim.check(channel)
         certificate.raise_for_failure()
         # The provenance names the method and parameters of the largest component.
-        largest = max(zip(parts_of_problem.parts, parts, strict=True), key=lambda pair: pair[0].n)[
-            1
-        ]
+        largest = max(zip(whole_problem.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
         facts = {
             **largest.parameters,
             "delta": str(repaired.delta),
@@ -483,7 +478,7 @@ class Search:
             and remaining <= _MIN_TIME_SHARE_FOR_METHOD * seconds
         )
 
-    def _has_no_time_for_another(self) -> bool:
+    def _must_stop(self) -> bool:
         """Return whether a channel with a bound is verified, and no time remains to repair and verify another."""
         remaining = self._remaining()
         known = self.verified is not None and self.lower > self.negligible

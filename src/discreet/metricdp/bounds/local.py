@@ -204,7 +204,7 @@ def _search(
     state = plan.state(threads)
     with state.pool() as pool:
 
-        def report_progress() -> None:
+        def report() -> None:
             if on_progress is not None:
                 on_progress(_progress(clock() - start, state.count, max(state.best, 0.0)))
 
@@ -214,13 +214,13 @@ def _search(
             if state.count >= due:
                 due = int(_STEP_GROWTH_BETWEEN_LOOKS * due) + 1
                 state.update_best(pool)
-                report_progress()
+                report()
                 if state.best >= (1 - gap) * state.dual_objective():
                     break
         steps, estimate = state.count, state.dual_objective()
         state.polish(_POLISHING_STEPS, pool)
         state.count = steps
-        report_progress()
+        report()
     tiles = len(plan.tiles)
     return state, LocalBound(state.best, steps, plan.reach, tiles, plan.multipliers, estimate)
 
@@ -297,7 +297,7 @@ class Plan:
         spanner.
     decays
         Whether optimal columns are expected to decay with the distance from home, so that variables are scaled.
-    max_multiplier_share
+    max_share
         Share of all multipliers beyond which tiles have all secrets.
     """
 
@@ -310,7 +310,7 @@ class Plan:
         farthest: float = 9.0,
         stars: bool = False,
         decays: bool = True,
-        max_multiplier_share: float = 1.0,
+        max_share: float = 1.0,
     ) -> None:
         self.stars, self.decays = stars, decays
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
@@ -326,9 +326,7 @@ class Plan:
         )
         self.reach = math.inf if stars else next(allowed, _REACHES_IN_NATS[-1])
         fits = self._bytes(math.inf) <= _MAX_STATE_BYTES
-        if fits and self.count_multipliers() > max_multiplier_share * 2 * len(graph) * len(
-            self.homes
-        ):
+        if fits and self.count_multipliers() > max_share * 2 * len(graph) * len(self.homes):
             self.reach = math.inf
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
@@ -424,7 +422,7 @@ class Plan:
         )
 
     def grow(
-        self, state: TiledIterate, constraints: Adjacency, pool: ThreadPoolExecutor | None
+        self, state: TiledIterate, stated: Adjacency, pool: ThreadPoolExecutor | None
     ) -> NDArray[np.float64]:
         """Add the most costly violated constraints to each tile; return the channel raised to the violated ones.
 
@@ -432,8 +430,8 @@ class Plan:
         ----------
         state
             State of the steps on the tiles of this plan.
-        constraints
-            Candidates for addition.
+        stated
+            Constraints that may be added.
         pool
             Pool whose threads process the tiles.
 
@@ -446,12 +444,12 @@ class Plan:
         ----------
         A product for each report and two secrets of its tile.
         """
-        n = constraints.n
+        n = stated.n
         raised = np.zeros((n, len(self.homes)))
-        keys = constraints.pairs.astype(np.int64) @ np.array([n, 1])
+        keys = stated.pairs.astype(np.int64) @ np.array([n, 1])
         lengths = np.zeros((n, n), dtype=np.int64)
-        i, j = constraints.pairs.T
-        lengths[i, j] = lengths[j, i] = constraints.lengths
+        i, j = stated.pairs.T
+        lengths[i, j] = lengths[j, i] = stated.lengths
 
         def grow_tile(t: int) -> None:
             tile = state.tiles[t]
@@ -460,19 +458,17 @@ class Plan:
             above, pairs = tile.violated(decay, _SHARE_OF_RAISED_LOSS)
             raised[np.ix_(tile.secrets, tile.reports)] = above
             # Pairs of the tile and new ones, as places among all constraints.
-            list_multipliers = tile.secrets[
+            pairs_of_secrets = tile.secrets[
                 np.concatenate([np.sort(pairs, axis=1), tile.edges.pairs])
             ]
             own = np.searchsorted(
-                keys, np.unique(np.sort(list_multipliers, axis=1) @ np.array([n, 1]))
+                keys, np.unique(np.sort(pairs_of_secrets, axis=1) @ np.array([n, 1]))
             )
             if len(own) > len(tile.edges):
                 place = np.full(n, -1)
                 place[tile.secrets] = np.arange(len(tile.secrets))
-                ends = place[constraints.pairs[own]].astype(np.int32)
-                edges = Adjacency(
-                    len(tile.secrets), ends, constraints.lengths[own], constraints.scale_bits
-                )
+                ends = place[stated.pairs[own]].astype(np.int32)
+                edges = Adjacency(len(tile.secrets), ends, stated.lengths[own], stated.scale_bits)
                 tile.add(edges, np.asarray(self.rate * edges.lengths, dtype=np.float64))
 
         state.for_each_tile(pool, grow_tile)

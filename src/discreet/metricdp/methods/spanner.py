@@ -85,37 +85,35 @@ class Spanner:
         scale = part.constraints.scale_bits
         space = MetricSpace("any", "matrix", scale, TableLengths(part.paths))
         graph = greedy_spanner(space, self.dilation)
-        relaxed = replace(part, constraints=graph, epsilon=part.epsilon / self.dilation)
-        candidate = Direct().solve(relaxed, limits)
-        prices = candidate.multipliers
+        restricted = replace(part, constraints=graph, epsilon=part.epsilon / self.dilation)
+        answer = Direct().solve(restricted, limits)
+        prices = answer.multipliers
         return replace(
-            candidate,
+            answer,
             method="spanner",
-            multipliers=None
-            if prices is None
-            else _convert_prices(prices, graph, part, relaxed.rate),
-            note=f"A spanner of dilation {self.dilation} has {len(graph)} edges. {candidate.note}",
+            multipliers=None if prices is None else _rescale(prices, graph, part, restricted.rate),
+            note=f"A spanner of dilation {self.dilation} has {len(graph)} edges. {answer.note}",
             parameters={
-                **candidate.parameters,
+                **answer.parameters,
                 "dilation": str(self.dilation),
                 "edges": len(graph),
             },
         )
 
 
-def _convert_prices(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
+def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
     """Scale prices to the same negative terms at the full epsilon as at the smaller one; drop unstated pairs."""
     n, stated = part.n, part.constraints
     keys = np.minimum(prices.source, prices.target).astype(np.int64) * n
     keys += np.maximum(prices.source, prices.target)
     lengths = graph.lengths[np.searchsorted(_pair_keys(graph), keys)]
-    is_stated = np.isin(keys, _pair_keys(stated))
+    keep = np.isin(keys, _pair_keys(stated))
     value = prices.value * np.exp((rate - part.rate) * lengths)
     return Multipliers(
-        prices.report[is_stated],
-        prices.source[is_stated],
-        prices.target[is_stated],
-        value[is_stated],
+        prices.report[keep],
+        prices.source[keep],
+        prices.target[keep],
+        value[keep],
     )
 
 

@@ -481,7 +481,7 @@ class TiledIterate:
         aside: bool = False,
         is_late: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Make the multipliers nearly feasible by a nearly minimal change: few brackets stay below their row prices.
+        """Polish the multipliers: nearly feasible ones at a small distance, with few brackets below their row prices.
 
         These are steps for the program with row sums 0, from the zero channel; their multipliers are kept if their
         bound is the best. `aside` takes them on a copy of the state, with two more tables of multipliers; otherwise
