@@ -445,7 +445,7 @@ def test_reports_far_from_a_block_get_no_prices() -> None:
 
 
 def test_very_many_secrets_are_designed_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 10)
     monkeypatch.setattr(local, "_REPORTS_PER_TILE", 4)
     monkeypatch.setattr(local, "_MAX_STATE_BYTES", 40_000)
     prior = np.arange(1.0, 21.0) ** 2

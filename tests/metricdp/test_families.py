@@ -139,7 +139,7 @@ def test_pairs_bound_a_design_without_time() -> None:
 def test_one_point_points_given_twice_and_points_on_a_line(
     points: list[list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     space = MetricSpace.from_points(points, unit="km")
     made = design(Problem(space, utility_loss="euclidean"), MetricDP("0.5", "km", 2), throw=False)
     assert verify(made, optimality=True).passed

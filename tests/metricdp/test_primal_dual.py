@@ -337,7 +337,7 @@ def test_time_is_kept_and_what_there_is_comes_back() -> None:
 
 
 def test_large_programs_start_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 10)
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     told: list[Progress] = []
     outcome = design(problem, MetricDP("0.3", "km", 1), gap=0.002, on_progress=told.append)
@@ -413,7 +413,7 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
     listed = []
     for least in (0.0, 0.3, 1e9):
-        monkeypatch.setattr(method, "_LEAST_PRICE", least)
+        monkeypatch.setattr(method, "LEAST_PRICE", least)
         found = PrimalDual(iterations=300).solve(part, PartLimits(gap=1e-9))
         assert found is not None
         assert found.multipliers is not None

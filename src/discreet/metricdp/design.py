@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.search import MetricDesign
 
-__all__ = ["Interrupted", "design"]
+__all__ = ["MAX_ROWS_FOR_DIRECT", "Interrupted", "design"]
 
 _FIRST_METHODS: tuple[Method, ...] = (Trivial(), Kernel())
 """Methods that always run first."""
 
-_MAX_ROWS_FOR_DIRECT = 20_000
+MAX_ROWS_FOR_DIRECT = 20_000
 """Rows of a linear program up to which it runs before primal-dual steps: HiGHS solves it within a second."""
 
 
@@ -205,7 +205,7 @@ def _constrain(
 def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
     """Return the methods that may take long, in the order in which they run, and the reason for the order."""
     rows = max(program_rows(part, part.binding) for part in whole.parts)
-    if rows <= _MAX_ROWS_FOR_DIRECT:
+    if rows <= MAX_ROWS_FOR_DIRECT:
         return (Direct(), PrimalDual()), ""
     return (
         (PrimalDual(), Direct()),

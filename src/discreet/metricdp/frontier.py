@@ -33,6 +33,7 @@ from discreet.core.options import (
 )
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
+from discreet.metricdp.methods.kernel import MIN_PROBABILITY
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.problem import Problem
 from discreet.metricdp.search import NEGLIGIBLE_LOSS_SHARE
@@ -55,9 +56,6 @@ _COMPENSATED_SHARES = (0.0, 0.5, 0.75, 1.0)
 
 _PRICE_FACTOR = 0.9
 """Factor of adapted prices that is evaluated besides 1: the best one was often below 1."""
-
-_MIN_PROBABILITY = 1e-280
-"""Least probability in a geometric mean, so that logarithms are finite."""
 
 
 @final
@@ -268,9 +266,7 @@ def _candidate_matrices(
     yield weaker.channel.probabilities
     if len(around) == 2:
         share = _weight_of_first(around, epsilon)
-        first, second = (
-            np.maximum(made.channel.probabilities, _MIN_PROBABILITY) for made in around
-        )
+        first, second = (np.maximum(made.channel.probabilities, MIN_PROBABILITY) for made in around)
         yield first**share * second ** (1 - share)
 
 

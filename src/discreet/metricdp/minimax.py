@@ -26,7 +26,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
 from discreet.core.options import instance_of, items_of, positive_seconds, whole_number
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.design import Interrupted, design
+from discreet.metricdp.design import MAX_ROWS_FOR_DIRECT, Interrupted, design
 from discreet.metricdp.methods.direct import (
     constraint_matrix,
     priced_edges,
@@ -52,14 +52,8 @@ __all__ = ["Minimax", "loss_under", "minimax"]
 _MAX_ROWS = 2_000_000
 """Rows beyond which the program is not built: it takes 2.5 GB."""
 
-_MAX_QUICK_ROWS = 20_000
-"""Rows of a program that is solved within seconds; before a larger one the exponential mechanism is verified."""
-
 _WORST_CASE_TIME_SHARE = 0.6
 """Share of the time limit for the program of the worst case."""
-
-_FALLBACK_GAP = 0.01
-"""Relative gap of the ordinary design if that program has no answer."""
 
 
 @final
@@ -217,15 +211,15 @@ def minimax(
             method=method,
             time_limit=seconds,
             threads=threads,
-            gap=0 if method else _FALLBACK_GAP,
+            gap=0 if method else PartLimits().gap,
             allow_unprotected=allow_unprotected,
             throw=False,
         )
 
     try:
         mean = _mixture_problem(weights, problems)
-        if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > _MAX_QUICK_ROWS:
-            # The result if the program has no answer.
+        if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
+            # The result if the program, which takes more than a second, has no answer.
             result = design_for(exponential_remap(), None, mean)
         share = None if time_limit is None else _WORST_CASE_TIME_SHARE * time_limit
         try:

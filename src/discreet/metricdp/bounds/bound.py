@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Multipliers", "lower_bound", "route_demands", "row_levels", "sum_of_levels"]
 
-_TWICE_UNIT_ROUNDOFF = 2.0**-52
+_TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff; the factor of two covers the roundings of the error bound itself."""
 
 _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
@@ -42,8 +42,8 @@ _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 _MAX_SUM = 1e300
 """Sums beyond it return minus infinity, before they overflow."""
 
-_MAX_FINITE_EXPONENT = 709.0
-"""Exponents up to it have a finite exponential."""
+_MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))
+"""Largest integer with a finite exponential."""
 
 _BITS_PER_EXPONENTIAL = 8
 """Bits of a length with one table of exponentials; an exponential is the product over the chunks of bits."""

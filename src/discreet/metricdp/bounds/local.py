@@ -24,6 +24,7 @@ from discreet.core.jit import clock
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
+from discreet.metricdp.primal_dual.iterate import REPORTS_PER_BLOCK
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from discreet.core.spaces.lengths import Lengths
 
 __all__ = [
+    "LEAST_PRICE",
+    "POLISHING_STEPS",
     "CostsInBlocks",
     "LocalBound",
     "Plan",
@@ -46,11 +49,11 @@ __all__ = [
     "priceable",
 ]
 
-_REPORTS_PER_TILE = 64
-"""Reports of a tile: four blocks of 16."""
+_REPORTS_PER_TILE = 4 * REPORTS_PER_BLOCK
+"""Reports of a tile: few blocks, so that reach and constraints suit all of them."""
 
-_REPORTS_PER_STAR_TILE = 16
-"""Reports of a tile where its constraints are those at their homes: one block, since no two reports share them."""
+_REPORTS_PER_STAR_TILE = REPORTS_PER_BLOCK
+"""Reports of a tile with the constraints at their homes: one block, since no two reports share constraints."""
 
 _REACHES_IN_NATS = (math.inf, 10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
 """Candidate reaches of tiles: nats from its reports to its secrets. The first within the limits is used."""
@@ -64,10 +67,11 @@ _MIN_STEPS, _MAX_STEPS = 100, 4000
 _STEPS_BEFORE_FIRST_LOOK, _STEP_GROWTH_BETWEEN_LOOKS = 200, 1.2
 """Steps before the first evaluation of the bound, and factor from one evaluation to the next."""
 
-_POLISHING_STEPS = 64
-"""Final steps, which make the multipliers nearly feasible."""
+POLISHING_STEPS = 64
+"""Final steps, which make the multipliers nearly feasible. 700 random points after 383 steps: a bound of 2.823, and
+2.880 with them."""
 
-_LEAST_PRICE = 1e-6
+LEAST_PRICE = 1e-6
 """Least multiplier of the bound, as a share of the cost of a typical row; smaller ones are left out."""
 
 _MAX_SAMPLED_REPORTS = 1024
@@ -218,7 +222,7 @@ def _search(
                 if state.best >= (1 - gap) * state.dual_objective():
                     break
         steps, estimate = state.count, state.dual_objective()
-        state.polish(_POLISHING_STEPS, pool)
+        state.polish(POLISHING_STEPS, pool)
         state.count = steps
         report()
     tiles = len(plan.tiles)
@@ -504,7 +508,7 @@ class Plan:
         """Evaluate the bound of the best multipliers, rounded down, tile by tile."""
         least = self.far.copy()
         for tile in self.tiles:
-            prices = tile.prices(_LEAST_PRICE, state.unit)
+            prices = tile.prices(LEAST_PRICE, state.unit)
             levels = row_levels(tile.cost, tile.edges, self.epsilon, prices)
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
         return sum_of_levels(least)

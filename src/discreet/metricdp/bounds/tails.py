@@ -67,11 +67,9 @@ _EXPONENTIAL_TOTALS_SHARE = Fraction(1, 2)
 _MIN_SLACK_SHARE, _MAX_SLACK_SHARE = 1 / 5000, 1 / 10
 """Limits on the share of the columns' budget that is left to the rounding, which determines the lift."""
 
-_UNIFORM_COST_RATIO = 50.0
-"""Loss of a uniform report in units of that of the channel: a guess, which only affects the slack."""
-
-_REPORTS_PER_ROW = 16.0
-"""Number of reports with most of the weight of a row: a guess, which only affects the slack."""
+_UNIFORM_COST_PER_REPORT = 50 / 16
+"""Loss of a uniform report in units of that of the channel, divided by the number of reports with most of the weight of
+a row: guesses, which only affect the slack."""
 
 _MAX_ANCHOR_SUM = 1 << 61
 """Limit on the sum of all anchors, so that row totals fit into 64 bits."""
@@ -325,9 +323,7 @@ def _slack(guarantee: MetricDP, edges: Adjacency) -> Fraction:
     """
     units = max(1, int(edges.lengths.min(initial=1 << 46)))
     nats = float(guarantee.epsilon) * units * 2.0**-edges.scale_bits
-    best = math.sqrt(
-        2 * _UNIFORM_COST_RATIO * edges.n**2 / (nats * _REPORTS_PER_ROW * _MAX_ANCHOR_SUM)
-    )
+    best = math.sqrt(2 * _UNIFORM_COST_PER_REPORT * edges.n**2 / (nats * _MAX_ANCHOR_SUM))
     return Fraction(1, round(1 / min(max(best, _MIN_SLACK_SHARE), _MAX_SLACK_SHARE)))
 
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["Kernel"]
+__all__ = ["MIN_PROBABILITY", "Kernel"]
 
-_MIN_PROBABILITY = 1e-280
+MIN_PROBABILITY = 1e-280
 """Least probability in a used column, against underflow: the maximum of a column and a constant is private, too."""
 
 
@@ -77,7 +77,7 @@ class Kernel:
         spare = own - level[:, None]
         np.fill_diagonal(spare, 0.0)
         matrix = np.zeros_like(part.cost)
-        matrix[:, part.own] = np.where(scale > 0, np.maximum(decay * scale, _MIN_PROBABILITY), 0.0)
+        matrix[:, part.own] = np.where(scale > 0, np.maximum(decay * scale, MIN_PROBABILITY), 0.0)
         demands = np.zeros_like(part.cost)
         demands[:, part.own] = np.maximum(spare, 0.0)
         roots = np.full(part.n_reports, -1)

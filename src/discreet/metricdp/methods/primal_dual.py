@@ -17,7 +17,7 @@ from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.bounds.local import Plan, priceable
+from discreet.metricdp.bounds.local import LEAST_PRICE, POLISHING_STEPS, Plan, priceable
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows_distance
 from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_once
@@ -63,10 +63,6 @@ _MIN_GAP_FOR_REACH = 5e-3
 _MAX_FIRST_WEIGHT = 12.0
 """Limit on the primal weight for 1,000 secrets before it is balanced, as the inverse root of their number."""
 
-_POLISHING_STEPS = 64
-"""Steps that make the multipliers nearly feasible. 700 random points after 383 steps: a bound of 2.823, and 2.880
-with them."""
-
 _MENDING_STEPS = 36
 """Time of mending along edges and of evaluating the bound, in steps."""
 
@@ -86,8 +82,8 @@ _MAX_SECRETS_FOR_REMAP = 3000
 _MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
 """Limits on the share of epsilon that mending reserves for row sums other than 1, along edges and over all pairs."""
 
-_LEAST_PRICE, _LEAST_PRICE_PER_GAP = 1e-6, 1e-2
-"""Least price of the result, in units of the cost of a typical secret, and the same for each unit of the gap."""
+_LEAST_PRICE_PER_GAP = 1e-2
+"""Least price of an offer for each unit of the gap, in units of the cost of a typical secret."""
 
 _MAX_RESERVED_SHARE = 0.5
 """Limit on the share of the time limit reserved for the first polishing and mending."""
@@ -259,7 +255,7 @@ class _Run:
                     # The first step takes longer, since it is the first to touch the memory.
                     started = clock()
                 self.step_seconds = (clock() - started) / max(state.count - 1, 1)
-                forecast = _POLISHING_STEPS * self.step_seconds + self._mending_seconds()
+                forecast = POLISHING_STEPS * self.step_seconds + self._mending_seconds()
                 forecast = (
                     0.0 if self.offered_at else min(forecast, _MAX_RESERVED_SHARE * self.seconds)
                 )
@@ -338,7 +334,7 @@ class _Run:
     def _polish(self, upper: float) -> None:
         """Polish a copy of the multipliers, and measure the share of the gap that this closes."""
         state, before = self.state, self.state.best
-        state.polish(_POLISHING_STEPS, self.pool, aside=True, is_late=self._half_time_is_over())
+        state.polish(POLISHING_STEPS, self.pool, aside=True, is_late=self._half_time_is_over())
         self.polished_at = state.count
         if upper > before:
             self.polishing_share = (state.best - before) / (upper - before)
@@ -445,9 +441,9 @@ class _Run:
         if state.best > self.offered_bound:
             gap = min(max(1 - state.best / self.upper, 0.0), 0.1) if self.upper > 0 else 0.0
             least = (
-                max(_LEAST_PRICE, _LEAST_PRICE_PER_GAP * gap)
+                max(LEAST_PRICE, _LEAST_PRICE_PER_GAP * gap)
                 if self.limits.offer is not None
-                else _LEAST_PRICE
+                else LEAST_PRICE
             )
             listed, self.offered_bound = (
                 plan.list_multipliers(state, least).relabel(self.near.secrets),
