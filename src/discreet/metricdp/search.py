@@ -373,14 +373,14 @@ class Search:
 
     def _bound(self) -> None:
         """Update the bound of the stated problem from the best prices of every part."""
-        whole_problem = self.whole
-        prices = whole_problem.lift([state.prices for state in self.states])
+        task = self.whole
+        prices = task.lift([state.prices for state in self.states])
         lower = self.states[0].lower
-        if len(self.states) > 1 or whole_problem.merged is not whole_problem.constraints:
+        if len(self.states) > 1 or task.merged is not task.constraints:
             lower = lower_bound(
-                whole_problem.problem.cost,
-                whole_problem.constraints,
-                whole_problem.epsilon,
+                task.problem.cost,
+                task.constraints,
+                task.epsilon,
                 prices,
             )
         if lower > self.lower:
@@ -390,31 +390,29 @@ class Search:
 
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
-        whole_problem, problem, start = self.whole, self.whole.problem, clock()
+        task, problem, start = self.whole, self.whole.problem, clock()
         judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
-            matrix = whole_problem.assemble(
-                [part.matrix for part in parts if part.matrix is not None]
-            )
+            matrix = task.assemble([part.matrix for part in parts if part.matrix is not None])
             repaired = repair(
                 matrix,
-                whole_problem.binding,
-                whole_problem.epsilon,
-                cost=whole_problem.cost,
+                task.binding,
+                task.epsilon,
+                cost=task.cost,
                 threads=self.limits.threads,
                 is_late=self._is_overdue,
             )
         channel = repaired.channel
-        if whole_problem.n_classes < problem.n_secrets:
-            channel = channel.restrict(whole_problem.labels)
+        if task.n_classes < problem.n_secrets:
+            channel = channel.restrict(task.labels)
         upper = _loss(channel, problem.cost)
-        for state, part, members in zip(self.states, parts, whole_problem.members, strict=True):
+        for state, part, members in zip(self.states, parts, task.members, strict=True):
             # A program without its loosest constraints has a smaller loss than the repaired channel.
             part_loss = upper
             if len(self.states) > 1:
                 rows = repaired.channel.probabilities[members]
-                part_loss = float((whole_problem.cost[members] * rows).sum())
+                part_loss = float((task.cost[members] * rows).sum())
             if part is state.best:
                 state.raw = max(state.raw, part_loss)
             elif not self.forced:
@@ -425,7 +423,7 @@ class Search:
         certificate = self.claim.check(channel)
         certificate.raise_for_failure()
         # The provenance names the method and parameters of the largest component.
-        largest = max(zip(whole_problem.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
+        largest = max(zip(task.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
         facts = {
             **largest.parameters,
             "delta": str(repaired.delta),

@@ -300,22 +300,21 @@ class _Run:
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
-            self._gap_is_reached(guess, hoped)
-            and state.count >= _SPACING_OF_POLISHING * self.polished_at
+            self._is_close(guess, hoped) and state.count >= _SPACING_OF_POLISHING * self.polished_at
         )
         # The gain of polishing is unknown before the first time.
-        close |= not self.polished_at and self._gap_is_reached(guess, state.dual_objective())
+        close |= not self.polished_at and self._is_close(guess, state.dual_objective())
         if not (hand_in or close):
             return None
         self._polish(guess)
-        if not (hand_in or self._gap_is_reached(guess, state.best)):
+        if not (hand_in or self._is_close(guess, state.best)):
             return None
         if clock() + self._mending_seconds() > self.stop + _OVERTIME_IN_SECONDS:
             return self._bound_alone()
         upper = self._mend(matrix)
         if added > 0:
             self.mending_factor = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
-        if not (hand_in or self._gap_is_reached(self.upper, state.best)):
+        if not (hand_in or self._is_close(self.upper, state.best)):
             return None
         candidate = self._hand_in()
         self.reserve = _RESERVE_FACTOR * (clock() - start)
@@ -356,7 +355,7 @@ class _Run:
         )
         return raised
 
-    def _gap_is_reached(self, upper: float, lower: float) -> bool:
+    def _is_close(self, upper: float, lower: float) -> bool:
         return upper - lower <= self.gap_share * self.limits.gap * upper
 
     def _half_time_is_over(self) -> Callable[[], bool]:
@@ -426,7 +425,7 @@ class _Run:
             return candidate
         if offer(candidate):
             return self._candidate(None)
-        if self._gap_is_reached(self.upper, self.state.best):
+        if self._is_close(self.upper, self.state.best):
             # Repair added more loss than expected: the next offer needs a smaller gap.
             self.gap_share /= 2
         return None
