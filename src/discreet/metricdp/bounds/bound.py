@@ -90,7 +90,9 @@ class Multipliers:
         prices = np.array(value, dtype=np.float64)
         if prices.ndim != 1 or not (np.isfinite(prices) & (prices >= 0)).all():
             raise InvalidProblemError(
-                "value", "a sequence of finite non-negative prices", f"others, shape {prices.shape}"
+                "value",
+                "a sequence of finite non-negative prices",
+                f"shape {prices.shape}, or a negative or infinite price",
             )
         prices.setflags(write=False)
         object.__setattr__(self, "value", prices)
@@ -132,7 +134,9 @@ def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray
     if array.shape != shape:
         raise InvalidProblemError(field, f"shape {shape}", f"shape {array.shape}")
     if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= 2**31):
-        raise InvalidProblemError(field, "non-negative 32-bit indices", f"others, {array.dtype}")
+        raise InvalidProblemError(
+            field, "non-negative 32-bit indices", f"{array.dtype}, or an index out of range"
+        )
     indices = array.astype(np.int32)
     indices.setflags(write=False)
     return indices

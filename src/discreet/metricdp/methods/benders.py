@@ -169,8 +169,8 @@ class Benders:
         prices = prices_of_blocks(part, layout.split.labels, replace(limits, seconds=half))
         block_bound = lower_bound(part.cost, part.constraints, part.epsilon, prices)
         note = (
-            f"The largest program would have {rows} rows and was not built. {layout.split.n_blocks} blocks that "
-            f"nothing joins bound the loss by {at_least(block_bound)}"
+            f"The largest program would have {rows} rows and was not built. {layout.split.n_blocks} separate "
+            f"blocks bound the loss by {at_least(block_bound)}"
         )
         facts = {
             "blocks": layout.split.n_blocks,
@@ -187,12 +187,14 @@ class Benders:
             best = (anchor.T @ part.cost).argmin(axis=1)
             matrix = np.zeros_like(anchor)
             np.add.at(matrix.T, best, anchor.T)
-            note += ". What is left is the exponential mechanism that all starts from, its reports renamed."
+            note += ". The channel is the exponential mechanism with renamed reports."
             return Candidate("benders", matrix, prices, note, facts)
         step_bound = 0.0
         if steps.multipliers is not None:
             step_bound = lower_bound(part.cost, part.constraints, part.epsilon, steps.multipliers)
-        note += f", and by {at_least(step_bound)} what is not Benders decomposition: {steps.note}"
+        note += (
+            f"; steps, which are not Benders decomposition, by {at_least(step_bound)}: {steps.note}"
+        )
         better = steps.multipliers if step_bound > block_bound else prices
         facts |= steps.parameters
         return replace(steps, multipliers=better, note=note, parameters=facts)

@@ -487,19 +487,19 @@ class TiledIterate:
         bound is the best. `aside` takes them on a copy of the state, with two more tables of multipliers; otherwise
         the channel of the iterate is lost, so that polishing comes last.
         """
-        copied_state = self
+        state = self
         if aside:
-            copied_state = copy.copy(self)
-            copied_state.tiles = [tile.copy_iterate() for tile in self.tiles]
-        for tile in copied_state.tiles:
+            state = copy.copy(self)
+            state.tiles = [tile.copy_iterate() for tile in self.tiles]
+        for tile in state.tiles:
             tile.X[:] = 0.0
-        copied_state.move_anchor(pool)
-        copied_state.row_sum_target, copied_state.measuring = 0.0, []
-        copied_state.count = 0
-        while copied_state.count < steps and not is_late():
-            copied_state.advance(pool)
-        copied_state.update_best(pool)
-        self.best = copied_state.best
+        state.move_anchor(pool)
+        state.row_sum_target, state.measuring = 0.0, []
+        state.count = 0
+        while state.count < steps and not is_late():
+            state.advance(pool)
+        state.update_best(pool)
+        self.best = state.best
 
     def update_best(self, pool: ThreadPoolExecutor | None) -> None:
         """Store the multipliers, times the best factor, if their bound is the best so far."""
