@@ -43,7 +43,7 @@ def exponential(
         float(constraints.lengths[constraints.lengths > 0].min(initial=2**45)), -space.scale_bits
     )
     channel = round_channel(matrix, slack=_SLACK * EPSILON * Fraction(shortest) / 2)
-    witness = star(problem, radius) if len(constraints) else Multipliers.none()
+    witness = star(problem, radius) if len(constraints) else Multipliers.empty()
     stretch = constraints.stretch(space)
     components = int(constraints.components.max()) + 1
     scope = Scope(

@@ -128,8 +128,8 @@ def test_the_operators_of_the_blocks_are_adjoint(n: int, seed: int, reach: float
     assert blocks.slacks(start).min() > 0
     u, y, t = (rng.normal(size=size) for size in (len(start), n, len(blocks.large)))
     assert blocks.rows(u) @ y == pytest.approx(u @ blocks.prices(y), rel=1e-9, abs=1e-9)
-    assert blocks.slacks(u) @ t == pytest.approx(u @ blocks.pull(t), rel=1e-9, abs=1e-9)
-    assert blocks.matrix(u).sum(axis=1) == pytest.approx(blocks.rows(u), rel=1e-9, abs=1e-9)
+    assert blocks.slacks(u) @ t == pytest.approx(u @ blocks.apply_transposed(t), rel=1e-9, abs=1e-9)
+    assert blocks.channel_matrix(u).sum(axis=1) == pytest.approx(blocks.rows(u), rel=1e-9, abs=1e-9)
 
 
 def test_the_schur_complement_is_that_of_the_whole_matrix() -> None:
@@ -186,7 +186,7 @@ def test_it_leaves_time_for_what_comes_after(share: float, limits: PartLimits) -
 
 
 def test_what_would_not_fit_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BYTES", 1000)
+    monkeypatch.setattr(module, "_MAX_PROGRAM_BYTES", 1000)
     part = part_of(MetricSpace.grid(4, 4, cell=1, unit="km"), "1")
     found = Anchored().solve(part, PartLimits())
     assert found is not None

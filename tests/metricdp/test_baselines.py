@@ -339,7 +339,7 @@ def test_few_nodes_on_smooth_panels_change_nothing(monkeypatch: pytest.MonkeyPat
     points = np.random.default_rng(3).random((30, 2)) * 4
     space = MetricSpace.from_points(points, unit="km")
     few = matrix_of(PlanarLaplace(), space, "2")
-    monkeypatch.setattr(_baselines, "_FEW_NODES", 12)
+    monkeypatch.setattr(_baselines, "_NODES_PER_FLAT_PANEL", 12)
     assert few == pytest.approx(matrix_of(PlanarLaplace(), space, "2"), abs=1e-11)
 
 

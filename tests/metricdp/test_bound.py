@@ -16,7 +16,7 @@ from discreet.core.exact import exp_ceil, exp_floor
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem
-from discreet.metricdp.bounds.bound import Multipliers, exp_up, lower_bound, route
+from discreet.metricdp.bounds.bound import Multipliers, exp_up, lower_bound, route_demands
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +114,7 @@ def test_it_holds_for_every_private_channel_whatever_the_prices(
 
 def test_no_prices_give_the_loss_without_privacy() -> None:
     cost = np.array([[1.0, 2.0], [3.0, 1.0], [0.5, 0.25]])
-    bound = lower_bound(cost, LINE, Fraction(1), Multipliers.none())
+    bound = lower_bound(cost, LINE, Fraction(1), Multipliers.empty())
     assert 2.25 - 1e-12 < bound <= 2.25
 
 
@@ -147,9 +147,11 @@ def test_huge_exponents_overflow_to_no_bound_and_never_to_a_wrong_one(nats: int)
 
 def test_a_sum_beyond_the_floats_is_no_bound() -> None:
     same = Adjacency(2, [(0, 1)], [0], 0)  # type: ignore[arg-type]
-    assert lower_bound(np.full((2, 1), 1.5e308), same, Fraction(1), Multipliers.none()) == -math.inf
+    assert (
+        lower_bound(np.full((2, 1), 1.5e308), same, Fraction(1), Multipliers.empty()) == -math.inf
+    )
     apart = Adjacency(2, [(0, 1)], [1], 0)  # type: ignore[arg-type]
-    assert lower_bound(np.full((2, 1), 1e308), apart, Fraction(1), Multipliers.none()) == -math.inf
+    assert lower_bound(np.full((2, 1), 1e308), apart, Fraction(1), Multipliers.empty()) == -math.inf
 
 
 @given(st.lists(st.integers(0, 2**45), min_size=1, max_size=5), st.integers(1, 10**6))
@@ -171,7 +173,7 @@ def test_duplicates_are_one_secret() -> None:
     graph = Adjacency(3, [(0, 1), (1, 2)], [0, 4], 0)  # type: ignore[arg-type]
     cost = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]])
     # Alone the first two would cost nothing; as one they cost 1 whatever is reported.
-    assert lower_bound(cost, graph, Fraction(1), Multipliers.none()) == pytest.approx(1.0)
+    assert lower_bound(cost, graph, Fraction(1), Multipliers.empty()) == pytest.approx(1.0)
     within = Multipliers([0, 1], [0, 1], [1, 0], [5.0, 7.0])
     assert lower_bound(cost, graph, Fraction(1), within) == pytest.approx(1.0)
 
@@ -202,7 +204,7 @@ def test_prices_on_a_graph_without_constraints_are_refused() -> None:
 )
 def test_a_senseless_cost_is_refused(cost: NDArray[np.float64]) -> None:
     with pytest.raises(InvalidProblemError, match="cost: "):
-        lower_bound(cost, LINE, Fraction(1), Multipliers.none())
+        lower_bound(cost, LINE, Fraction(1), Multipliers.empty())
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_routed_demands_lower_their_entries_and_raise_the_root_alone(
     paths = graph.shortest_paths()
     roots = rng.permutation(n)
     demands = rng.uniform(0, 1, (n, n)) * (rng.uniform(0, 1, (n, n)) < 0.5)
-    prices = route(demands, roots, paths, graph, epsilon)
+    prices = route_demands(demands, roots, paths, graph, epsilon)
     bracket = np.zeros((n, n))
     pairs = {
         tuple(pair): length
@@ -273,5 +275,5 @@ def test_demands_too_far_away_are_dropped() -> None:
     graph = Adjacency(3, [(0, 1), (1, 2)], [30, 30], 0)  # type: ignore[arg-type]
     demands = np.zeros((3, 2))
     demands[1:, 0] = 1.0
-    prices = route(demands, np.array([0, -1]), graph.shortest_paths(), graph, Fraction(1))
+    prices = route_demands(demands, np.array([0, -1]), graph.shortest_paths(), graph, Fraction(1))
     assert (prices.source.tolist(), prices.target.tolist()) == ([0], [1])

@@ -114,7 +114,7 @@ def test_what_is_not_compiled_counts_and_nothing_starts_after_it(
     def started(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(_design, "_costly", started)
+    monkeypatch.setattr(_design, "_costly_methods", started)
     made, seconds = timed()
     assert made.provenance.method in CHEAP
     assert seconds <= MOST
@@ -131,7 +131,7 @@ def test_no_method_starts_when_another_took_all_of_the_time(
         def solve(self, *_: object) -> None:
             raise AssertionError
 
-    monkeypatch.setattr(_design, "_costly", lambda *_, **__: ((Slow(), Started()), ""))
+    monkeypatch.setattr(_design, "_costly_methods", lambda *_, **__: ((Slow(), Started()), ""))
     made, seconds = timed()
     assert made.provenance.method in CHEAP
     assert seconds <= MOST
@@ -154,7 +154,7 @@ def test_one_step_is_enough_for_a_channel_and_a_bound(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of the limit goes into preparing the steps: the exponential mechanism is for where none was taken."""
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(steps, "_plan", wall.takes(LIMIT, steps._plan))
     made, seconds = timed()
     assert made.lower is not None
@@ -168,7 +168,7 @@ def test_whatever_the_limit_there_is_a_bound_and_no_more_loss_than_need_be(
     wall: Clock, monkeypatch: pytest.MonkeyPatch, limit: float, each: float
 ) -> None:
     """Limits that end before, at and after the first checkpoint; closures and steps look at the clock."""
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(Claim, "check", wall.takes(0.2, CHECK))
     monkeypatch.setattr(TiledIterate, "advance", wall.takes(each, TiledIterate.advance))
     for module in (closing, mending):
@@ -188,7 +188,7 @@ def test_nothing_is_handed_in_again_once_the_limit_is_over(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first time was late already; another step gains nothing that is worth as long again."""
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(TiledIterate, "advance", wall.takes(0.4 * LIMIT, TiledIterate.advance))
     mended: list[object] = []
     plain = wall.takes(0.7 * LIMIT, steps._Run._mend)
@@ -230,7 +230,7 @@ def test_steps_are_not_begun_where_choosing_constraints_would_take_too_long(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is a bound all the same, by pairs, and the exponential mechanism."""
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(steps, "seconds_for_spanner", lambda _: 2 * LIMIT)
     monkeypatch.setattr(TiledIterate, "advance", wall.takes(2 * LIMIT, TiledIterate.advance))
     monkeypatch.setattr(Direct, "solve", wall.takes(LIMIT, lambda *_: None))
@@ -283,7 +283,7 @@ def test_a_program_is_not_built_where_that_would_take_too_long(
     wall: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """992 secrets and 248 reports, limit 2 s: 0.3 s were left, and it took 2.2 to build and to hand over."""
-    monkeypatch.setattr(direct, "_SECONDS_A_ROW", 1.0)
+    monkeypatch.setattr(direct, "_MIN_SECONDS_PER_ROW", 1.0)
     monkeypatch.setattr(direct, "constraint_matrix", wall.takes(2 * LIMIT, lambda *_: None))
     made, seconds = timed(method=Direct())
     assert "no time left to build" in " ".join(made.provenance.method_trace)
@@ -292,7 +292,7 @@ def test_a_program_is_not_built_where_that_would_take_too_long(
 
 
 def test_all_methods_together_keep_the_limit(wall: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     monkeypatch.setattr(TiledIterate, "advance", wall.takes(0.3, TiledIterate.advance))
     monkeypatch.setattr(_interior, "_step", wall.takes(1.0, _interior._step))
     monkeypatch.setattr(_search, "repair", wall.takes(1.0, repair))

@@ -17,7 +17,7 @@ from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.kernels import primal_dual as kernels
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
-from discreet.metricdp.primal_dual.order import near_together
+from discreet.metricdp.primal_dual.order import order_by_nearness
 
 # The module: the package has the function under this name.
 _design = import_module("discreet.metricdp.design")
@@ -86,7 +86,7 @@ def test_renumbering_the_secrets_changes_nothing_but_their_order() -> None:
 def test_an_order_puts_near_secrets_together() -> None:
     places = made_places("uniform", 200, seed=3)
     lengths = places.space.distances
-    order = near_together(lengths)
+    order = order_by_nearness(lengths)
     assert sorted(order.tolist()) == list(range(200))
     along = lengths[order[:-1], order[1:]]
     assert along.mean() < 0.5 * lengths[np.arange(199), np.arange(1, 200)].mean()
@@ -139,7 +139,7 @@ def test_pairs_bound_a_design_without_time() -> None:
 def test_one_point_points_given_twice_and_points_on_a_line(
     points: list[list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 0)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 0)
     space = MetricSpace.from_points(points, unit="km")
     made = design(Problem(space, utility_loss="euclidean"), MetricDP("0.5", "km", 2), throw=False)
     assert verify(made, optimality=True).passed
@@ -159,8 +159,8 @@ def test_what_only_a_relaxed_program_reaches_is_not_the_end(
             return Direct().solve(replace(part, constraints=part.binding.subgraph(steep)), limits)
 
     methods = (Relaxed(), Direct())
-    monkeypatch.setattr(_design, "_costly", lambda *_, **__: (methods, ""))
-    monkeypatch.setattr(_design, "_QUICK", ())
+    monkeypatch.setattr(_design, "_costly_methods", lambda *_, **__: (methods, ""))
+    monkeypatch.setattr(_design, "_FIRST_METHODS", ())
     made = design(problem, guarantee, gap=1e-4)
     assert made.gap is not None
     assert made.gap <= 1e-4

@@ -73,13 +73,13 @@ def test_sweeps_of_the_verifier_follow_a_line_in_any_order(monkeypatch: pytest.M
         throw=False,
     )
     sweeps = []
-    plain = _verify._shorten
+    plain = _verify._shorten_paths
 
     def counted(*given: Any) -> bool:
         sweeps.append(given)
         return bool(plain(*given))
 
-    monkeypatch.setattr(_verify, "_shorten", counted)
+    monkeypatch.setattr(_verify, "_shorten_paths", counted)
     assert verify(made).passed
     assert 0 < len(sweeps) <= 4
 
@@ -93,8 +93,8 @@ def test_nothing_starts_once_the_time_is_all_but_over(
 
     search = _design.Search
     late = iter([False, True])
-    monkeypatch.setattr(search, "_late", lambda _: next(late, True))
-    monkeypatch.setattr(_design, "_costly", lambda *_, **__: ((Never(),), ""))
+    monkeypatch.setattr(search, "_is_late", lambda _: next(late, True))
+    monkeypatch.setattr(_design, "_costly_methods", lambda *_, **__: ((Never(),), ""))
     space = MetricSpace.grid(3, 4, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=np.arange(1, 13) / 78)
     made = design(problem, MetricDP("0.3", "km"), gap=0.0, time_limit=60, throw=False)

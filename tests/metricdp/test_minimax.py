@@ -117,7 +117,7 @@ def test_the_bound_holds_for_any_priors(seed: int, count: int, epsilon: str) -> 
 
 @pytest.mark.parametrize("weights", [[0.5, 0.5], [0.5, 0.5 + 1e-10], [0.1] * 10])
 def test_weights_that_sum_to_more_than_one_do_not_lift_the_bound(weights: list[float]) -> None:
-    lower = _minimax._discounted(1.0, np.array(weights))
+    lower = _minimax._bound_for_worst_prior(1.0, np.array(weights))
     assert 1 - 1e-9 < lower < 1 / max(1.0, sum(weights))
 
 
@@ -146,7 +146,7 @@ def test_a_program_that_would_not_fit_leaves_a_design_for_the_mean(
 ) -> None:
     priors, asked = list(skewed(9, 2)), MetricDP(1, "km")
     best = minimax(GRID, priors, asked)
-    monkeypatch.setattr(_minimax, "_MOST_ROWS", 10)
+    monkeypatch.setattr(_minimax, "_MAX_ROWS", 10)
     made = minimax(GRID, priors, asked)
     assert proves(made, priors)
     assert made.weights.tolist() == [0.5, 0.5]
@@ -157,7 +157,7 @@ def test_a_program_that_would_not_fit_leaves_a_design_for_the_mean(
 @pytest.mark.parametrize("quick", [10, 10**9])
 def test_time_may_run_out_and_something_stands(monkeypatch: pytest.MonkeyPatch, quick: int) -> None:
     """Whether or not the exponential mechanism was there before the program began."""
-    monkeypatch.setattr(_minimax, "_QUICK", quick)
+    monkeypatch.setattr(_minimax, "MAX_ROWS_FOR_DIRECT", quick)
     problem = Problem(MetricSpace.grid(6, 6, cell=1, unit="km"), utility_loss="euclidean")
     priors = list(skewed(36, 2))
     made = minimax(problem, priors, MetricDP("0.5", "km"), time_limit=1e-3)
@@ -170,7 +170,7 @@ def test_interrupting_keeps_what_is_verified(monkeypatch: pytest.MonkeyPatch, qu
     def stops(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_minimax, "_QUICK", quick)
+    monkeypatch.setattr(_minimax, "MAX_ROWS_FOR_DIRECT", quick)
     monkeypatch.setattr(_minimax, "_Program", stops)
     with pytest.raises(Interrupted) as caught:
         minimax(GRID, list(skewed(9, 2)), MetricDP(1, "km"))

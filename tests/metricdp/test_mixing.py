@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from discreet import MetricDP, MetricSpace
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp import Problem, design
-from discreet.metricdp.bounds.mixing import mixed
+from discreet.metricdp.bounds.mixing import mix_with_private
 from discreet.metricdp.bounds.repair import repair
 
 # The module: it has a function of this name.
@@ -59,7 +59,7 @@ def test_rows_sum_to_one_and_every_length_is_kept(
     table = rng.dirichlet(np.full(reports, 0.3), n) + 1e-12
     table /= table.sum(axis=1, keepdims=True)
     start, ends, ids = neighbors(n, pairs)
-    made = mixed(table, kept, start, ends, ids, labels=np.zeros(n, dtype=np.int32))
+    made = mix_with_private(table, kept, start, ends, ids, labels=np.zeros(n, dtype=np.int32))
     assert made is not None
     assert np.allclose(made.sum(axis=1), 1)
     i, j = pairs.T
@@ -71,7 +71,7 @@ def test_what_breaks_nothing_is_left_as_it_is_whatever_another_component_breaks(
     pairs = np.array([[0, 1], [2, 3]])
     table = np.array([[0.5, 0.5], [0.5, 0.5], [0.9, 0.1], [0.1, 0.9]])
     labels = np.array([0, 0, 1, 1], dtype=np.int32)
-    made = mixed(table, np.array([0.5, 0.5]), *neighbors(4, pairs), labels=labels)
+    made = mix_with_private(table, np.array([0.5, 0.5]), *neighbors(4, pairs), labels=labels)
     assert made is not None
     assert (made[:2] == table[:2]).all()
     assert made[2, 0] < 0.9
@@ -81,7 +81,7 @@ def test_two_secrets_at_one_spot_are_not_for_mixing() -> None:
     pairs = np.array([[0, 1]])
     table = np.array([[0.9, 0.1], [0.1, 0.9]])
     labels = np.zeros(2, dtype=np.int32)
-    assert mixed(table, np.zeros(1), *neighbors(2, pairs), labels=labels) is None
+    assert mix_with_private(table, np.zeros(1), *neighbors(2, pairs), labels=labels) is None
 
 
 def test_a_nearly_private_matrix_on_streets_costs_little_to_repair() -> None:
@@ -140,7 +140,7 @@ def test_no_smaller_delta_is_tried_where_the_largest_that_costs_less_than_mixing
         return plain(given, given_frame, delta) if delta >= enough else None
 
     monkeypatch.setattr(_repair, "_attempt", attempt)
-    monkeypatch.setattr(_repair, "_mixed", lambda *_: other)
+    monkeypatch.setattr(_repair, "_mix", lambda *_: other)
     found = _repair._balanced(table, frame, np.ones((9, 9)))
     assert deltas[: len(tried)] == tried
     assert (found is other) == taken
@@ -169,11 +169,11 @@ def test_over_all_pairs_nothing_is_mixed_once_it_is_late(
     points = np.random.default_rng(6).uniform(0, 10, (110, 2))
     edges = MetricSpace.from_points(points, unit="km").adjacency(radius)
     called: list[object] = []
-    monkeypatch.setattr(_repair, "_closed", _at_three_quarters(_repair._closed))
-    monkeypatch.setattr(_repair, "_mixed", lambda *given: called.append(given))
+    monkeypatch.setattr(_repair, "_close_at_delta", _at_three_quarters(_repair._close_at_delta))
+    monkeypatch.setattr(_repair, "_mix", lambda *given: called.append(given))
     rng = np.random.default_rng(7)
     table = rng.random((110, 5))
-    repair(table, edges, 1, cost=rng.random((110, 5)), late=lambda: late)
+    repair(table, edges, 1, cost=rng.random((110, 5)), is_late=lambda: late)
     assert bool(called) == mixes
 
 

@@ -26,8 +26,8 @@ from discreet.metricdp.kernels.primal_dual_step import move, pull, push
 from discreet.metricdp.methods import primal_dual as method
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual import seeds
-from discreet.metricdp.primal_dual.mend import mend, mend_all, raise_once
-from discreet.metricdp.primal_dual.order import Ordered
+from discreet.metricdp.primal_dual.mend import mend, mend_over_all_pairs, raise_once
+from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def proven(part: Part, found: Candidate) -> float:
 
 def plan_of(part: Part, gap: float = 1e-3) -> Plan:
     home = part.cost.argmin(axis=0) if part.home is None else part.home
-    near = Ordered.of(part.cost, part.binding, part.paths, home)
+    near = OrderedProgram.of(part.cost, part.binding, part.paths, home)
     return method._plan(near, part.epsilon, gap)
 
 
@@ -337,7 +337,7 @@ def test_time_is_kept_and_what_there_is_comes_back() -> None:
 
 
 def test_large_programs_start_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_design, "_MAX_ROWS_FOR_DIRECT", 10)
+    monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 10)
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     told: list[Progress] = []
     outcome = design(problem, MetricDP("0.3", "km", 1), gap=0.002, on_progress=told.append)
@@ -402,7 +402,7 @@ def test_mending_all_pairs_keeps_them_but_for_sums(delta: float) -> None:
     good = np.exp(-0.5 * nats)
     rough = good / good.sum(axis=1, keepdims=True) * rng.uniform(0.2, 5, good.shape)
     rough[0, 8] = 0.0
-    table = mend_all(rough, nats, delta)
+    table = mend_over_all_pairs(rough, nats, delta)
     logs = np.log(table)
     apart = np.abs(logs[:, None] - logs).max(axis=2)
     assert table.sum(axis=1) == pytest.approx(1.0)
@@ -413,7 +413,7 @@ def test_prices_too_small_to_matter_are_not_listed(monkeypatch: pytest.MonkeyPat
     part = part_of(Problem(GRID, utility_loss="euclidean", prior=SKEWED), "0.5")
     listed = []
     for least in (0.0, 0.3, 1e9):
-        monkeypatch.setattr(method, "_LEAST_PRICE", least)
+        monkeypatch.setattr(method, "LEAST_PRICE", least)
         found = PrimalDual(iterations=300).solve(part, PartLimits(gap=1e-9))
         assert found is not None
         assert found.multipliers is not None

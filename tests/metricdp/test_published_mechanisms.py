@@ -251,7 +251,7 @@ def test_a_radius_without_a_channel_is_doubled() -> None:
 
 
 def test_too_many_rows_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constopt, "_MOST_ROWS", 10)
+    monkeypatch.setattr(constopt, "_MAX_ROWS", 10)
     with pytest.raises(SolverError, match="rows and was not built"):
         design(Problem(GRID, utility_loss="euclidean"), MetricDP(1, "km"), method=ConstOPT())
 

@@ -86,7 +86,7 @@ def test_a_grid_without_a_table_is_convolved(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("shape", ["points", "part of a grid"])
 def test_other_large_spaces_get_equal_anchors(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures, "DENSE_LIMIT", 0)
-    monkeypatch.setattr(tails, "_LARGEST_TABLE", 0)
+    monkeypatch.setattr(tails, "_MAX_SECRETS_FOR_TABLE", 0)
     if shape == "points":
         space = MetricSpace.from_points(np.random.default_rng(1).random((40, 2)) * 3, unit="km")
     else:

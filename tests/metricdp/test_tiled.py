@@ -19,8 +19,8 @@ from discreet.metricdp.bounds import local
 from discreet.metricdp.bounds.local import Plan, priceable
 from discreet.metricdp.methods import primal_dual as steps
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
-from discreet.metricdp.primal_dual.mend import fill
-from discreet.metricdp.primal_dual.order import Ordered
+from discreet.metricdp.primal_dual.mend import fill_rows
+from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import TiledIterate
 
 _design = import_module("discreet.metricdp.design")
@@ -49,9 +49,9 @@ def part_of(problem: Problem) -> Part:
     return WholeProblem(problem, edges, Fraction(CLAIM.epsilon)).parts[0]
 
 
-def ordered(part: Part) -> Ordered:
+def ordered(part: Part) -> OrderedProgram:
     assert part.home is not None
-    return Ordered.of(part.cost, part.binding, part.paths, part.home)
+    return OrderedProgram.of(part.cost, part.binding, part.paths, part.home)
 
 
 def state_of(part: Part) -> TiledIterate:
@@ -90,7 +90,7 @@ def test_polishing_aside_keeps_a_better_bound_and_leaves_the_state_as_it_was() -
     state = state_of(part_of(stated(2)))
     for _ in range(60):
         state.advance(None)
-    state.learn(None)
+    state.update_best(None)
     kept, before = [(tile.X.copy(), tile.L.copy()) for tile in state.tiles], state.best
     y, count, weight = state.y.copy(), state.count, state.weight
     state.polish(64, None, aside=True)
@@ -100,7 +100,7 @@ def test_polishing_aside_keeps_a_better_bound_and_leaves_the_state_as_it_was() -
     for tile, (x, prices) in zip(state.tiles, kept, strict=True):
         assert (x == tile.X).all()
         assert (prices == tile.L).all()
-        assert not (tile.kept == prices).all()
+        assert not (tile.best_multipliers == prices).all()
     state.polish(64, None)
     assert not (kept[0][0] == state.tiles[0].X).all()
 
@@ -109,7 +109,7 @@ def test_new_units_change_no_point_and_no_bound() -> None:
     state = state_of(part_of(stated(2)))
     for _ in range(60):
         state.advance(None)
-    state.learn(None)
+    state.update_best(None)
     before = [1.0 / tile.R[:, :, 0] for tile in state.tiles]
     point, bounds = state.matrix(N), state.bounds([1.0, 0.9], None)
     prices = [tile.prices(1e-6, state.unit).value.sum() for tile in state.tiles]
@@ -211,7 +211,7 @@ def test_only_rows_that_lack_something_are_filled() -> None:
     ends, lengths = np.array([[0, 1], [1, 2]], dtype=np.int32), np.array([1, 1])
     edges = Adjacency(3, ends, lengths, scale_bits=0)
     matrix = np.array([[1.0, 0.0], [0.0, 0.0], [0.2, 0.8]])
-    fill(matrix, edges, np.array([1.0, 1.0]))
+    fill_rows(matrix, edges, np.array([1.0, 1.0]))
     assert matrix[[0, 2]].tolist() == [[1.0, 0.0], [0.2, 0.8]]
     assert matrix[1] == pytest.approx(np.exp(-1) * np.array([1.0, 0.8]))
 
@@ -251,7 +251,7 @@ def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     state = plan.state(1)
     for _ in range(40):
         state.advance(None)
-    state.learn(None)
+    state.update_best(None)
     before, had = state.bounds((1.0, 0.95), None), plan.multipliers
     matrix = state.matrix(part.n_reports)
     raised = plan.grow(state, priceable(near.edges, part.epsilon), None)
@@ -262,7 +262,7 @@ def test_added_constraints_have_no_price_and_change_no_bound() -> None:
     nats = part.nats(near.lengths)
     asked = np.exp(-nats)[:, :, None] * matrix[None]
     assert raised == pytest.approx(asked.max(axis=1), rel=1e-4, abs=1e-12)
-    assert plan.proven(state) <= state.best * (1 + 1e-9)
+    assert plan.lower_bound(state) <= state.best * (1 + 1e-9)
 
 
 def test_an_interrupt_hands_in_the_prices_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +312,7 @@ def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyP
     graph = priceable(near.edges, part.epsilon)
 
     def reach(most_held: float) -> float:
-        return Plan(near, graph, part.epsilon, farthest=2.0, most_held=most_held).reach
+        return Plan(near, graph, part.epsilon, farthest=2.0, max_share=most_held).reach
 
     assert (reach(1.0), reach(0.01)) == (2.0, np.inf)
     small.setattr(local, "_MAX_STATE_BYTES", 1)

@@ -20,7 +20,7 @@ from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.problem import Problem
-from discreet.metricdp.verify import Claim, _longer, verify, verify_channel
+from discreet.metricdp.verify import Claim, _count_longer_paths, verify, verify_channel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +196,7 @@ def test_floats_decide_no_length(length: int, path: int, off: int) -> None:
     """A path that is one unit longer than allowed is found, and one that is just as long is not."""
     factor = Fraction(path, length)
     paths, lengths = np.array([[0, path + off]]), np.array([[0, length]])
-    assert _longer(paths, lengths, factor) == (off > 0)
+    assert _count_longer_paths(paths, lengths, factor) == (off > 0)
 
 
 @settings(max_examples=25)
@@ -471,7 +471,7 @@ def test_secrets_at_one_place_share_a_row_of_the_bound() -> None:
         upper=channel.expected_loss(problem.cost),
         provenance=Provenance("test"),
         problem=problem,
-        witness=Multipliers.none(),
+        witness=Multipliers.empty(),
     )
     assert verify(design, optimality=True).passed
     above = dataclasses.replace(design, lower=0.34, upper=0.35)

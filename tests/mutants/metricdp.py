@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         "a price without its growth",
         "metricdp/verify.py",
-        find="growth[length] = exp_ceil(min(x, _FAR), _BITS)",
-        replace="growth[length] = 1 << _BITS",
+        find="growth[length] = exp_ceil(min(x, _MAX_EXPONENT_IN_NATS), _EXPONENTIAL_BITS)",
+        replace="growth[length] = 1 << _EXPONENTIAL_BITS",
         breaks="a multiplier costs less than it does: a lower bound that is not proved",
         tests=("tests/metricdp/test_verify.py::test_the_bound_is_that_of_the_multipliers",),
     ),
@@ -78,8 +78,8 @@ MUTANTS = (
     Mutant(
         "multipliers of pairs that are not bound",
         "metricdp/verify.py",
-        find="right &= bound.mask[source, target]",
-        replace="right &= bound.mask[source, target] | True",
+        find="valid &= bound.mask[source, target]",
+        replace="valid &= bound.mask[source, target] | True",
         breaks="a lower bound on another program",
         tests=(
             "tests/metricdp/test_verify.py::test_a_price_of_no_constraint_is_counted_and_not_used",
@@ -88,8 +88,8 @@ MUTANTS = (
     Mutant(
         "isolated secrets need not be named",
         "metricdp/verify.py",
-        find="len(alone ^ set(scope.isolated))",
-        replace="len(set(scope.isolated) - alone)",
+        find="len(isolated ^ set(scope.isolated))",
+        replace="len(set(scope.isolated) - isolated)",
         breaks="unprotected secrets that the guarantee does not name",
         tests=(
             "tests/metricdp/test_verify.py::test_an_isolated_secret_that_is_not_declared_is_rejected",
@@ -106,8 +106,8 @@ MUTANTS = (
     Mutant(
         "longer paths pass",
         "metricdp/verify.py",
-        find="wrong: int = sum(path * bottom > length * top for path, length in left)",
-        replace="wrong: int = sum(path * bottom < length * top for path, length in left)",
+        find="exceeding: int = sum(path * bottom > length * top for path, length in undecided)",
+        replace="exceeding: int = sum(path * bottom < length * top for path, length in undecided)",
         breaks="inequality reversed in the all-pairs epsilon",
         tests=("tests/metricdp/test_verify.py::test_floats_decide_no_length",),
     ),
@@ -122,8 +122,8 @@ MUTANTS = (
     Mutant(
         "negative multipliers are taken",
         "metricdp/verify.py",
-        find="right &= np.isfinite(witness.value) & (witness.value >= 0)",
-        replace="right &= np.isfinite(witness.value)",
+        find="valid &= np.isfinite(witness.value) & (witness.value >= 0)",
+        replace="valid &= np.isfinite(witness.value)",
         breaks="inequality reversed: a constraint used the other way",
         tests=(
             "tests/metricdp/test_verify.py::test_a_price_of_no_constraint_is_counted_and_not_used",
@@ -132,8 +132,8 @@ MUTANTS = (
     Mutant(
         "slack larger than it is",
         "metricdp/bounds/repair.py",
-        find="slack = min(float((room - apart).min(initial=1.0)) - _ERROR, 1.0)",
-        replace="slack = min(2.0 * float((room - apart).min(initial=1.0)) + _ERROR, 1.0)",
+        find="slack = min(float((room - apart).min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)",
+        replace="slack = min(2.0 * float((room - apart).min(initial=1.0)) + _MAX_ERROR_IN_NATS, 1.0)",
         breaks="the rounding is told of slack that is not there",
         tests=(
             "tests/metricdp/test_repair.py::test_an_epsilon_too_small_for_floats_makes_all_rows_equal",
@@ -150,7 +150,7 @@ MUTANTS = (
     Mutant(
         "given matrices have twice their slack",
         "metricdp/bounds/repair.py",
-        find="return min(float(slack.min(initial=1.0)) - _ERROR, 1.0)",
+        find="return min(float(slack.min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)",
         replace="return min(2.0 * float(slack.min(initial=1.0)), 1.0)",
         breaks="the rounding is told of slack that is not there",
         tests=(
@@ -160,7 +160,7 @@ MUTANTS = (
     Mutant(
         "short edges without a constraint",
         "metricdp/bounds/repair.py",
-        find="short = nats <= 2.0 - math.log(_FLOOR[limbs]) + math.log(n_reports)",
+        find="short = nats <= 2.0 - math.log(_MIN_ENTRY[limbs]) + math.log(n_reports)",
         replace="short = nats >= 0.5",
         breaks="constraints dropped from the repair",
         tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),
@@ -168,8 +168,8 @@ MUTANTS = (
     Mutant(
         "unused columns keep dust",
         "metricdp/bounds/repair.py",
-        find="np.where((most > _UNUSED)[labels], np.maximum(table, _TINY), 0.0)",
-        replace="np.where((most > _UNUSED)[labels], table, 0.0)",
+        find="(largest > _MAX_UNUSED_ENTRY)[labels], np.maximum(table, _ZERO_REPLACEMENT), 0.0",
+        replace="(largest > _MAX_UNUSED_ENTRY)[labels], table, 0.0",
         breaks="zeros stay beside positives: an infinite ratio",
         tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),
     ),

@@ -1,9 +1,9 @@
-r"""Partitions of the secrets into blocks: the four partitioners of [Qiu24]_, and what a partition is worth.
+r"""Partitions of the secrets into blocks: the four partitioners of [Qiu24]_, and the cost model of a partition.
 
-All four are k-means on the rows of some table ([Qiu24]_, Section 3.4 and Appendix C); nothing balances the blocks:
+All four are k-means on the rows of a table ([Qiu24]_, Section 3.4 and Appendix C), without a constraint on block sizes:
 
 ``k-m-DV``
-    distances to all secrets, also those that are not neighbors; the paper's own.
+    distances to all secrets, neighbors or not; the paper's own choice.
 ``k-m-rec``
     coordinates.
 ``k-m-adj``
@@ -11,13 +11,14 @@ All four are k-means on the rows of some table ([Qiu24]_, Section 3.4 and Append
 ``BSC``
     the eigenvectors of the M least eigenvalues of the Laplacian ``degrees - adjacency``: the relaxation of the ratio
     cut, :math:`\sum_l \mathrm{cut}(R_l) / |R_l| = \mathrm{tr}(F^\top L F)` with F the normalized indicators
-    ([HK92]_ for two blocks; rounding several eigenvectors by k-means is that of [NJW01]_). It falls apart where the
-    graph has more components than blocks.
+    ([HK92]_ for two blocks; [NJW01]_ round several eigenvectors by k-means). It is not meaningful if the graph has
+    more components than blocks.
 
-The paper writes the objective with norms that are not squared; with means for centers that is not what k-means
-minimizes, and here they are squared, as in the paper's own code.
+The paper writes the objective with norms that are not squared. K-means with means for centers minimizes squared norms,
+and these are used here, as in the paper's own code.
 
-A partition is made from public inputs, so that its randomness is no matter of privacy: a seed makes it repeatable.
+A partition depends on public inputs alone, so that its randomness does not matter to privacy: a seed makes it
+repeatable.
 """
 
 from __future__ import annotations
@@ -42,24 +43,24 @@ if TYPE_CHECKING:
 __all__ = ["PARTITIONERS", "Partition", "choose_blocks", "k_means", "partition", "partitioner_name"]
 
 PARTITIONERS = ("k-m-DV", "k-m-rec", "k-m-adj", "BSC")
-"""The names of the paper."""
+"""Names of the partitioners, as in the paper."""
 
-_SWEEPS = 100
-"""Most sweeps of Lloyd's algorithm, MATLAB's number; a few tens are enough."""
+_MAX_LLOYD_SWEEPS = 100
+"""Limit on the sweeps of Lloyd's algorithm: MATLAB's default; most runs converge within a few tens."""
 
-_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50)
-"""Numbers of blocks that are tried."""
+_CANDIDATE_BLOCK_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50)
+"""Numbers of blocks among which :func:`choose_blocks` chooses."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Secrets in blocks, with the constraints that decide which of them are on the boundary.
+    """A partition of the secrets into blocks, with the constraints that define its boundary records.
 
     Parameters
     ----------
     labels
-        ``(n,)``: the block of each secret, from 0 up, none empty.
+        ``(n,)``: block of each secret, numbered from 0; no block is empty.
     constraints
         The graph. A secret with a neighbor in another block is a boundary record (Definition 3.2).
 
@@ -81,18 +82,18 @@ class Partition:
     constraints: Adjacency
 
     def __init__(self, labels: ArrayLike, constraints: Adjacency) -> None:
-        given = np.array(labels)
+        array = np.array(labels)
         n = constraints.n
-        if given.shape != (n,) or given.dtype.kind not in "iu":
+        if array.shape != (n,) or array.dtype.kind not in "iu":
             raise InvalidProblemError(
-                "labels", f"a block for each of {n} secrets", f"{given.dtype}, shape {given.shape}"
+                "labels", f"a block for each of {n} secrets", f"{array.dtype}, shape {array.shape}"
             )
-        checked = given.astype(np.int64)
-        used = np.unique(checked)
-        if used[0] != 0 or used[-1] != len(used) - 1:
-            raise InvalidProblemError("labels", "blocks 0, 1, ... without gaps", used.tolist())
-        checked.setflags(write=False)
-        object.__setattr__(self, "labels", checked)
+        block_numbers = array.astype(np.int64)
+        distinct = np.unique(block_numbers)
+        if distinct[0] != 0 or distinct[-1] != len(distinct) - 1:
+            raise InvalidProblemError("labels", "blocks 0, 1, ... without gaps", distinct.tolist())
+        block_numbers.setflags(write=False)
+        object.__setattr__(self, "labels", block_numbers)
         object.__setattr__(self, "constraints", constraints)
 
     @property
@@ -102,20 +103,20 @@ class Partition:
 
     @property
     def crossing(self) -> NDArray[np.int64]:
-        """Rows of the constraints between different blocks."""
+        """Indices of the constraints between different blocks."""
         i, j = self.constraints.pairs.T
         return np.flatnonzero(self.labels[i] != self.labels[j])
 
     @property
     def boundary(self) -> NDArray[np.bool_]:
-        """``(n,)``: which secrets are boundary records."""
-        found = np.zeros(self.constraints.n, dtype=np.bool_)
-        found[self.constraints.pairs[self.crossing].ravel()] = True
-        return found
+        """Mask of the boundary records, ``(n,)``."""
+        is_boundary = np.zeros(self.constraints.n, dtype=np.bool_)
+        is_boundary[self.constraints.pairs[self.crossing].ravel()] = True
+        return is_boundary
 
     @property
     def internal_sizes(self) -> NDArray[np.int64]:
-        """``(M,)``: internal records of each block: the paper's size of a subproblem (Table 1)."""
+        """Internal records of each block, ``(M,)``: the paper's size of a subproblem (Table 1)."""
         return np.bincount(self.labels[~self.boundary], minlength=self.n_blocks)
 
     def component_sizes(self, *, crossing_only: bool = False) -> NDArray[np.int64]:
@@ -136,10 +137,10 @@ class Partition:
         return np.sort(sizes.astype(np.int64))[::-1]
 
     def work(self, n_reports: int, exponent: float = 1.5) -> float:
-        r"""Estimate one iteration: :math:`T(K \sum_l |Y_l|) + T(K \max_l |X_l|)` with ``T(n) = n^exponent``.
+        r"""Estimate the work of an iteration: :math:`T(K \sum_l |Y_l|) + T(K \max_l |X_l|)` with ``T(n) = n^exponent``.
 
-        Section 3.3 of the paper, blocks side by side. The exponent is a guess between the 1 of a sparse pass and the 2
-        at which simplex iterations grow.
+        Section 3.3 of the paper, with the blocks in parallel. The exponent is a guess between 1, a sparse pass, and 2,
+        the growth of simplex iterations.
         """
         boundary = int(self.boundary.sum())
         largest = int(self.internal_sizes.max())
@@ -147,7 +148,7 @@ class Partition:
 
 
 def partitioner_name(name: str) -> str:
-    """Read the name of a partitioner in any case.
+    """Return the name of a partitioner as the paper spells it, whatever the case of `name`.
 
     Examples
     --------
@@ -166,25 +167,25 @@ def partitioner_name(name: str) -> str:
 def partition(
     space: MetricSpace, constraints: Adjacency, n_blocks: int, partitioner: str, *, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Put the secrets into at most a number of blocks.
+    """Partition the secrets into at most `n_blocks` blocks.
 
     Parameters
     ----------
     space
-        Their metric space; coordinates only matter to ``k-m-rec``.
+        Metric space of the secrets; only ``k-m-rec`` uses coordinates.
     constraints
-        The stated constraints, whose graph matters to ``k-m-adj`` and ``BSC``.
+        The stated constraints; ``k-m-adj`` and ``BSC`` use their graph.
     n_blocks
-        M.
+        M, the largest number of blocks.
     partitioner
         One of :data:`PARTITIONERS`, in any case.
     seed
-        Of the starts of k-means.
+        Seed of the starting centers of k-means.
 
     Returns
     -------
     ndarray
-        ``(n,)`` labels from 0 up, without gaps, numbered by their first secrets. Fewer than M blocks where rows of the
+        ``(n,)`` labels from 0 up, without gaps, numbered by their first secrets. Fewer than M blocks if rows of the
         table coincide.
 
     Raises
@@ -207,13 +208,13 @@ def partition(
     n = constraints.n
     if not 1 <= n_blocks <= n:
         raise InvalidProblemError("blocks", f"a number from 1 to {n}", n_blocks)
-    return k_means(_table(space, constraints, n_blocks, name), n_blocks, seed=seed)
+    return k_means(_feature_rows(space, constraints, n_blocks, name), n_blocks, seed=seed)
 
 
-def _table(
+def _feature_rows(
     space: MetricSpace, constraints: Adjacency, n_blocks: int, name: str
 ) -> NDArray[np.float64]:
-    """Make the rows that k-means groups."""
+    """Return the rows that k-means groups, ``(n, dimensions)``."""
     if name == "k-m-DV":
         return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
     if name == "k-m-rec":
@@ -235,16 +236,16 @@ def _table(
 
 
 def k_means(rows: NDArray[np.float64], k: int, *, seed: int = 0) -> NDArray[np.int64]:
-    """Group rows by Lloyd's algorithm from the starts of k-means++; an empty group takes the row farthest from its own.
+    """Group rows by k-means++ and Lloyd's algorithm; an empty group takes the row farthest from its center.
 
     Parameters
     ----------
     rows
         ``(n, dimensions)``.
     k
-        Most groups, from 1 to n.
+        Largest number of groups, from 1 to n.
     seed
-        Of the starts.
+        Seed of the starting centers.
 
     Returns
     -------
@@ -257,16 +258,16 @@ def k_means(rows: NDArray[np.float64], k: int, *, seed: int = 0) -> NDArray[np.i
     [0, 0, 1, 1]
     """
     squares = (rows**2).sum(axis=1)
-    centers = _starts(rows, squares, k, seed)
+    centers = _draw_centers(rows, squares, k, seed)
     labels = np.full(len(rows), -1)
-    for _ in range(_SWEEPS):
-        gaps = _squared(rows, squares, centers)
-        nearest = gaps.argmin(axis=1)
-        left = gaps[np.arange(len(rows)), nearest]
+    for _ in range(_MAX_LLOYD_SWEEPS):
+        squared = _squared_distances(rows, squares, centers)
+        nearest = squared.argmin(axis=1)
+        to_center = squared[np.arange(len(rows)), nearest]
         for empty in np.setdiff1d(np.arange(len(centers)), nearest).tolist():
-            far = int(left.argmax())
-            if left[far] > 0:
-                nearest[far], left[far] = empty, 0.0
+            far = int(to_center.argmax())
+            if to_center[far] > 0:
+                nearest[far], to_center[far] = empty, 0.0
         if (nearest == labels).all():
             break
         labels = nearest
@@ -281,32 +282,34 @@ def k_means(rows: NDArray[np.float64], k: int, *, seed: int = 0) -> NDArray[np.i
     return rank[np.unique(labels, return_inverse=True)[1]]
 
 
-def _starts(
+def _draw_centers(
     rows: NDArray[np.float64], squares: NDArray[np.float64], k: int, seed: int
 ) -> NDArray[np.float64]:
-    """Draw starts with probability proportional to the squared distance to those before."""
+    """Draw starting centers with probability proportional to the squared distance to the nearest earlier one."""
     rng = random.Random(seed)  # noqa: S311 - a design on public inputs, which is to be repeatable
     chosen = [rng.randrange(len(rows))]
-    gaps = _squared(rows, squares, rows[chosen])[:, 0]
-    while len(chosen) < k and gaps.max() > 0:
-        sums = np.cumsum(gaps)
-        place = int(np.searchsorted(sums, rng.uniform(0, float(sums[-1])), side="right"))
-        # Rounding may end at a row of no weight.
+    squared = _squared_distances(rows, squares, rows[chosen])[:, 0]
+    while len(chosen) < k and squared.max() > 0:
+        sums = np.cumsum(squared)
+        drawn = int(np.searchsorted(sums, rng.uniform(0, float(sums[-1])), side="right"))
+        # Rounding may select a row of weight 0.
         pick = (
-            min(place, len(rows) - 1) if gaps[min(place, len(rows) - 1)] > 0 else int(gaps.argmax())
+            min(drawn, len(rows) - 1)
+            if squared[min(drawn, len(rows) - 1)] > 0
+            else int(squared.argmax())
         )
         chosen.append(pick)
-        gaps = np.minimum(gaps, _squared(rows, squares, rows[[pick]])[:, 0])
-        gaps[chosen] = 0.0
+        squared = np.minimum(squared, _squared_distances(rows, squares, rows[[pick]])[:, 0])
+        squared[chosen] = 0.0
     return rows[chosen].copy()
 
 
-def _squared(
+def _squared_distances(
     rows: NDArray[np.float64], squares: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Squared distances, ``(rows, centers)``."""
-    gaps = squares[:, None] - 2 * (rows @ centers.T) + (centers**2).sum(axis=1)
-    return np.asarray(np.maximum(gaps, 0.0), dtype=np.float64)
+    """Return the squared distances, ``(rows, centers)``."""
+    squared = squares[:, None] - 2 * (rows @ centers.T) + (centers**2).sum(axis=1)
+    return np.asarray(np.maximum(squared, 0.0), dtype=np.float64)
 
 
 def choose_blocks(
@@ -315,27 +318,28 @@ def choose_blocks(
     partitioner: str,
     *,
     edges: Adjacency | None = None,
-    counts: Sequence[int] = _COUNTS,
+    counts: Sequence[int] = _CANDIDATE_BLOCK_COUNTS,
     exponent: float = 1.5,
     seed: int = 0,
 ) -> Partition:
-    """Choose the number of blocks for which the paper's model of one iteration is least; the paper has no rule.
+    """Choose the number of blocks that minimizes the paper's work model of an iteration; the paper has no rule.
 
     Parameters
     ----------
     space, constraints, partitioner, seed
         As for :func:`partition`.
     edges
-        Constraints that stand for all in the program, by which the boundary is judged; all of them by default.
+        Constraints of the program, which define the boundary; by default all stated ones.
     counts
-        Numbers to try; those above n are left out.
+        Candidate numbers of blocks; numbers above n are left out.
     exponent
         See :meth:`Partition.work`.
 
     Returns
     -------
     Partition
-        The best, the first of equals. With one block there is no boundary, and the subproblem is the whole.
+        The partition of least work, the first in a tie. With one block there is no boundary, and the subproblem is the
+        complete program.
 
     Examples
     --------
@@ -345,9 +349,9 @@ def choose_blocks(
     True
     """
     graph = constraints if edges is None else edges
-    tried = [
+    candidates = [
         Partition(partition(space, constraints, count, partitioner, seed=seed), graph)
         for count in counts
         if count <= constraints.n
     ]
-    return min(tried, key=lambda found: found.work(1, exponent))
+    return min(candidates, key=lambda candidate: candidate.work(1, exponent))

@@ -1,7 +1,7 @@
-"""The program of a part taken apart along a partition, and the valid rows that its boundary has besides.
+"""A part as a block-angular program along a partition, and valid inequalities for its boundary.
 
-Every row that is added has its proof in prices of stated constraints: a chain of them from one secret to another. So
-the bound of a decomposition can be restated for the problem as it stands.
+Every added row is implied by a chain of stated constraints from one secret to another, so that its multiplier can be
+restated as prices of stated constraints and the bound of a decomposition holds for the stated problem.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chains", "Envelopes", "Layout", "every_pair", "inner_pairs"]
 
-_VIOLATED = 1e-7
-"""What the sum of an envelope must pass 1 by, before it is worth a row: ten times less than repair will mend."""
+_MIN_ENVELOPE_VIOLATION = 1e-7
+"""Violation from which on an envelope becomes a row: a tenth of the violation that repair corrects."""
 
 
 @final
@@ -39,11 +39,11 @@ class Layout:
     Parameters
     ----------
     part
-        What is to be designed.
+        The part to design.
     split
-        The partition, on the constraints that the program has.
+        The partition, on the constraints of the program.
     scale
-        What costs are divided by, since tolerances are absolute.
+        Divisor of the costs, since tolerances are absolute.
     slack, floor
         Right-hand side of the ratio constraints, and lower bound of every probability; zero in every valid program.
     """
@@ -56,7 +56,7 @@ class Layout:
 
     @property
     def edges(self) -> Adjacency:
-        """Constraints that the program has."""
+        """Constraints of the program."""
         return self.split.constraints
 
     @cached_property
@@ -71,7 +71,7 @@ class Layout:
         return np.repeat(owner, self.part.n_reports)
 
     def program(self) -> LinearProgram:
-        """Write the whole program down: rows as in :func:`~discreet.metricdp.methods.direct.constraint_matrix`."""
+        """Return the linear program: rows as in :func:`~discreet.metricdp.methods.direct.constraint_matrix`."""
         from discreet.core.lp import LinearProgram
 
         matrix, upper = constraint_matrix(self.part, self.edges)
@@ -86,24 +86,24 @@ class Layout:
         )
 
     def members(self, block: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Boundary and internal records of a block, numbered as in the partition."""
+        """Return the boundary and the internal records of a block, numbered as in the partition."""
         inside, boundary = self.split.labels == block, self.split.boundary
         return np.flatnonzero(inside & boundary), np.flatnonzero(inside & ~boundary)
 
     def inner_edges(self, block: int) -> Adjacency:
-        """Constraints of a block that touch an internal record."""
+        """Return the constraints of a block with an internal record."""
         touched = np.zeros(self.part.n, dtype=np.bool_)
         touched[self.members(block)[1]] = True
         return self.edges.subgraph(np.flatnonzero(touched[self.edges.pairs].any(axis=1)))
 
-    def prices(self, found: BendersResult, rows: Chains | None) -> Multipliers:
+    def prices(self, result: BendersResult, rows: Chains | None) -> Multipliers:
         """Restate the multipliers of a decomposition as prices of stated constraints."""
         m, k = len(self.edges), self.part.n_reports
-        dual = np.maximum(-found.row_duals[: 2 * m * k], 0.0)
-        at = np.flatnonzero(dual)
-        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[at // k]
-        prices = [Multipliers(at % k, ends[:, 0], ends[:, 1], dual[at])]
-        for tag, value in zip(found.added, found.added_duals.tolist(), strict=False):
+        dual = np.maximum(-result.row_duals[: 2 * m * k], 0.0)
+        priced = np.flatnonzero(dual)
+        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[priced // k]
+        prices = [Multipliers(priced % k, ends[:, 0], ends[:, 1], dual[priced])]
+        for tag, value in zip(result.added, result.added_duals.tolist(), strict=False):
             if isinstance(tag, _Envelope):
                 prices += tag.prices(self.part.rate, value)
             elif rows is not None and isinstance(tag, int) and value < 0:
@@ -112,14 +112,14 @@ class Layout:
 
 
 class Chains:
-    """Ratio constraints between boundary records that chains of stated ones imply: rows for the master.
+    """Ratio constraints between boundary records, each implied by a chain of stated ones: rows of the master.
 
     Parameters
     ----------
     layout
         The decomposition.
     chains
-        For each pair the secrets of its chain, and how far each is from the first.
+        For each pair the secrets of its chain and their distances from the first one.
     """
 
     def __init__(
@@ -133,16 +133,16 @@ class Chains:
         return len(self.chains)
 
     def rows(self) -> AddedRows | None:
-        """Write the constraints down in both directions, all reports; ``None`` where there are no pairs."""
+        """Return the constraints in both directions for all reports, or ``None`` if there are no pairs."""
         if not self.chains:
             return None
         layout = self.layout
         place = np.zeros(layout.part.n, dtype=np.int64)
         place[layout.boundary] = np.arange(len(layout.boundary))
         ends = place[np.array([[nodes[0], nodes[-1]] for nodes, _ in self.chains])]
-        lengths = np.array([far[-1] for _, far in self.chains])
+        lengths = np.array([distances[-1] for _, distances in self.chains])
         order = np.lexsort((ends.max(axis=1), ends.min(axis=1)))
-        self.chains = [_upward(*self.chains[at]) for at in order.tolist()]
+        self.chains = [_orient_chain(*self.chains[at]) for at in order.tolist()]
         graph = Adjacency(
             len(layout.boundary), ends[order], lengths[order], layout.edges.scale_bits
         )
@@ -152,33 +152,37 @@ class Chains:
         return AddedRows(matrix, -np.inf, 0.0, range(count))
 
     def price(self, row: int, value: float) -> Multipliers:
-        """Price the constraints of a chain so that only its ends feel it."""
+        """Return prices of the constraints of a chain that cancel at all secrets but its ends."""
         m, k = len(self.chains), self.n_reports
-        nodes, far = self.chains[row % (m * k) // k]
+        nodes, distances = self.chains[row % (m * k) // k]
         if row >= m * k:
-            nodes, far = nodes[::-1], far[-1] - far[::-1]
-        return _along(nodes, far, self.rate, row % k, value)
+            nodes, distances = nodes[::-1], distances[-1] - distances[::-1]
+        return _price_chain(nodes, distances, self.rate, row % k, value)
 
 
-def _upward(
-    nodes: NDArray[np.int64], far: NDArray[np.int64]
+def _orient_chain(
+    nodes: NDArray[np.int64], distances: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Turn a chain so that it begins at the lower of its ends."""
-    return (nodes, far) if nodes[0] < nodes[-1] else (nodes[::-1], far[-1] - far[::-1])
+    """Reverse a chain if it does not begin at the end of lower number."""
+    return (
+        (nodes, distances)
+        if nodes[0] < nodes[-1]
+        else (nodes[::-1], distances[-1] - distances[::-1])
+    )
 
 
-def _along(
-    nodes: NDArray[np.int64], far: NDArray[np.int64], rate: float, report: int, value: float
+def _price_chain(
+    nodes: NDArray[np.int64], distances: NDArray[np.int64], rate: float, report: int, value: float
 ) -> Multipliers:
-    r"""Price a chain: :math:`\lambda` at its first constraint, :math:`\lambda e^{\epsilon d}` after a way of d."""
-    prices = value * np.exp(rate * far[:-1])
+    r"""Price a chain: :math:`\lambda` at its first constraint, :math:`\lambda e^{\epsilon d}` at distance d from it."""
+    prices = value * np.exp(rate * distances[:-1])
     return Multipliers(np.full(len(prices), report), nodes[:-1], nodes[1:], prices)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Paths:
-    """Shortest paths from some secrets along some constraints, at most 20 nats long."""
+    """Shortest paths of constraints from source secrets, at most 20 nats long."""
 
     sources: NDArray[np.int64]
     lengths: NDArray[np.float64]
@@ -202,7 +206,7 @@ class _Paths:
         return cls(sources, lengths, before)
 
     def chain(self, row: int, target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the secrets from a source to a target, and how far they are from the source."""
+        """Return the secrets of the path from a source to a target, and their distances from the source."""
         nodes = [target]
         while nodes[-1] != self.sources[row]:
             nodes.append(int(self.before[row, nodes[-1]]))
@@ -211,10 +215,10 @@ class _Paths:
 
 
 def every_pair(layout: Layout) -> Chains:
-    """Take all pairs of boundary records that are not constrained: the initial cuts as they are printed, H_0.
+    """Return chains for all unconstrained pairs of boundary records: the initial cuts H_0 as published.
 
-    Pairs more than 20 nats apart are left out, whose coefficients no solver could hold. Even so it is far more rows
-    than the program has (E7 of the errata).
+    Pairs more than 20 nats apart are left out, since their coefficients exceed the precision of solvers. The rows are
+    still far more than those of the program (E7 of the errata).
     """
     boundary = layout.boundary
     paths = _Paths.find(layout.edges, boundary, layout.part.rate)
@@ -231,10 +235,10 @@ def every_pair(layout: Layout) -> Chains:
 
 
 def inner_pairs(layout: Layout) -> Chains:
-    """Take the pairs of boundary records that only a way through the inside of a block joins as closely.
+    """Return chains for the pairs of boundary records whose shortest path runs through the inside of a block.
 
-    They imply all others together with the stated constraints of the boundary, so that the master's program is the
-    same as with :func:`every_pair`.
+    With the stated constraints of the boundary they imply all others, so that the master's feasible set is the same as
+    with :func:`every_pair`.
     """
     edges = layout.edges
     best: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
@@ -257,14 +261,14 @@ def inner_pairs(layout: Layout) -> Chains:
         np.concatenate([stated.lengths, lengths]),
         edges.scale_bits,
     )
-    kept = {tuple(pair) for pair in together.prune().pairs.tolist()}
-    return Chains(layout, [best[pair] for pair in new if pair in kept])
+    binding = {tuple(pair) for pair in together.prune().pairs.tolist()}
+    return Chains(layout, [best[pair] for pair in new if pair in binding])
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Envelope:
-    """One inequality on the boundary that an internal record implies, with the chains that prove it."""
+    """An inequality on the boundary implied by an internal record, with the chains that prove it."""
 
     kind: str
     paths: _Paths
@@ -273,25 +277,29 @@ class _Envelope:
     chosen: NDArray[np.int64]
 
     def prices(self, rate: float, dual: float) -> list[Multipliers]:
-        """Price the chains between the internal record and the boundary record chosen for each report."""
+        """Return prices of the chains between the internal record and the boundary record chosen for each report."""
         price = -dual if self.kind == "below" else dual
         if price <= 0:
             return []
-        found = []
+        prices = []
         for report, row in zip(self.reports.tolist(), self.chosen.tolist(), strict=True):
-            nodes, far = self.paths.chain(row, self.secret)
+            nodes, distances = self.paths.chain(row, self.secret)
             if self.kind == "below":
-                # z_y <= e^D z_x at e^-D: each report of x is worth the same, and its row sums to 1.
-                found.append(
-                    _along(nodes, far, rate, report, price * float(np.exp(-rate * far[-1])))
+                # z_y <= e^D z_x priced e^-D: all reports of x have the same price, and its row sums to 1.
+                prices.append(
+                    _price_chain(
+                        nodes, distances, rate, report, price * float(np.exp(-rate * distances[-1]))
+                    )
                 )
             else:
-                found.append(_along(nodes[::-1], far[-1] - far[::-1], rate, report, price))
-        return found
+                prices.append(
+                    _price_chain(nodes[::-1], distances[-1] - distances[::-1], rate, report, price)
+                )
+        return prices
 
 
 class Envelopes:
-    r"""Closed-form feasibility cuts: what an internal record x leaves for the boundary of its block.
+    r"""Closed-form feasibility cuts: inequalities that an internal record x implies on the boundary of its block.
 
     For any choice of a boundary record y(k) for each report,
 
@@ -305,7 +313,7 @@ class Envelopes:
     Parameters
     ----------
     layout
-        The decomposition, whose loop numbers the blocks that have internal records.
+        The decomposition, whose loop numbers the blocks with internal records.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -322,7 +330,7 @@ class Envelopes:
                 self.known.append((rim, inside, paths))
 
     def __call__(self, block: int, x: NDArray[np.float64]) -> AddedRows | None:
-        """Find the violated ones of a block."""
+        """Return the violated cuts of a block as rows of the master, or ``None``."""
         rim, inside, paths = self.known[block]
         if paths is None:
             return None
@@ -331,10 +339,10 @@ class Envelopes:
         rows: list[NDArray[np.float64]] = []
         tags: list[_Envelope] = []
         for secret, factor in zip(inside.tolist(), factors.T, strict=True):
-            for kind, found in (("below", _below(z, factor)), ("above", _above(z, factor))):
-                if found is None:
+            for kind, choice in (("below", _below(z, factor)), ("above", _above(z, factor))):
+                if choice is None:
                     continue
-                used, chosen, weight = found
+                used, chosen, weight = choice
                 row = np.zeros((len(self.layout.boundary), self.n_reports))
                 row[self.place[rim[chosen]], used] = weight
                 rows.append(row.ravel())
@@ -347,25 +355,25 @@ class Envelopes:
 
 
 _Choice = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
-"""Reports, for each the place of a boundary record, and its weight."""
+"""Reports; for each of them the position of a boundary record; and the weight of that entry."""
 
 
 def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
-    """Take the largest of what the boundary records leave at least; ``None`` where these sum to at most 1."""
+    """Return the largest of the boundary's lower bounds for each report, or ``None`` if they sum to at most 1."""
     terms = z / factor[:, None]
     chosen = terms.argmax(axis=0)
     largest = terms.max(axis=0)
-    if largest.sum() <= 1 + _VIOLATED:
+    if largest.sum() <= 1 + _MIN_ENVELOPE_VIOLATION:
         return None
     used = np.flatnonzero(largest > 0)
     return used, chosen[used], 1 / factor[chosen[used]]
 
 
 def _above(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
-    """Take the least of what the boundary records leave at most; ``None`` where these sum to at least 1."""
+    """Return the least of the boundary's upper bounds for each report, or ``None`` if they sum to at least 1."""
     near = np.flatnonzero(np.isfinite(factor))
     terms = z[near] * factor[near, None]
-    if not len(near) or terms.min(axis=0).sum() >= 1 - _VIOLATED:
+    if not len(near) or terms.min(axis=0).sum() >= 1 - _MIN_ENVELOPE_VIOLATION:
         return None
     chosen = near[terms.argmin(axis=0)]
     return np.arange(z.shape[1]), chosen, factor[chosen]

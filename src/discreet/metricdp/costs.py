@@ -1,4 +1,4 @@
-"""Costs of very many secrets, computed where they are needed: no table of secrets and reports is held."""
+"""Costs of very many secrets, computed on demand without a table of secrets and reports."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["ImplicitCosts"]
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ImplicitCosts:
-    """What :class:`~discreet.metricdp.Problem` says, each secret being a report, without its table of losses.
+    """Costs of a :class:`~discreet.metricdp.Problem` in which each secret is a report, without the table of losses.
 
     Parameters
     ----------
     space
-        The secrets, each of which may be reported.
+        The secrets, which are also the reports.
     utility_loss
         The name of a loss, as :class:`~discreet.metricdp.Problem` knows it.
     prior
@@ -37,7 +37,7 @@ class ImplicitCosts:
     Raises
     ------
     InvalidProblemError
-        For another loss, or a prior that is none.
+        For an unknown loss or an invalid prior.
 
     Examples
     --------
@@ -56,11 +56,15 @@ class ImplicitCosts:
     ) -> None:
         instance_of(space, MetricSpace, "space", "a MetricSpace")
         instance_of(utility_loss, str, "utility_loss", "the name of a loss")
-        given = read_prior(prior, space.n)
-        given.setflags(write=False)
-        for name, value in (("space", space), ("utility_loss", utility_loss), ("prior", given)):
+        probabilities = read_prior(prior, space.n)
+        probabilities.setflags(write=False)
+        for name, value in (
+            ("space", space),
+            ("utility_loss", utility_loss),
+            ("prior", probabilities),
+        ):
             object.__setattr__(self, name, value)
-        # A name that is not known is refused now.
+        # Refuses an unknown name now.
         named_loss(space, utility_loss, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
     @property
@@ -78,7 +82,7 @@ class ImplicitCosts:
 
     @property
     def homes(self) -> NDArray[np.int64]:
-        """At which secret each report stands: at its own."""
+        """Secret of each report: its own."""
         return np.arange(self.n)
 
     def losses(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -86,7 +90,7 @@ class ImplicitCosts:
         return named_loss(self.space, self.utility_loss, secrets, reports)
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute ``p_i c_ik`` of some secrets and reports, the same floats as in the table of a problem."""
+        """Compute ``p_i c_ik`` of some secrets and reports, the same floats as a problem's table."""
         cost: NDArray[np.float64] = self.prior[secrets, None] * self.losses(secrets, reports)
         return cost
 

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from discreet.core.spaces.adjacency import Adjacency
     from discreet.metricdp.search import MetricDesign
 
-__all__ = ["Interrupted", "design"]
+__all__ = ["MAX_ROWS_FOR_DIRECT", "Interrupted", "design"]
 
-_QUICK: tuple[Method, ...] = (Trivial(), Kernel())
-"""What is always tried first."""
+_FIRST_METHODS: tuple[Method, ...] = (Trivial(), Kernel())
+"""Methods that always run first."""
 
-_MAX_ROWS_FOR_DIRECT = 20_000
-"""Rows of a linear program that HiGHS solves within a second, whatever epsilon is."""
+MAX_ROWS_FOR_DIRECT = 20_000
+"""Rows of a linear program up to which it runs before primal-dual steps: HiGHS solves it within a second."""
 
 
 @final
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a design, with what was verified by then.
+    """Ctrl-C during a design, with the best verified design so far.
 
     Parameters
     ----------
@@ -83,28 +83,26 @@ def design(
         constrained (``None`` for all pairs).
     method
         One method: an instance such as ``Direct()``, or a name of :data:`discreet.metricdp.methods.METHODS`. ``None``
-        tries several, in order of cost, until the gap is reached; the design then never loses more than the
-        exponential mechanism and planar Laplace noise, each with its reports renamed; nor, where a tenth of the limit
-        is enough for them, than exponential tails with a hub.
+        runs several, in order of cost, until the gap is reached; the design then never loses more than the
+        exponential mechanism, planar Laplace noise, each with renamed reports, and exponential tails with a hub, the
+        latter if a tenth of the limit is enough.
     gap
         Relative gap ``(upper - lower) / upper`` to reach, in [0, 1). A difference below ``2^-40`` of the loss of the
         best constant report counts as reached.
     time_limit
-        Seconds of wall-clock time for the search, compilation of kernels not counted, looked at by solvers and between
-        methods. Repair and verification of the best channel are always finished and come on top, as do the channels
-        that take no search where the limit is shorter than these take.
+        Seconds of wall-clock time for the search without compilation, checked by solvers and between methods. Repair
+        and verification of the best channel come on top, as do channels without a search if the limit is too short.
     on_progress
-        Called after each method, at each checkpoint of one that improves its answer step by step, and otherwise about
-        each second while steps are taken.
+        Called after each method, at each checkpoint of an iterative method, and about every second.
     executor
-        Where components are solved side by side; by default one after another. Anything with ``map``.
+        Executor with ``map`` that solves components in parallel; by default they run one after another.
     threads
         Threads of a solver.
     allow_unprotected
-        What to do with secrets that no chain of constraints joins. ``False`` joins separate components by their
-        shortest links; ``True`` leaves them apart as the papers do, and the guarantee says how many there are.
+        Whether components without constraints between them stay separate, as in the papers; the guarantee then states
+        their number. ``False`` joins them by their shortest links.
     throw
-        Whether to raise when the gap was not reached.
+        Whether to raise if the gap is not reached.
 
     Returns
     -------
@@ -115,21 +113,21 @@ def design(
     Raises
     ------
     InvalidProblemError
-        When an argument makes no sense: another unit, a gap outside [0, 1).
+        For an invalid argument, as another unit or a gap outside [0, 1).
     LimitReachedError
-        With ``throw``, when the gap was not reached; ``best`` is the best verified design.
+        With ``throw``, if the gap is not reached; ``best`` is the best verified design.
     SolverError
-        When the method that was requested does not apply to the problem, or its solver fails.
+        If the requested method does not apply to the problem, or its solver fails.
     CertificateError
-        When a channel fails verification; a bug, and never returned.
+        If a channel fails verification, which is a bug; the channel is not returned.
     Interrupted
-        On Ctrl-C, after the best channel so far was verified; a ``KeyboardInterrupt`` whose ``best`` is that design. A
-        second Ctrl-C ends the verification too.
+        On Ctrl-C, after verification of the best channel so far; a ``KeyboardInterrupt`` whose ``best`` is that design.
+        A second Ctrl-C ends the verification, too.
 
     Guarantee
     ---------
-    That of the returned design: `guarantee`, bound to the space. Proved for the integers that are sampled, by
-    :func:`~discreet.metricdp.verify`, whatever the methods did. Prior, loss, reports and space are assumed public.
+    That of the returned design: `guarantee`, bound to the space. Proved for the sampled integers by
+    :func:`~discreet.metricdp.verify`, independently of the methods. Prior, loss, reports and space are assumed public.
 
     References
     ----------
@@ -139,33 +137,26 @@ def design(
     --------
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> space = MetricSpace.grid(3, 3, cell=1.0, unit="km")
-    >>> made = design(Problem(space, utility_loss="euclidean"), MetricDP(2, unit="km"))
-    >>> made.certificate.passed, made.gap < 0.01
+    >>> result = design(Problem(space, utility_loss="euclidean"), MetricDP(2, unit="km"))
+    >>> result.certificate.passed, result.gap < 0.01
     (True, True)
     """
     start = clock()
-    _check(problem, guarantee)
-    chosen: Method | None = METHODS.resolve(method, optional=True)
-    _check_limits(gap, time_limit, threads)
-    callback(on_progress)
-    constraints, joined = problem.space.adjacency(guarantee.radius), 0
-    if not allow_unprotected:
-        constraints, links = constraints.join(problem.space)
-        joined = len(links)
-    whole = WholeProblem(problem, constraints, guarantee.epsilon)
-    bound = _bind(guarantee, problem, constraints, joined)
-    limits = PartLimits(time_limit, threads, gap)
-    search = Search(whole, bound, limits, on_progress, executor, start=start)
+    _check_claim(problem, guarantee)
+    forced: Method | None = METHODS.resolve(method, optional=True)
+    limits = _read_limits(gap, time_limit, threads, on_progress)
+    whole_problem, bound = _constrain(problem, guarantee, allow_unprotected=allow_unprotected)
+    search = Search(whole_problem, bound, limits, on_progress, executor, start=start)
     try:
-        made = search.force(chosen) if chosen else search.run(_QUICK, _costly)
+        result = search.force(forced) if forced else search.run(_FIRST_METHODS, _costly_methods)
     except KeyboardInterrupt:
         raise Interrupted(search.best) from None
-    if throw and made.status == "limit reached":
-        raise LimitReachedError(missed_gap(gap, made.lower, made.upper), made)
-    return made
+    if throw and result.status == "limit reached":
+        raise LimitReachedError(missed_gap(gap, result.lower, result.upper), result)
+    return result
 
 
-def _check(problem: Problem, guarantee: MetricDP) -> None:
+def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
     stated: Any = problem
     if not isinstance(stated, Problem):
         raise InvalidProblemError("problem", "a Problem", type(stated).__name__)
@@ -186,16 +177,35 @@ def _check(problem: Problem, guarantee: MetricDP) -> None:
         )
 
 
-def _check_limits(gap: float, time_limit: float | None, threads: int) -> None:
+def _read_limits(
+    gap: float,
+    time_limit: float | None,
+    threads: int,
+    on_progress: Callable[[Progress], None] | None,
+) -> PartLimits:
     relative_gap(gap, optional=False)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
+    callback(on_progress)
+    return PartLimits(time_limit, threads, gap)
 
 
-def _costly(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
-    """Return the methods that may take long, in the order in which they are tried, and the reason for the order."""
+def _constrain(
+    problem: Problem, guarantee: MetricDP, *, allow_unprotected: bool
+) -> tuple[WholeProblem, MetricDP]:
+    """Return the problem with its constraints, links included, and the guarantee bound to its space."""
+    constraints, joined = problem.space.adjacency(guarantee.radius), 0
+    if not allow_unprotected:
+        constraints, links = constraints.join(problem.space)
+        joined = len(links)
+    bound = _bind(guarantee, problem, constraints, joined)
+    return WholeProblem(problem, constraints, guarantee.epsilon), bound
+
+
+def _costly_methods(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
+    """Return the methods that may take long, in the order in which they run, and the reason for the order."""
     rows = max(program_rows(part, part.binding) for part in whole.parts)
-    if rows <= _MAX_ROWS_FOR_DIRECT:
+    if rows <= MAX_ROWS_FOR_DIRECT:
         return (Direct(), PrimalDual()), ""
     return (
         (PrimalDual(), Direct()),
@@ -204,18 +214,18 @@ def _costly(whole: WholeProblem) -> tuple[tuple[Method, ...], str]:
 
 
 def _bind(guarantee: MetricDP, problem: Problem, constraints: Adjacency, joined: int) -> MetricDP:
-    """State what holds on this space, for all pairs too."""
+    """Return the guarantee bound to this space, with its all-pairs epsilon, components and links."""
     space = problem.space
     components = int(constraints.components.max()) + 1
     isolated = tuple(constraints.isolated.tolist()) if components > 1 else ()
     stretch = Fraction(1) if guarantee.radius is None else constraints.stretch(space)
-    whole = None if stretch is None else _round_up(guarantee.epsilon * stretch)
-    scope = Scope(space.digest, space.n, whole, components, isolated, joined)
+    all_pairs_epsilon = None if stretch is None else _round_up(guarantee.epsilon * stretch)
+    scope = Scope(space.digest, space.n, all_pairs_epsilon, components, isolated, joined)
     return MetricDP(guarantee.epsilon, guarantee.unit, guarantee.radius, scope=scope)
 
 
 def _round_up(budget: Fraction) -> Fraction:
-    """Shorten a budget to twelve digits, upwards; one that is short stays what it is."""
+    """Round a budget up to twelve digits."""
     digits = 12 - math.floor(math.log10(budget)) - 1
     unit = Fraction(10) ** -digits
     return math.ceil(budget / unit) * unit

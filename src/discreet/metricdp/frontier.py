@@ -1,4 +1,4 @@
-r"""Loss against epsilon from few designs: prices and channels of one epsilon say something about every other.
+r"""Loss against epsilon from few designs: bounds at one epsilon from the prices and channels of others.
 
 Let :math:`L^*(\epsilon)` be the least loss of a private channel. It falls with epsilon, since a channel that keeps
 :math:`\epsilon` keeps every larger budget. Hence a channel designed at :math:`\epsilon'` bounds :math:`L^*(\epsilon)`
@@ -6,12 +6,12 @@ from above for all :math:`\epsilon \ge \epsilon'`, and a bound proved at :math:`
 :math:`\epsilon \le \epsilon'`. Between designs that is coarse. But the formula of
 :mod:`~discreet.metricdp.bounds.bound` holds for *any* prices at *any* epsilon, so that the prices :math:`\lambda` of a
 design at :math:`\epsilon'` are tried at :math:`\epsilon` as they are, and as :math:`\lambda\, e^{(\epsilon' -
-\epsilon) d}`, which pay the same as before and earn another amount, and half way between; and so are mixtures of the
-prices of two designs.
+\epsilon) d}`, which keeps the negative terms of the brackets and changes the positive ones, and in between; so are
+mixtures of the prices of two designs.
 
-Channels are carried over too: that of the next larger epsilon, and :math:`z^w z'^{1-w}` of the two designs around, w
-such that :math:`w \epsilon_1 + (1-w) \epsilon_2 = \epsilon`, whose ratios are right but for the sums of rows. Both are
-repaired, rounded and verified at :math:`\epsilon` like any other candidate, which is no solve.
+Channels are carried over, too: the one of the next larger epsilon, and :math:`z^w z'^{1-w}` of the two designs around,
+w such that :math:`w \epsilon_1 + (1-w) \epsilon_2 = \epsilon`, whose ratios are right but for the sums of rows. Both
+are repaired, rounded and verified at :math:`\epsilon` like any other candidate, without a solver.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ from discreet.core.options import (
 )
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.design import design
+from discreet.metricdp.methods.kernel import MIN_PROBABILITY
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.problem import Problem
+from discreet.metricdp.search import NEGLIGIBLE_LOSS_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,17 +51,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Frontier", "frontier"]
 
-_SHARES = (0.0, 0.5, 0.75, 1.0)
-"""How much of the change of the factor a price makes up for."""
+_COMPENSATED_SHARES = (0.0, 0.5, 0.75, 1.0)
+"""Shares of the change of a constraint's factor for which its price compensates."""
 
-_LESS = 0.9
-"""The best multiple of mixed prices was often below 1."""
-
-_LEAST = 1e-280
-"""Probabilities are kept above the end of the floats before their logarithms are mixed."""
-
-_NEGLIGIBLE = 2.0**-40
-"""A difference below this part of the loss of the best constant report is no gap: rounding makes as much."""
+_PRICE_FACTOR = 0.9
+"""Factor of adapted prices that is evaluated besides 1: the best one was often below 1."""
 
 
 @final
@@ -72,11 +68,11 @@ class Frontier:
     epsilon
         ``(n,)``, ascending: nats per unit of distance, rounded to floats. The bounds are for the exact numbers given.
     lower
-        ``(n,)``: no private channel loses less.
+        ``(n,)``: lower bounds on the loss of every private channel.
     upper
-        ``(n,)``: some verified channel loses no more.
+        ``(n,)``: upper bounds on the loss of a verified channel.
     designs
-        The designs behind it, by epsilon.
+        The designs, by epsilon.
     """
 
     epsilon: NDArray[np.float64]
@@ -90,7 +86,7 @@ class Frontier:
 
     @property
     def gap(self) -> NDArray[np.float64]:
-        """``(upper - lower) / upper`` at each epsilon; 0 where nothing is lost."""
+        """``(upper - lower) / upper`` at each epsilon; 0 if both are 0."""
         return _gaps(self.lower, self.upper, 0.0)
 
 
@@ -106,7 +102,7 @@ def frontier(
     threads: int = 1,
     allow_unprotected: bool = False,
 ) -> Frontier:
-    r"""Bound the least loss at many epsilons, designing at few of them.
+    r"""Bound the least loss at many epsilons by designs at a few of them.
 
     Designs at the two ends come first; then, one by one, at the epsilon where the bounds are farthest apart.
 
@@ -119,11 +115,11 @@ def frontier(
     radius
         Pairs at most this far apart are constrained; all pairs by default.
     most_designs
-        How many designs may be made.
+        Limit on the number of designs.
     method, time_limit, threads, allow_unprotected
         As in :func:`discreet.metricdp.design`, for each design.
     gap
-        Relative gap to reach at each design, and everywhere, where it stops.
+        Relative gap to reach at each design; no further design is made once all epsilons have reached it.
 
     Returns
     -------
@@ -133,7 +129,7 @@ def frontier(
     Raises
     ------
     InvalidProblemError
-        Without epsilons, with one twice, without designs, or as ``design``.
+        Without epsilons, for one that comes twice, without designs, or as ``design``.
 
     Complexity
     ----------
@@ -144,13 +140,13 @@ def frontier(
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Problem
     >>> problem = Problem(MetricSpace.grid(3, 3, cell=1, unit="km"), utility_loss="euclidean")
-    >>> found = frontier(problem, ["0.5", "0.7", 1, "1.4", 2], most_designs=3)
-    >>> len(found.designs), bool((found.lower <= found.upper).all())
+    >>> curve = frontier(problem, ["0.5", "0.7", 1, "1.4", 2], most_designs=3)
+    >>> len(curve.designs), bool((curve.lower <= curve.upper).all())
     (3, True)
     """
     instance_of(problem, Problem, "problem", "a Problem")
-    tried = items_of(epsilons, "epsilons", "a list of budgets")
-    budgets = sorted(MetricDP(epsilon, "unit").epsilon for epsilon in tried)
+    sequence = items_of(epsilons, "epsilons", "a list of budgets")
+    budgets = sorted(MetricDP(epsilon, "unit").epsilon for epsilon in sequence)
     if not budgets or len(set(budgets)) < len(budgets):
         raise InvalidProblemError(
             "epsilons", "different budgets, one or more", [str(budget) for budget in budgets]
@@ -160,23 +156,23 @@ def frontier(
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
     chart = _Chart(problem, budgets, radius, allow_unprotected=allow_unprotected)
-    for at in chart.order(gap):
-        made = chart.design(at, method=method, gap=gap, time_limit=time_limit, threads=threads)
-        chart.learn(at, made)
-        if len(chart.made) == most_designs:
+    for at in chart.next_epsilons(gap):
+        result = chart.design(at, method=method, gap=gap, time_limit=time_limit, threads=threads)
+        chart.learn(at, result)
+        if len(chart.designs) == most_designs:
             break
     return Frontier(
         np.array([float(epsilon) for epsilon in budgets]),
         chart.lower,
         chart.upper,
-        tuple(chart.made[at] for at in sorted(chart.made)),
+        tuple(chart.designs[at] for at in sorted(chart.designs)),
     )
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """A matrix that is there already, for a problem of one part without duplicates."""
+class _FixedMatrix:
+    """Method that returns a fixed matrix, for a problem of one part without duplicates."""
 
     matrix: NDArray[np.float64]
 
@@ -187,7 +183,7 @@ class _Given:
 
 
 class _Chart:
-    """What is proven so far, at each epsilon."""
+    """Proven bounds so far, at each epsilon."""
 
     def __init__(
         self,
@@ -203,16 +199,16 @@ class _Chart:
         if not allow_unprotected:
             self.constraints, _ = self.constraints.join(problem.space)
         self.lower, self.upper = np.zeros(len(budgets)), np.full(len(budgets), np.inf)
-        self.made: dict[int, MetricDesign] = {}
+        self.designs: dict[int, MetricDesign] = {}
 
-    def order(self, gap: float) -> Iterator[int]:
-        """Say where to design next, as long as that is of use; looks at the bounds as they are by then."""
-        negligible = _NEGLIGIBLE * float(self.problem.cost.sum(axis=0).min())
+    def next_epsilons(self, gap: float) -> Iterator[int]:
+        """Yield the index of the next epsilon to design at, by the bounds at that time, until all gaps are reached."""
+        negligible = NEGLIGIBLE_LOSS_SHARE * float(self.problem.cost.sum(axis=0).min())
         last = len(self.budgets) - 1
         yield from sorted({0, last})
-        while len(self.made) <= last:
+        while len(self.designs) <= last:
             gaps = _gaps(self.lower, self.upper, negligible)
-            gaps[list(self.made)] = -1.0
+            gaps[list(self.designs)] = -1.0
             worst = int(gaps.argmax())
             if gaps[worst] <= gap:
                 return
@@ -225,25 +221,25 @@ class _Chart:
         return design(self.problem, target, allow_unprotected=apart, throw=False, **options)
 
     def learn(self, at: int, new: MetricDesign) -> None:
-        """Draw every conclusion from a new design."""
-        self.made[at] = new
+        """Update the bounds at all epsilons from a new design."""
+        self.designs[at] = new
         self.upper[at] = new.upper
         self.lower[at] = max(self.lower[at], new.lower or 0.0)
         for i, epsilon in enumerate(self.budgets):
-            before = max((j for j in self.made if j < i), default=None)
-            after = min((j for j in self.made if j > i), default=None)
-            if i in self.made or at not in {before, after}:
+            before = max((j for j in self.designs if j < i), default=None)
+            after = min((j for j in self.designs if j > i), default=None)
+            if i in self.designs or at not in {before, after}:
                 continue
-            around = [self.made[j] for j in (before, after) if j is not None]
-            for table in _tables(around, epsilon):
-                # Where it does not apply, nothing is learned.
+            around = [self.designs[j] for j in (before, after) if j is not None]
+            for table in _candidate_matrices(around, epsilon):
+                # A matrix that does not apply gives no bound.
                 with suppress(SolverError):
-                    found = self.design(i, method=_Given(table)).upper
-                    self.upper[i] = min(self.upper[i], found)
-            for prices in _prices(around, self.constraints, epsilon):
-                found = lower_bound(self.problem.cost, self.constraints, epsilon, prices)
-                self.lower[i] = max(self.lower[i], found)
-        # What holds for a weaker promise holds for a stronger one, and the other way round for channels.
+                    upper = self.design(i, method=_FixedMatrix(table)).upper
+                    self.upper[i] = min(self.upper[i], upper)
+            for prices in _candidate_prices(around, self.constraints, epsilon):
+                lower = lower_bound(self.problem.cost, self.constraints, epsilon, prices)
+                self.lower[i] = max(self.lower[i], lower)
+        # The least loss falls with epsilon: lower bounds hold for smaller epsilons, channels for larger ones.
         self.lower[:] = np.maximum.accumulate(self.lower[::-1])[::-1]
         np.minimum.accumulate(self.upper, out=self.upper)
 
@@ -253,52 +249,54 @@ def _gaps(
 ) -> NDArray[np.float64]:
     gaps = np.zeros(len(lower))
     wide = upper - lower > negligible
-    # Where nothing is known yet the upper bound is infinite.
+    # The upper bound is infinite before the first design.
     known = wide & np.isfinite(upper)
     gaps[wide] = 1.0
     gaps[known] = (upper[known] - lower[known]) / upper[known]
     return gaps
 
 
-def _tables(around: Sequence[MetricDesign], epsilon: Fraction) -> Iterator[NDArray[np.float64]]:
-    """Give matrices worth repairing at an epsilon: that of the next weaker design, and a mixture with the stronger."""
+def _candidate_matrices(
+    around: Sequence[MetricDesign], epsilon: Fraction
+) -> Iterator[NDArray[np.float64]]:
+    """Yield matrices to repair at an epsilon: the next weaker design's, and its geometric mean with the stronger."""
     weaker = around[-1]
     if weaker.guarantee.epsilon < epsilon:
         return
     yield weaker.channel.probabilities
     if len(around) == 2:
-        share = _share(around, epsilon)
-        first, second = (np.maximum(made.channel.probabilities, _LEAST) for made in around)
+        share = _weight_of_first(around, epsilon)
+        first, second = (np.maximum(made.channel.probabilities, MIN_PROBABILITY) for made in around)
         yield first**share * second ** (1 - share)
 
 
-def _share(around: Sequence[MetricDesign], epsilon: Fraction) -> float:
-    """Tell how near an epsilon is to the first of two designs around it: 1 at the first, 0 at the second."""
+def _weight_of_first(around: Sequence[MetricDesign], epsilon: Fraction) -> float:
+    """Return the weight of the first of two designs by linear interpolation: 1 at its epsilon, 0 at the other."""
     first, second = (made.guarantee.epsilon for made in around)
     return float((second - epsilon) / (second - first))
 
 
-def _prices(
+def _candidate_prices(
     around: Sequence[MetricDesign], constraints: Adjacency, epsilon: Fraction
 ) -> Iterator[Multipliers]:
-    """Give prices worth trying at an epsilon: of each design, and mixed of two by where it lies between them."""
-    for share in _SHARES:
-        adapted = [_adapted(made, constraints, epsilon, share) for made in around]
+    """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two."""
+    for share in _COMPENSATED_SHARES:
+        adapted = [_adapt_prices(made, constraints, epsilon, share) for made in around]
         usable = [prices for prices in adapted if prices is not None]
         if len(usable) == 2:
-            weight = _share(around, epsilon)
+            weight = _weight_of_first(around, epsilon)
             usable.append(
                 Multipliers.stack([usable[0].scaled(weight), usable[1].scaled(1 - weight)])
             )
         for prices in usable:
             yield prices
-            yield prices.scaled(_LESS)
+            yield prices.scaled(_PRICE_FACTOR)
 
 
-def _adapted(
+def _adapt_prices(
     made: MetricDesign, constraints: Adjacency, epsilon: Fraction, share: float
 ) -> Multipliers | None:
-    """Multiply prices by ``e^(share (epsilon' - epsilon) d)``; ``None`` without prices, or beyond the floats."""
+    """Multiply prices by ``e^(share (epsilon' - epsilon) d)``; ``None`` without prices or on overflow."""
     prices = made.witness
     if prices is None:
         return None

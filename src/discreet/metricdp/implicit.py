@@ -1,7 +1,8 @@
-r"""From the answer of the anchored program to an implicit channel.
+r"""Implicit channels of balls and tails, by the anchored program.
 
-The program is solved for all pairs at a little less than epsilon, its columns become integers by the lift, and
-:func:`~discreet.core.channels.check_implicit.verify_anchored` judges them. What is kept are a few integers a report.
+The program is solved for all pairs at a little less than epsilon, and its columns are rounded to integers with a lift:
+a few integers for each report. Proposes; checked by
+:func:`~discreet.core.channels.check_implicit.verify_anchored`.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
     from discreet.metricdp.methods.anchored import Answer
     from discreet.metricdp.problem import Problem
 
-__all__ = ["anchored_channel", "integers_of"]
+__all__ = ["anchored_channel", "round_answer"]
 
-_SHARE = Fraction(1, 5000)
-"""Part of epsilon for the totals, which the program makes equal up to its tolerance."""
+_TOTALS_SHARE = Fraction(1, 5000)
+"""Share of epsilon for the row totals, which are equal up to the tolerance of the program."""
 
-_SLACK = Fraction(1, 5000)
-"""Part of the columns' budget that is left to the rounding."""
+_ROUNDING_SHARE = Fraction(1, 5000)
+"""Share of the columns' budget that is left to the rounding."""
 
-_MOST_CONSTANT = 0.5
-"""Probability below which the constant column is left out: the others grow in all rows alike, and they cost less."""
+_MAX_OMITTED_CONSTANT = 0.5
+"""Probability up to which the constant column is left out: the others, scaled up in all rows alike, cost less."""
 
 
 def anchored_channel(
@@ -52,14 +53,14 @@ def anchored_channel(
     Returns
     -------
     TailDesign
-        A verified channel, whose names are numbers of reports.
+        A verified channel, whose names are indices of reports.
 
     Raises
     ------
     InvalidProblemError
         For secrets at distance 0 from each other.
     CertificateError
-        When the pairs within the radius do not connect the secrets, or the program was not solved well enough.
+        If the pairs within the radius do not connect the secrets, or the solution of the program is too inaccurate.
 
     Examples
     --------
@@ -67,27 +68,27 @@ def anchored_channel(
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Problem
     >>> space = MetricSpace.grid(5, 5, cell=1, unit="km")
-    >>> made = anchored_channel(Problem(space, utility_loss="euclidean"), MetricDP(1, "km"))
-    >>> made.certificate.passed, made.channel.n_reports
+    >>> result = anchored_channel(Problem(space, utility_loss="euclidean"), MetricDP(1, "km"))
+    >>> result.certificate.passed, result.channel.n_reports
     (True, 25)
     """
-    rate = guarantee.epsilon * (1 - _SHARE) * (1 - _SLACK)
-    whole = WholeProblem(problem, problem.space.adjacency(), rate)
-    if whole.n_classes < problem.n_secrets:
+    rate = guarantee.epsilon * (1 - _TOTALS_SHARE) * (1 - _ROUNDING_SHARE)
+    whole_problem = WholeProblem(problem, problem.space.adjacency(), rate)
+    if whole_problem.n_classes < problem.n_secrets:
         raise InvalidProblemError("problem", "secrets apart from each other", "some at distance 0")
-    part = whole.parts[0]
+    part = whole_problem.parts[0]
     answer = (method or Anchored()).alternate(part, PartLimits())
     shortest = part.constraints.lengths.min(initial=1 << 46)
-    slack = (guarantee.epsilon * (1 - _SHARE) - rate) * Fraction(
+    slack = (guarantee.epsilon * (1 - _TOTALS_SHARE) - rate) * Fraction(
         int(shortest), 2**part.constraints.scale_bits
     )
-    channel = integers_of(problem, rate, answer, least_lift(slack), part.rate)
-    certificate = verify_anchored(channel, guarantee, totals_share=_SHARE)
+    channel = round_answer(problem, rate, answer, least_lift(slack), part.rate)
+    certificate = verify_anchored(channel, guarantee, totals_share=_TOTALS_SHARE)
     certificate.raise_for_failure()
-    return TailDesign(channel, guarantee, _SHARE, certificate, 0)
+    return TailDesign(channel, guarantee, _TOTALS_SHARE, certificate, 0)
 
 
-def integers_of(
+def round_answer(
     problem: Problem,
     rate: Fraction,
     answer: Answer,
@@ -96,22 +97,22 @@ def integers_of(
     *,
     largest_weight: int = LARGEST_ANCHOR // 2,
 ) -> AnchoredChannel:
-    """Scale, round down and lift; the constant column becomes explicit weights of all secrets.
+    """Scale an answer, round it down and add the lift; the constant column becomes explicit weights of all secrets.
 
     Parameters
     ----------
     problem
         The problem.
     rate
-        Nats per unit at which tails fall.
+        Decay of the tails in nats per unit.
     answer
-        What the program found.
+        Solution of the program.
     lift
-        The lift that the rate leaves room for.
+        Integer added to each weight, within the slack of the rate.
     per_unit
         Nats per stored unit of the program.
     largest_weight
-        What no anchor and no explicit weight exceeds, the lift apart.
+        Limit on anchors and explicit weights before the lift.
 
     Returns
     -------
@@ -120,20 +121,20 @@ def integers_of(
     """
     blocks, u, space = answer.blocks, answer.u, problem.space
     k, home = len(answer.home), answer.home
-    inside = np.flatnonzero(blocks.row >= 0)
+    explicit = np.flatnonzero(blocks.row >= 0)
     away = per_unit * space.distances[:, home]
-    # A tail's variable is its value where it begins; the anchor is what that would be at the center.
-    begins = np.where(blocks.tails[:, :k] > 0, away, np.inf).min(axis=0)
-    begins = np.where(np.isfinite(begins), begins, 0.0)
-    anchors = u[blocks.last[:k]] * np.exp(begins)
+    # A tail's variable is its value at its nearest secret; the anchor is the value extrapolated to the center.
+    tail_starts = np.where(blocks.tails[:, :k] > 0, away, np.inf).min(axis=0)
+    tail_starts = np.where(np.isfinite(tail_starts), tail_starts, 0.0)
+    anchors = u[blocks.last[:k]] * np.exp(tail_starts)
     constant = float(u[-1])
-    # All weights together stay below 2^61, whatever row they are in.
-    largest = max(float(anchors.max()), float(u[inside].max()), constant)
+    # The sum of all weights of a row stays below 2^61.
+    largest = max(float(anchors.max()), float(u[explicit].max()), constant)
     scale = min((1 << 60) / (float(anchors.sum()) + 2.0), largest_weight / largest)
-    secrets, reports = blocks.row[inside], blocks.block[inside]
-    weights = np.floor(u[inside] * scale).astype(np.int64) + lift
+    secrets, reports = blocks.row[explicit], blocks.block[explicit]
+    weights = np.floor(u[explicit] * scale).astype(np.int64) + lift
     names, centers = answer.labels[:k], home
-    if constant > _MOST_CONSTANT:
+    if constant > _MAX_OMITTED_CONSTANT:
         every = np.arange(space.n)
         secrets, reports = np.append(secrets, every), np.append(reports, np.full(space.n, k))
         weights = np.append(weights, np.full(space.n, int(constant * scale) + lift))

@@ -1,11 +1,11 @@
-r"""Interior points for programs of many small blocks: one small inverse a block, one Schur complement for the rows.
+r"""Interior-point method for programs of many small blocks: an inverse for each block, a Schur complement for the rows.
 
 .. math:: \min_u w^\top u \quad\text{subject to}\quad G u \ge 0,\quad M u = 1,
 
 where each row of G has at most two entries, both of one block, and each block of u has one *tail* variable that enters
-all rows of M by a column of T, besides variables that enter one row each. Mehrotra's predictor and corrector; the
+all rows of M by a column of T, besides variables that enter one row each. Mehrotra's predictor and corrector steps; the
 normal equations are :math:`S = \sum_k M_k (G_k^\top \Theta_k G_k)^{-1} M_k^\top`, one dense matrix of the size of the
-rows, made by one product of matrices and a sum over blocks.
+rows, computed by one product of matrices and a sum over blocks.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "Interior", "solve_blocks"]
 
-_MOST = 80
-"""Iterations; most programs take 15 to 35."""
+_MAX_ITERATIONS = 80
+"""Limit on the iterations; most programs take 15 to 35."""
 
-_STEP = 0.99
-"""Part of the way to the boundary."""
+_BOUNDARY_STEP_SHARE = 0.99
+"""Share of the longest step to the boundary that is taken."""
 
-_RIDGE = 1e-14
-"""Added to the unit diagonal of scaled blocks."""
+_BLOCK_RIDGE = 1e-14
+"""Regularization added to the unit diagonal of scaled blocks."""
 
-_RIDGES = (_RIDGE, 1e-11, 1e-8)
-"""What is added to the diagonal of the Schur complement, in parts of it: more where it has no factor otherwise."""
+_SCHUR_RIDGES = (_BLOCK_RIDGE, 1e-11, 1e-8)
+"""Relative regularizations of the diagonal of the Schur complement; the next is used if the factorization fails."""
 
 
 @final
@@ -44,7 +44,7 @@ class Blocks:
     Parameters
     ----------
     block, row
-        ``(variables,)`` the block of each variable and its row; the last variable of each block is its tail, row -1.
+        ``(variables,)``: block and row of each variable; the last variable of each block is its tail, row -1.
     small, large, factor
         ``(inequalities,)`` with the meaning ``u[small] <= factor u[large]``; ``small`` is -1 for ``0 <= u[large]``.
     tails
@@ -65,22 +65,22 @@ class Blocks:
 
     @cached_property
     def last(self) -> NDArray[np.int64]:
-        """The tails among the variables."""
+        """Indices of the tail variables."""
         return np.cumsum(self.sizes) - 1
 
     @cached_property
     def slot(self) -> NDArray[np.int64]:
-        """Place of each variable in its block."""
+        """Position of each variable in its block."""
         return np.arange(len(self.block)) - (np.cumsum(self.sizes) - self.sizes)[self.block]
 
     @cached_property
     def inside(self) -> NDArray[np.int64]:
-        """The variables that enter one row."""
+        """Indices of the variables that enter one row."""
         return np.flatnonzero(self.row >= 0)
 
     @cached_property
-    def turned(self) -> NDArray[np.float64]:
-        """The transpose of T, laid out row by row."""
+    def tails_transposed(self) -> NDArray[np.float64]:
+        """The transpose of T, contiguous by rows."""
         return np.ascontiguousarray(self.tails.T)
 
     def rows(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,14 +99,14 @@ class Blocks:
         """Compute ``G u``."""
         return np.asarray(self.factor * u[self.large] - np.where(self.small >= 0, u[self.small], 0))
 
-    def pull(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply_transposed(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute ``G' t``."""
         n, two = len(self.block), self.small >= 0
         pulled = np.bincount(self.large, self.factor * t, minlength=n)
         return np.asarray(pulled - np.bincount(self.small[two], t[two], minlength=n))
 
-    def matrix(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Write the columns down, ``(N, K)``."""
+    def channel_matrix(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the columns as a table, ``(N, K)``."""
         table: NDArray[np.float64] = self.tails * u[self.last]
         inside = self.inside
         table[self.row[inside], self.block[inside]] += u[inside]
@@ -121,18 +121,18 @@ class _Normal:
 
         self.blocks = blocks
         self.inverse = self._inverses(theta)
-        for ridge in _RIDGES:
+        for ridge in _SCHUR_RIDGES:
             schur = self._schur(ridge)
             try:
                 self.factor = cho_factor(schur, lower=True, overwrite_a=True, check_finite=False)
             except LinAlgError:
-                if ridge == _RIDGES[-1]:
+                if ridge == _SCHUR_RIDGES[-1]:
                     raise
             else:
                 break
 
     def _schur(self, ridge: float) -> NDArray[np.float64]:
-        """Build the lower half of the Schur complement."""
+        """Return the lower half of the Schur complement."""
         from scipy.linalg.blas import dsyrk
         from scipy.sparse import coo_array, csr_array
 
@@ -140,21 +140,23 @@ class _Normal:
         k, slot, inside = blocks.block, blocks.slot, blocks.inside
         n, count = blocks.tails.shape
         last = blocks.sizes - 1
-        # T W T', W > 0: the product of a matrix with itself takes half of what two matrices would.
+        # T W T', W > 0: a symmetric product takes half the operations.
         weights = np.sqrt(inverse[np.arange(count), last, last])
         schur = dsyrk(1.0, (blocks.tails * weights).T, trans=1, lower=1)
         row, column = blocks.row[inside], k[inside]
         values = inverse[column, slot[inside], last[column]]
         ends = csr_array((values, (row, column)), shape=(n, count))
-        edge: NDArray[np.float64] = np.asarray(ends @ blocks.turned)
+        edge: NDArray[np.float64] = np.asarray(ends @ blocks.tails_transposed)
         schur += edge
         schur += edge.T
-        # Padding and tails go to a place that is cut off.
+        # Padding and tails go to an extra row and column, which are dropped.
         place = np.full((count, inverse.shape[1]), n)
         place[column, slot[inside]] = row
         flat = (place[:, :, None] * (n + 1) + place[:, None, :]).ravel()
-        near = coo_array((inverse.ravel(), np.divmod(flat, n + 1)), shape=(n + 1, n + 1)).tocsr()
-        direct = near[:n, :n].tocoo()
+        within_blocks = coo_array(
+            (inverse.ravel(), np.divmod(flat, n + 1)), shape=(n + 1, n + 1)
+        ).tocsr()
+        direct = within_blocks[:n, :n].tocoo()
         schur[direct.row, direct.col] += direct.data
         schur[np.diag_indices(n)] *= 1 + ridge
         return np.asarray(schur)
@@ -166,19 +168,19 @@ class _Normal:
         k, a, b = blocks.block[blocks.large], blocks.slot[blocks.small], blocks.slot[blocks.large]
         two, c = blocks.small >= 0, blocks.factor
         base = k * width * width
-        where = [base + b * (width + 1), (base + a * (width + 1))[two]]
-        where += [(base + a * width + b)[two], (base + b * width + a)[two]]
-        what = [theta * c * c, theta[two], -(theta * c)[two], -(theta * c)[two]]
+        positions = [base + b * (width + 1), (base + a * (width + 1))[two]]
+        positions += [(base + a * width + b)[two], (base + b * width + a)[two]]
+        entries = [theta * c * c, theta[two], -(theta * c)[two], -(theta * c)[two]]
         flat = np.bincount(
-            np.concatenate(where), np.concatenate(what), minlength=count * width * width
+            np.concatenate(positions), np.concatenate(entries), minlength=count * width * width
         )
         gram: NDArray[np.float64] = flat.astype(np.float64).reshape(count, width, width)
-        on = np.arange(width)
-        diagonal = gram[:, on, on]
-        diagonal = np.where(on[None, :] < blocks.sizes[:, None], diagonal, 1.0)
+        indices = np.arange(width)
+        diagonal = gram[:, indices, indices]
+        diagonal = np.where(indices[None, :] < blocks.sizes[:, None], diagonal, 1.0)
         scale = 1 / np.sqrt(diagonal)
         gram *= scale[:, :, None] * scale[:, None, :]
-        gram[:, on, on] = 1 + _RIDGE
+        gram[:, indices, indices] = 1 + _BLOCK_RIDGE
         inverse = np.linalg.inv(gram)
         inverse = 0.5 * (inverse + inverse.transpose(0, 2, 1))
         return np.asarray(inverse * (scale[:, :, None] * scale[:, None, :]))
@@ -199,7 +201,7 @@ class _Normal:
 
 
 class Interior(NamedTuple):
-    """What was found.
+    """Solution of a program of blocks.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ class Interior(NamedTuple):
     residual
         Largest error of a row.
     iterations
-        Iterations.
+        Number of iterations.
     """
 
     u: NDArray[np.float64]
@@ -239,14 +241,14 @@ def solve_blocks(
     start
         A point with ``G u > 0``; its rows need not sum to 1.
     tolerance
-        Relative gap, and a thousand times the largest error of a row. Explicit inverses do not go much below 1e-5.
+        Relative gap, and a thousand times the largest error of a row. Explicit inverses reach about 1e-5.
     stop
-        Asked before each iteration; what was reached is returned.
+        Called before each iteration; once it returns true, the current point is returned.
 
     Returns
     -------
     Interior
-        The last point, or the last before the numbers broke down.
+        The last point, or the last one before a numerical failure.
 
     Complexity
     ----------
@@ -260,12 +262,12 @@ def solve_blocks(
     s = blocks.slacks(u)
     t = max(float(np.median(w) * np.median(u)), 1e-12) / s
     y = np.zeros(len(blocks.tails))
-    found = Interior(u, float(cost @ u), 0.0, 1.0, 0)
-    for count in range(_MOST):
-        dual, primal = w - blocks.prices(y) - blocks.pull(t), 1 - blocks.rows(u)
+    result = Interior(u, float(cost @ u), 0.0, 1.0, 0)
+    for count in range(_MAX_ITERATIONS):
+        dual, primal = w - blocks.prices(y) - blocks.apply_transposed(t), 1 - blocks.rows(u)
         residual, mu = float(np.abs(primal).max()), float(s @ t) / len(s)
-        found = Interior(u, float(cost @ u), float(y.sum()) * size, residual, count)
-        if _done(found, float(np.abs(dual) @ u) * size, tolerance) or stop():
+        result = Interior(u, float(cost @ u), float(y.sum()) * size, residual, count)
+        if _has_converged(result, float(np.abs(dual) @ u) * size, tolerance) or stop():
             break
         try:
             normal = _Normal(blocks, t / s)
@@ -275,12 +277,12 @@ def solve_blocks(
         s = blocks.slacks(u)
         if not (np.isfinite(u).all() and s.min() > 0 and t.min() > 0):
             break
-    return found
+    return result
 
 
-def _done(found: Interior, dual_error: float, tolerance: float) -> bool:
-    gap = abs(found.objective - found.bound) + dual_error
-    return found.residual <= 1e-3 * tolerance and gap <= tolerance * abs(found.objective)
+def _has_converged(result: Interior, dual_error: float, tolerance: float) -> bool:
+    gap = abs(result.objective - result.bound) + dual_error
+    return result.residual <= 1e-3 * tolerance and gap <= tolerance * abs(result.objective)
 
 
 _Point = tuple[
@@ -294,31 +296,31 @@ def _step(
     point: _Point,
     residuals: tuple[NDArray[np.float64], NDArray[np.float64], float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Take one step of predictor and corrector."""
+    """Return the variables and multipliers after a predictor and a corrector step."""
     u, y, s, t = point
     dual, primal, mu = residuals
 
     def direction(aim: NDArray[np.float64]) -> _Point:
-        pulled = blocks.pull(aim) - dual
+        pulled = blocks.apply_transposed(aim) - dual
         dy = normal.rows(primal - blocks.rows(normal.apply(pulled)))
         du = normal.apply(pulled + blocks.prices(dy))
         ds = blocks.slacks(du)
         return du, dy, ds, aim - t / s * ds
 
     du, dy, ds, dt = direction(-t)
-    along, across = min(1.0, _longest(s, ds)), min(1.0, _longest(t, dt))
+    along, across = min(1.0, _longest_step(s, ds)), min(1.0, _longest_step(t, dt))
     ahead = float((s + along * ds) @ (t + across * dt)) / len(s)
     center = max((ahead / mu) ** 3, 1e-4)
     du, dy, ds, dt = direction((center * mu - ds * dt) / s - t)
-    if min(_longest(s, ds), _longest(t, dt)) < 0.1:
-        # Too short a step: aim at the middle instead.
+    if min(_longest_step(s, ds), _longest_step(t, dt)) < 0.1:
+        # The step is too short: repeat it with more centering.
         du, dy, ds, dt = direction(max(center, 0.3) * mu / s - t)
-    along = min(1.0, _STEP * _longest(s, ds))
-    across = min(1.0, _STEP * _longest(t, dt))
+    along = min(1.0, _BOUNDARY_STEP_SHARE * _longest_step(s, ds))
+    across = min(1.0, _BOUNDARY_STEP_SHARE * _longest_step(t, dt))
     return u + along * du, y + across * dy, t + across * dt
 
 
-def _longest(x: NDArray[np.float64], dx: NDArray[np.float64]) -> float:
-    """How far one may go until an entry is zero."""
+def _longest_step(x: NDArray[np.float64], dx: NDArray[np.float64]) -> float:
+    """Return the step length at which the first entry becomes zero."""
     falling = dx < 0
     return float((-x[falling] / dx[falling]).min(initial=np.inf))

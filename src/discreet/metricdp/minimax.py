@@ -2,14 +2,14 @@ r"""One channel for several priors: the least worst-case loss, with a proof.
 
 .. math:: \min_{Z\ \text{private}} \; \max_q \; \sum_{ik} p^q_i\, c_{ik}\, z_{ik}
 
-Nobody may know the prior, but several that are plausible: of weekdays and weekends, say. With one more variable t above
-all losses this is a linear program. Its multipliers :math:`\mu_q` of the rows for t sum to 1, and say which mixture of
-the priors is the worst: since a maximum is at least any mean,
+The prior may be unknown, but several be plausible: of weekdays and weekends, for example. With one more variable t
+above all losses this is a linear program. The multipliers :math:`\mu_q` of the rows for t sum to 1 and are the worst
+mixture of the priors: since a maximum is at least any mean,
 
 .. math:: \max_q L_q(Z) \;\ge\; \sum_q \mu_q L_q(Z) = L_\mu(Z),
 
-every lower bound for the prior :math:`\sum_q \mu_q p^q` bounds the worst case, whatever :math:`\mu` is. What comes out
-is therefore an ordinary design, for the mixture, that happens to lose no more under any of the priors.
+every lower bound for the prior :math:`\sum_q \mu_q p^q` bounds the worst case, for any :math:`\mu`. The result is an
+ordinary design for the mixture, whose loss is no larger under any of the priors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
 from discreet.core.options import instance_of, items_of, positive_seconds, whole_number
 from discreet.metricdp.bounds.bound import Multipliers
-from discreet.metricdp.design import Interrupted, design
+from discreet.metricdp.design import MAX_ROWS_FOR_DIRECT, Interrupted, design
 from discreet.metricdp.methods.direct import (
     constraint_matrix,
     priced_edges,
@@ -49,20 +49,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Minimax", "loss_under", "minimax"]
 
-_MOST_ROWS = 2_000_000
-"""Rows of the program beyond which it is not built: 2.5 GB."""
+_MAX_ROWS = 2_000_000
+"""Rows beyond which the program is not built: it takes 2.5 GB."""
 
-_QUICK = 20_000
-"""Rows of a program that is solved within seconds, so that nothing has to be there before."""
-
-_SHARE = 0.6
-"""Part of the time that the program of the worst case may take."""
-
-_GAP = 0.01
-"""Gap of the ordinary design that is made where it has no answer."""
-
-_LEAST = 1e-9
-"""Entries that HiGHS would not read are left out of the rows of losses; bounds are proved without it."""
+_WORST_CASE_TIME_SHARE = 0.6
+"""Share of the time limit for the program of the worst case."""
 
 
 @final
@@ -78,9 +69,9 @@ class Minimax:
     weights
         ``(n_priors,)``: the mixture.
     losses
-        ``(n_priors,)``: what the channel loses under each prior, rounded up.
+        ``(n_priors,)``: expected loss of the channel under each prior, rounded up.
     lower
-        No private channel loses less under the worst of the priors.
+        Lower bound on the worst loss of every private channel.
     """
 
     design: MetricDesign
@@ -94,17 +85,17 @@ class Minimax:
 
     @property
     def upper(self) -> float:
-        """What the channel loses under the worst of the priors."""
+        """Expected loss of the channel under the worst of the priors."""
         return float(self.losses.max())
 
     @property
     def gap(self) -> float:
-        """``(upper - lower) / upper``; 0 where nothing is lost."""
+        """``(upper - lower) / upper``; 0 if both are 0."""
         return (self.upper - self.lower) / self.upper if self.upper > self.lower else 0.0
 
 
 def loss_under(channel: Channel, prior: ArrayLike, loss: ArrayLike) -> float:
-    """Give the expected loss of a channel under a prior that it was, or was not, designed for.
+    """Compute the expected loss of a channel under any prior.
 
     Parameters
     ----------
@@ -118,7 +109,7 @@ def loss_under(channel: Channel, prior: ArrayLike, loss: ArrayLike) -> float:
     Returns
     -------
     float
-        The loss, rounded up; 0 where every report that can happen is free.
+        The loss, rounded up; exactly 0 if every report of positive probability has cost 0.
 
     Raises
     ------
@@ -162,35 +153,35 @@ def minimax(
     problem
         The problem; its own prior is not used.
     priors
-        One or more, each ``(n_secrets,)`` probabilities. All are assumed public.
+        One prior or more, each ``(n_secrets,)`` probabilities. All are assumed public.
     guarantee, allow_unprotected
         As in :func:`discreet.metricdp.design`.
     time_limit
-        Seconds of wall-clock time. Most of it is for the program of the worst case; where that has no answer by then,
-        the rest is for an ordinary design, for the mean of the priors.
+        Seconds of wall-clock time. Most of it is for the program of the worst case; if that has no answer by then, the
+        rest is for an ordinary design for the mean of the priors.
     threads
         Threads of the solver.
 
     Returns
     -------
     Minimax
-        A verified channel with its losses, and a proven bound of the worst. ``weights`` are equal where the program
-        was too large, or time ran out.
+        A verified channel with its losses, and a lower bound on the worst. ``weights`` are equal if the program was
+        too large or time ran out.
 
     Raises
     ------
     InvalidProblemError
-        Without priors, or for one that is none.
+        Without priors, or for an invalid one.
     Interrupted
         On Ctrl-C; a ``KeyboardInterrupt`` whose ``best`` is a verified design for the mean of the priors, or ``None``.
 
     Guarantee
     ---------
-    As stated, proved for the integers that are sampled. The priors have no part in it.
+    As stated, proved for the sampled integers. It does not depend on the priors.
 
     Complexity
     ----------
-    One linear program, with one row for each prior more than :class:`discreet.metricdp.Direct` has.
+    One linear program with the rows of :class:`discreet.metricdp.Direct` and one for each prior.
 
     Examples
     --------
@@ -205,67 +196,70 @@ def minimax(
     instance_of(guarantee, MetricDP, "guarantee", "a MetricDP")
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
-    given = [
-        Problem(problem.space, utility_loss=problem.loss, prior=p, reports=problem.reports)
-        for p in items_of(priors, "priors", "a list of priors")
-    ]
-    if not given:
-        raise InvalidProblemError("priors", "one prior or more", "none")
+    problems = _problem_for_each_prior(problem, priors)
     constraints = problem.space.adjacency(guarantee.radius)
     if not allow_unprotected:
         constraints, _ = constraints.join(problem.space)
-    wholes = [WholeProblem(one, constraints, guarantee.epsilon) for one in given]
-    start, made = clock(), None
-    equal = np.full(len(given), 1 / len(given))
+    wholes = [WholeProblem(one, constraints, guarantee.epsilon) for one in problems]
+    start, result = clock(), None
+    weights = np.full(len(problems), 1 / len(problems))
 
-    def usual(method: Method | None, seconds: float | None, mixture: Problem) -> MetricDesign:
+    def design_for(method: Method | None, seconds: float | None, mixture: Problem) -> MetricDesign:
         return design(
             mixture,
             guarantee,
             method=method,
             time_limit=seconds,
             threads=threads,
-            gap=0 if method else _GAP,
+            gap=0 if method else PartLimits().gap,
             allow_unprotected=allow_unprotected,
             throw=False,
         )
 
     try:
-        mean = _mixed(equal, given)
-        if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > _QUICK:
-            # What there is in any case.
-            made = usual(exponential_remap(), None, mean)
-        share = None if time_limit is None else _SHARE * time_limit
+        mean = _mixture_problem(weights, problems)
+        if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
+            # The result if the program, which takes more than a second, has no answer.
+            result = design_for(exponential_remap(), None, mean)
+        share = None if time_limit is None else _WORST_CASE_TIME_SHARE * time_limit
         try:
             program = _Program(wholes, PartLimits(share, threads))
         except (LimitReachedError, SolverError):
             left = None if time_limit is None else time_limit - (clock() - start)
-            weights = equal
-            if made is None or left is None or left > 0:
-                # Repair and verification are finished in any case.
-                made = usual(None, None if left is None else max(left, 1e-3), mean)
+            if result is None or left is None or left > 0:
+                # Repair and verification always finish.
+                result = design_for(None, None if left is None else max(left, 1e-3), mean)
         else:
             weights = program.weights
-            mixture = _mixed(weights, given)
-            answer = program.given(WholeProblem(mixture, constraints, guarantee.epsilon))
-            made = usual(answer, None, mixture)
+            mixture = _mixture_problem(weights, problems)
+            parts = WholeProblem(mixture, constraints, guarantee.epsilon)
+            result = design_for(program.restrict_to_parts(parts), None, mixture)
     except KeyboardInterrupt as stopped:
-        best = stopped.best if isinstance(stopped, Interrupted) else None
-        raise Interrupted(best or made) from None
-    losses = np.array([loss_under(made.channel, one.prior, one.loss) for one in given])
-    return Minimax(made, weights, losses, _discounted(made.lower or 0.0, weights))
+        raise Interrupted(getattr(stopped, "best", None) or result) from None
+    losses = np.array([loss_under(result.channel, one.prior, one.loss) for one in problems])
+    return Minimax(result, weights, losses, _bound_for_worst_prior(result.lower or 0.0, weights))
 
 
-def _mixed(weights: NDArray[np.float64], given: Sequence[Problem]) -> Problem:
-    first = given[0]
+def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
+    problems = [
+        Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
+        for prior in items_of(priors, "priors", "a list of priors")
+    ]
+    if not problems:
+        raise InvalidProblemError("priors", "one prior or more", "none")
+    return problems
+
+
+def _mixture_problem(weights: NDArray[np.float64], problems: Sequence[Problem]) -> Problem:
+    first = problems[0]
     prior = np.zeros(first.n_secrets)
-    for weight, one in zip(weights.tolist(), given, strict=True):
+    for weight, one in zip(weights.tolist(), problems, strict=True):
         prior += weight * one.prior
     return Problem(first.space, utility_loss=first.loss, prior=prior, reports=first.reports)
 
 
-def _discounted(lower: float, weights: NDArray[np.float64]) -> float:
-    """Turn a bound for the mixture in floats into one for the worst prior.
+def _bound_for_worst_prior(lower: float, weights: NDArray[np.float64]) -> float:
+    """Convert a lower bound for the mixture in floats to one for the worst prior.
 
     Each cost of the mixture is at most ``(1 + u)^(Q + 2)`` times the mean of the costs for its Q priors, and weights
     may sum to a little more than 1.
@@ -277,52 +271,54 @@ def _discounted(lower: float, weights: NDArray[np.float64]) -> float:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """Answers that are there already, found by what the part is."""
+class _FixedAnswers:
+    """Method that returns a fixed answer for each part."""
 
     answers: dict[bytes, Candidate]
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        return self.answers.get(_key(part))
+        return self.answers.get(_part_key(part))
 
 
-def _key(part: Part) -> bytes:
-    """Tell parts apart; two that are alike in all of this have the same solutions."""
+def _part_key(part: Part) -> bytes:
+    """Return the costs and constraints of a part as bytes: parts with equal keys have the same solutions."""
     graph = part.constraints
     return b"|".join(table.tobytes() for table in (part.cost, graph.pairs, graph.lengths))
 
 
 @final
 class _Program:
-    """The program of all components together, which the worst case couples; solved when it is made."""
+    """The program of all components, which the worst case couples, and its solution; solved on construction."""
 
     def __init__(self, wholes: Sequence[WholeProblem], limits: PartLimits) -> None:
         first = wholes[0]
-        self.costs = [whole.cost for whole in wholes]
+        self.costs = [whole_problem.cost for whole_problem in wholes]
         mean = np.asarray(np.mean(self.costs, axis=0))
         part = Part(mean, first.merged, first.epsilon, None)
         self.shape = mean.shape
         self.edges = priced_edges(part)
         rows = program_rows(part, self.edges)
-        if rows > _MOST_ROWS:
+        if rows > _MAX_ROWS:
             advice = "fewer secrets, fewer reports, or a radius"
             raise SolverError("HiGHS", f"the program of {rows} rows was not built", advice)
         # Absolute tolerances: the optimum should be about 1.
-        self.scale = sum(_size(one) for one in first.parts) or 1.0
-        found = self._solve(part, limits)
-        self.table = np.maximum(found.x[:-1], 0.0).reshape(self.shape)
-        self.prices = ratio_prices(found, 2 * len(self.edges) * self.shape[1])
-        raw = self._raw_weights(found)
+        self.scale = sum(_optimum_scale(one) for one in first.parts) or 1.0
+        solution = self._solve(part, limits)
+        self.table = np.maximum(solution.x[:-1], 0.0).reshape(self.shape)
+        self.prices = ratio_prices(solution, 2 * len(self.edges) * self.shape[1])
+        raw = self._raw_weights(solution)
         self.weights = raw / raw.sum()
 
     def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
         from scipy.sparse import csr_array, hstack, vstack
 
         from discreet.core.lp import LinearProgram, solve
+        from discreet.core.lp.program import SMALLEST_ENTRY
 
         matrix, upper = constraint_matrix(part, self.edges)
         losses = np.stack([cost.ravel() for cost in self.costs]) / self.scale
-        losses[losses <= _LEAST] = 0.0
+        # HiGHS drops such entries; bounds are proved without them.
+        losses[losses <= SMALLEST_ENTRY] = 0.0
         n = matrix.shape[1]
         wide = hstack([matrix, csr_array((matrix.shape[0], 1))])
         above = csr_array(np.hstack([losses, -np.ones((len(losses), 1))]))
@@ -342,19 +338,23 @@ class _Program:
             # Interior points without crossover may end as "unknown".
             return solve(program, method="simplex", time_limit=seconds, threads=threads)
 
-    def _raw_weights(self, found: LPSolution) -> NDArray[np.float64]:
-        """Read the multipliers of the rows for t, which come last."""
+    def _raw_weights(self, solution: LPSolution) -> NDArray[np.float64]:
+        """Return the multipliers of the rows for t, which are last."""
         count = len(self.costs)
         rows = 2 * len(self.edges) * self.shape[1] + self.shape[0] + count
-        weights = ratio_prices(found, rows)[-count:]
+        weights = ratio_prices(solution, rows)[-count:]
         return weights if weights.sum() > 0.5 else np.ones(count)
 
-    def given(self, mixture: WholeProblem) -> _Given:
-        """Cut the solution into the parts of the mixture's problem."""
-        at = np.flatnonzero(self.prices)
-        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[at // self.shape[1]]
-        value, report = self.prices[at] * self.scale, at % self.shape[1]
-        label = mixture.merged.components[ends[:, 0]] if len(at) else np.zeros(0, dtype=np.int64)
+    def restrict_to_parts(self, mixture: WholeProblem) -> _FixedAnswers:
+        """Return the solution restricted to each part of the mixture's problem."""
+        priced = np.flatnonzero(self.prices)
+        ends = np.concatenate([self.edges.pairs, self.edges.pairs[:, ::-1]])[
+            priced // self.shape[1]
+        ]
+        value, report = self.prices[priced] * self.scale, priced % self.shape[1]
+        label = (
+            mixture.merged.components[ends[:, 0]] if len(priced) else np.zeros(0, dtype=np.int64)
+        )
         place = np.zeros(self.shape[0], dtype=np.int64)
         answers = {}
         for number, (inside, part) in enumerate(zip(mixture.members, mixture.parts, strict=True)):
@@ -363,12 +363,12 @@ class _Program:
             source, target = place[ends[own]].T
             prices = Multipliers(report[own], source, target, value[own])
             note = f"The program for {len(self.costs)} priors was solved; their weights are its multipliers."
-            answers[_key(part)] = Candidate("minimax", self.table[inside], prices, note)
-        return _Given(answers)
+            answers[_part_key(part)] = Candidate("minimax", self.table[inside], prices, note)
+        return _FixedAnswers(answers)
 
 
-def _size(part: Part) -> float:
-    """Guess the size of a part's optimum from that of the exponential form."""
+def _optimum_scale(part: Part) -> float:
+    """Estimate the size of a part's optimum from the loss of exponential decay."""
     guess = float(part.cost.min(axis=1).sum())
     if part.own is not None:
         decay = np.exp(-part.rate * part.paths)

@@ -1,7 +1,7 @@
-"""Parts of a problem that can be designed alone: duplicates merged, components separated.
+"""Parts of a problem with designs of their own: duplicates merged, components separated.
 
-Secrets at distance 0 must share a row of the channel, so that their costs add up; and constraints never cross
-components, so that the channel of the whole is made of the channels of the parts ([Qiu24]_, Proposition 3.1).
+Secrets at distance 0 have the same row of the channel, so that their costs add up. Constraints do not cross
+components, so that the channel consists of the channels of the parts ([Qiu24]_, Proposition 3.1).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 
-_SOME_PAIRS, _HARDLY = 400, 0.02
-"""Pairs that are looked at, and secrets from which on; and part of them. Of 499,500 pairs of 1,000 random points 113
-follow from others, found in 0.9 CPU seconds, November 2026."""
+_PAIR_SAMPLE_SIZE, _MAX_IMPLIED_SHARE = 400, 0.02
+"""Pairs of a sample, and secrets from which on it is drawn; share of implied pairs in it up to which all pairs count as
+binding. Of 499,500 pairs of 1,000 random points 113 are implied, found in 0.9 CPU seconds, November 2026."""
 
 
 _RATIO_ERROR = 1e-12
-"""Relative amount by which a ratio of two lengths is raised: more than the floats of both err."""
+"""Relative increase of a ratio of two lengths: more than the rounding errors of both."""
 
 
 @final
@@ -60,17 +60,17 @@ class Part:
     epsilon
         Nats per unit of distance.
     own
-        ``(n,)``: for each secret the report that is its own, all different; ``None`` where there is no such choice.
+        ``(n,)``: own report of each secret, all different; ``None`` if there is no such choice.
     plane
         ``(n, 2)`` and ``(n_reports, 2)`` coordinates of the secrets and of the reports in a plane, if distances are
         Euclidean in a plane or great circles (then the places are projected, see
         :func:`~discreet.core.spaces.geography.azimuthal`) and reports name secrets; else ``None``.
     space
-        The metric space of the secrets of the part, also of pairs that are not constrained; ``None`` where a part was
-        made by hand.
+        The metric space of the secrets of the part, also of pairs that are not constrained; ``None`` for a part
+        without a problem.
     home
-        ``(n_reports,)``: for each report the secret of the part for which it costs least, of several the one that it
-        names. Several reports may have the same. ``None`` where a part was made by hand.
+        ``(n_reports,)``: for each report the secret of the part for which it costs least, in a tie the secret that it
+        names. Several reports may have the same home. ``None`` for a part without a problem.
     """
 
     cost: NDArray[np.float64]
@@ -97,58 +97,58 @@ class Part:
         return float(self.epsilon) * 2.0**-self.constraints.scale_bits
 
     def nats(self, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give epsilon times stored lengths."""
+        """Convert stored lengths to nats."""
         return np.asarray(lengths * self.rate, dtype=np.float64)
 
     @cached_property
     def binding(self) -> Adjacency:
-        """The constraints that no others imply; of all pairs all where hardly one follows from others."""
-        if self._hardly_implied():
+        """The constraints not implied by others; all of them if all pairs are constrained and few are implied."""
+        if self._few_are_implied():
             return self.constraints
         return self.constraints.prune()
 
-    def _hardly_implied(self) -> bool:
-        """Look at some of all pairs, where looking at every one takes a second."""
+    def _few_are_implied(self) -> bool:
+        """Return whether all pairs are constrained and few of a sample are implied by others."""
         graph = self.constraints
-        if self.n < _SOME_PAIRS or 2 * len(graph) < self.n * (self.n - 1):
+        if self.n < _PAIR_SAMPLE_SIZE or 2 * len(graph) < self.n * (self.n - 1):
             return False
-        some = slice(None, None, -(-len(graph) // _SOME_PAIRS))
-        i, j = graph.pairs[some].T
-        by_way = self.paths[i] + self.paths[j]
-        # The ends themselves are no way round.
-        by_way[np.arange(len(i)), i] = by_way[np.arange(len(i)), j] = by_way.max() + 1
-        implied = by_way.min(axis=1) <= graph.lengths[some]
-        return bool(implied.mean() < _HARDLY)
+        sample = slice(None, None, -(-len(graph) // _PAIR_SAMPLE_SIZE))
+        i, j = graph.pairs[sample].T
+        detours = self.paths[i] + self.paths[j]
+        # A path over one of the two ends is not a detour.
+        detours[np.arange(len(i)), i] = detours[np.arange(len(i)), j] = detours.max() + 1
+        implied = detours.min(axis=1) <= graph.lengths[sample]
+        return bool(implied.mean() < _MAX_IMPLIED_SHARE)
 
     @cached_property
     def spacing(self) -> float:
-        """Nats from a secret to the nearest that is constrained with it, in the median; 0 without any."""
+        """Median over secrets of the nats to the nearest constrained neighbor; 0 without constraints."""
         nearest = np.full(self.n, np.inf)
         for side in self.constraints.pairs.T:
             np.minimum.at(nearest, side, self.nats(self.constraints.lengths))
-        known = nearest[np.isfinite(nearest)]
-        return float(np.median(known)) if known.size else 0.0
+        finite = nearest[np.isfinite(nearest)]
+        return float(np.median(finite)) if finite.size else 0.0
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """At which secret each report stands, ``(n_reports,)``: at that whose own it is, or at its home."""
-        # A cost of zero may be that of a secret that never occurs, so that known places come first.
-        made: NDArray[np.int64] = (
+        """Index of the secret at which each report is located, ``(n_reports,)``: its owner, or its home."""
+        # A secret of probability 0 has zero costs, so that a known home comes first.
+        places: NDArray[np.int64] = (
             self.cost.argmin(axis=0) if self.home is None else np.array(self.home)
         )
         if self.own is not None:
-            made[self.own] = np.arange(self.n)
-        made.setflags(write=False)
-        return made
+            places[self.own] = np.arange(self.n)
+        places.setflags(write=False)
+        return places
 
     @cached_property
     def stretch(self) -> float:
         r"""Largest ratio of a distance in the plane to the length of the shortest path of constraints.
 
-        With f the place of a secret in :attr:`plane`, :math:`\rho = \max_{i \ne j} |f_i - f_j| / D_{ij}` in floats,
-        raised by more than they err: noise that is private in the plane at :math:`\epsilon / \rho` per unit keeps
-        :math:`e^{\epsilon |f_i - f_j| / \rho} \le e^{\epsilon D_{ij}}` for all pairs. It is 1 up to rounding for
-        Euclidean distances of all pairs, and infinite where two secrets are projected and have no such bound.
+        With f the position of a secret in :attr:`plane`, :math:`\rho = \max_{i \ne j} |f_i - f_j| / D_{ij}` in floats,
+        increased by more than their errors: noise that is private in the plane at :math:`\epsilon / \rho` per unit
+        keeps :math:`e^{\epsilon |f_i - f_j| / \rho} \le e^{\epsilon D_{ij}}` for all pairs. It is 1 up to rounding for
+        Euclidean distances of all pairs, and infinite if projected secrets have no such bound.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Part:
         """Lengths of shortest paths of constraints."""
         n, graph = self.n, self.constraints
         if 2 * len(graph) == n * (n - 1):
-            # All pairs of a metric space are constrained: its distances are closed already.
+            # All pairs of a metric space are constrained: distances satisfy the triangle inequality.
             lengths = np.zeros((n, n), dtype=np.int64)
             i, j = graph.pairs.T
             lengths[i, j] = lengths[j, i] = graph.lengths
@@ -182,22 +182,22 @@ class Part:
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What a method found for a part: unproven numbers, to be repaired and bounded by others.
+    """Proposal of a method for a part: unproven numbers, for repair and verification.
 
     Parameters
     ----------
     method
-        Which method found it.
+        Name of the method.
     matrix
-        ``(n, n_reports)`` non-negative floats, close to a private channel; ``None`` where it found none.
+        ``(n, n_reports)`` non-negative floats, close to a private channel, or ``None``.
     multipliers
-        Prices for the lower bound, secrets numbered as in the part; ``None`` where it found none.
+        Prices for the lower bound, secrets numbered as in the part, or ``None``.
     note
         One sentence for the trace.
     parameters
         Public facts for the provenance.
     rough
-        Whether the matrix breaks constraints so much that its loss says nothing before it is repaired.
+        Whether the matrix violates constraints so much that its loss is meaningless before the repair.
     """
 
     method: str
@@ -209,13 +209,13 @@ class Candidate:
 
 
 def _no_beat() -> None:
-    """Report nothing; a function of the module, so that limits can be sent to other processes."""
+    """Do nothing; a function of the module, so that limits can be pickled."""
 
 
 @final
 @dataclass(frozen=True)
 class PartLimits:
-    """What a method may use.
+    """Resources of a method.
 
     Parameters
     ----------
@@ -224,12 +224,12 @@ class PartLimits:
     threads
         Threads of a solver.
     gap
-        Relative gap that is requested.
+        Requested relative gap.
     offer
-        Where a method that improves its answer step by step may hand in what it has: it is repaired, bounded and kept
-        if it is better, and the answer says whether that is good enough. ``None`` where nobody listens.
+        Function that an iterative method calls with its current candidate: it is repaired, bounded and kept if it is
+        better. Returns whether the gap is reached. ``None`` if intermediate candidates are not used.
     handling
-        Of these seconds, those that repair and verification of an answer will take, as far as is known.
+        Expected seconds for repair and verification of an answer, which are part of `seconds`.
     beat
         Called often, as after each step, so that progress is reported in time.
     """
@@ -243,7 +243,7 @@ class PartLimits:
 
     @property
     def solving(self) -> float | None:
-        """Seconds that a method may take that hands in its answer at the end; ``None`` for no limit."""
+        """Seconds for the search of a method that offers no intermediate candidates; ``None`` for no limit."""
         return None if self.seconds is None else max(0.0, self.seconds - self.handling)
 
 
@@ -251,18 +251,18 @@ class Method(Protocol):
     """A method of design: a frozen record of its parameters that works on one part."""
 
     def solve(self, part: Part, limits: PartLimits, /) -> Candidate | None:
-        """Find a matrix, or prices, or both; ``None`` where the method does not apply to the part."""
+        """Return a matrix, or prices, or both; ``None`` if the method does not apply to the part."""
         ...
 
 
 class OutOfTime(str):
-    """What a method says that had not enough time; it may well apply, and may find a channel with more."""
+    """Message of a method without enough time, which may have an answer with more."""
 
     __slots__ = ()
 
 
 def solve_part(method: Method, part: Part, limits: PartLimits) -> Candidate | str | None:
-    """Run a method on a part; a failure comes back as a sentence, so that the next method gets its turn."""
+    """Run a method on a part; return a failure as a sentence, so that the next method can run."""
     try:
         return method.solve(part, limits)
     except LimitReachedError as error:
@@ -274,12 +274,12 @@ def solve_part(method: Method, part: Part, limits: PartLimits) -> Candidate | st
 @final
 @dataclass(frozen=True, eq=False)
 class WholeProblem:
-    """A problem with its constraints, and the way from there to its parts and back.
+    """A problem with its constraints, its division into parts, and the composition of their results.
 
     Parameters
     ----------
     problem
-        The problem as stated.
+        The stated problem.
     constraints
         The stated constraints, links between components included.
     epsilon
@@ -292,13 +292,13 @@ class WholeProblem:
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
-        """Class of each secret, secrets at distance 0 together, numbered by their first members."""
+        """Class of each secret: secrets at distance 0 are merged. Classes are numbered by their first members."""
         _, labels = self.problem.space.merge_duplicates()
         return np.asarray(labels, dtype=np.int64)
 
     @cached_property
-    def _pair_kept(self) -> NDArray[np.int64]:
-        """For each pair of classes that is constrained, one stated pair of secrets."""
+    def _stated_pairs(self) -> NDArray[np.int64]:
+        """Index of one stated pair of secrets for each constrained pair of classes."""
         ends = np.sort(self.labels[self.constraints.pairs], axis=1)
         order = np.lexsort((self.constraints.lengths, ends[:, 1], ends[:, 0]))
         order = order[ends[order, 0] != ends[order, 1]]
@@ -309,17 +309,17 @@ class WholeProblem:
     @cached_property
     def merged(self) -> Adjacency:
         """Constraints between classes."""
-        kept, graph = self._pair_kept, self.constraints
-        if len(kept) == len(graph) and self.n_classes == graph.n:
+        representatives, graph = self._stated_pairs, self.constraints
+        if len(representatives) == len(graph) and self.n_classes == graph.n:
             return graph
-        ends = np.sort(self.labels[graph.pairs[kept]], axis=1).astype(np.int32)
-        return Adjacency(self.n_classes, ends, graph.lengths[kept], graph.scale_bits)
+        ends = np.sort(self.labels[graph.pairs[representatives]], axis=1).astype(np.int32)
+        return Adjacency(self.n_classes, ends, graph.lengths[representatives], graph.scale_bits)
 
     @cached_property
     def binding(self) -> Adjacency:
-        """Constraints between classes that all others follow from.
+        """Constraints between classes that imply all others.
 
-        Of all pairs in the plane few follow from others, so that looking for them takes longer than keeping them.
+        Of all pairs in the plane few are implied, and finding them takes longer than keeping them.
         """
         n, graph = self.n_classes, self.merged
         if 2 * len(graph) == n * (n - 1):
@@ -333,7 +333,7 @@ class WholeProblem:
 
     @cached_property
     def cost(self) -> NDArray[np.float64]:
-        """Costs of the classes, those of their secrets added up."""
+        """Costs of the classes: the sums of those of their secrets."""
         if self.n_classes == self.problem.n_secrets:
             return self.problem.cost
         cost = np.zeros((self.n_classes, self.problem.n_reports))
@@ -349,7 +349,7 @@ class WholeProblem:
 
     @cached_property
     def parts(self) -> list[Part]:
-        """The components, each on its own."""
+        """The components as parts."""
         if len(self.members) == 1:
             return [self._part(self.cost, self.merged, self.members[0])]
         graph, parts = self.merged, []
@@ -357,13 +357,13 @@ class WholeProblem:
         for label, inside in enumerate(self.members):
             place[inside] = np.arange(len(inside))
             edges = np.flatnonzero(graph.components[graph.pairs[:, 0]] == label)
-            alone = Adjacency(
+            edges_within = Adjacency(
                 len(inside),
                 place[graph.pairs[edges]].astype(np.int32),
                 graph.lengths[edges],
                 graph.scale_bits,
             )
-            parts.append(self._part(self.cost[inside], alone, inside))
+            parts.append(self._part(self.cost[inside], edges_within, inside))
         return parts
 
     def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
@@ -372,9 +372,9 @@ class WholeProblem:
         return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
 
     def _home(self, inside: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give each report a place: the class for which it costs least, of several the one that it names."""
+        """Return the home of each report: the class for which it costs least, in a tie the class that it names."""
         first = np.unique(self.labels, return_index=True)[1]
-        # Of losses, not of costs: those of a secret that never occurs are all zero.
+        # Of losses, not of costs, since all costs of a secret of probability 0 are zero.
         loss = self.problem.loss[first[inside]]
         home = loss.argmin(axis=0)
         if self.problem.reports is not None:
@@ -382,8 +382,8 @@ class WholeProblem:
             place[inside] = np.arange(len(inside))
             named = place[self.labels[self.problem.reports]]
             columns = np.arange(len(home))
-            right = (named >= 0) & (loss[named, columns] <= loss[home, columns])
-            home = np.where(right, named, home)
+            is_cheapest = (named >= 0) & (loss[named, columns] <= loss[home, columns])
+            home = np.where(is_cheapest, named, home)
         return np.asarray(home, dtype=np.int64)
 
     def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
@@ -411,7 +411,7 @@ class WholeProblem:
         return space.points if space.metric in {"grid", "euclidean"} else None
 
     def _own(self, inside: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Choose a report for each class: one of those that name it, the cheapest; else simply the cheapest."""
+        """Return the own report of each class: the cheapest that names it, or the cheapest of all."""
         cost = self.cost[inside]
         own = cost.argmin(axis=1)
         reports = self.problem.reports
@@ -421,7 +421,7 @@ class WholeProblem:
             place[inside] = np.arange(len(inside))
             secret = place[self.labels[reports]]
             columns = np.flatnonzero(secret >= 0)
-            # Dearest first, so that the cheapest is what stays.
+            # In descending order of cost, so that the cheapest is written last.
             order = np.argsort(-cost.sum(axis=0)[columns], kind="stable")
             named[secret[columns[order]]] = columns[order]
             if (named >= 0).all():
@@ -429,31 +429,31 @@ class WholeProblem:
         return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Put the matrices of the parts together: one row for each class."""
+        """Return the matrix of all classes from those of the parts."""
         table = np.zeros((self.n_classes, self.problem.n_reports))
         for inside, matrix in zip(self.members, matrices, strict=True):
             table[inside] = matrix
         return table
 
     def lift(self, multipliers: list[Multipliers]) -> Multipliers:
-        """Restate prices of the parts as prices of stated constraints between secrets."""
+        """Convert prices of the parts to prices of stated constraints between secrets."""
         if len(multipliers) == 1 and self.merged is self.constraints:
             return multipliers[0]
         relabelled = [
             part.relabel(inside) for inside, part in zip(self.members, multipliers, strict=True)
         ]
-        together = Multipliers.stack(relabelled)
+        prices = Multipliers.stack(relabelled)
         if self.merged is self.constraints:
-            return together
-        source, target = together.source.astype(np.int64), together.target.astype(np.int64)
+            return prices
+        source, target = prices.source.astype(np.int64), prices.target.astype(np.int64)
         pairs = self.merged.pairs.astype(np.int64)
         keys = np.minimum(source, target) * self.n_classes + np.maximum(source, target)
         place = np.searchsorted(pairs[:, 0] * self.n_classes + pairs[:, 1], keys)
-        stated = self.constraints.pairs[self._pair_kept[place]]
-        turned = self.labels[stated[:, 0]] != source
+        stated = self.constraints.pairs[self._stated_pairs[place]]
+        is_reversed = self.labels[stated[:, 0]] != source
         return Multipliers(
-            together.report,
-            np.where(turned, stated[:, 1], stated[:, 0]),
-            np.where(turned, stated[:, 0], stated[:, 1]),
-            together.value,
+            prices.report,
+            np.where(is_reversed, stated[:, 1], stated[:, 0]),
+            np.where(is_reversed, stated[:, 0], stated[:, 1]),
+            prices.value,
         )

@@ -1,6 +1,6 @@
-"""The design problem: secrets with a metric, what each report costs, how likely each secret is.
+"""The design problem: secrets with a metric, losses of reports, and a prior.
 
-All of it is public. A problem that makes no sense is refused here, before any solver sees it.
+All of it is public. Invalid input is refused here, before any solver runs.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "named_loss", "read_prior"]
 
-_NAMED = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
+_LOSS_NAMES = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
+"""Names of the losses, as `utility_loss` takes them."""
+
 _PRIOR_TOLERANCE = 1e-9
+"""Largest difference of a prior's sum from 1."""
 
 _LEAST_LOSS = 1e-290
-"""Products of smaller numbers with probabilities have few digits or none: no bound, and an expected loss of 0."""
+"""Least value of the largest loss: products of smaller losses with probabilities underflow."""
 
 
 @final
 @explained_record("Problem(space, utility_loss='euclidean')")
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Problem:
-    r"""What a channel should achieve, apart from privacy: the least expected utility loss.
+    r"""The objective of a channel: least expected utility loss.
 
     .. math:: \sum_i \sum_k p_i\, c_{ik}\, z_{ik}, \qquad z_{ik} = \Pr[\text{report } k \mid \text{secret } i].
 
@@ -52,20 +55,20 @@ class Problem:
         p, ``(n_secrets,)`` probabilities of the secrets; uniform by default. It must be public: a prior estimated from
         users' data is not.
     reports
-        ``(n_reports,)`` different secrets that may be reported. ``None`` for all of them; with a `utility_loss` of
-        another width the reports are just numbered.
+        ``(n_reports,)``: distinct secrets as reports. ``None`` for all of them; with a `utility_loss` of another width
+        the reports have numbers only.
 
     Attributes
     ----------
     loss
         c as an array.
     reports
-        The secret that each report names, or ``None`` where reports are just numbered.
+        Secret that each report names, or ``None`` if reports have numbers only.
 
     Raises
     ------
     InvalidProblemError
-        For an argument that makes no sense; the message names it.
+        For an invalid argument; the message names it.
 
     Examples
     --------
@@ -128,13 +131,13 @@ class Problem:
 
     @cached_property
     def cost(self) -> NDArray[np.float64]:
-        """Cost of each entry of the channel, ``p_i c_ik``; its expected loss is the sum of ``cost * z``."""
+        """Cost of each entry of the channel, ``p_i c_ik``; the expected loss is the sum of ``cost * z``."""
         cost: NDArray[np.float64] = self.prior[:, None] * self.loss
         cost.setflags(write=False)
         return cost
 
     def assumed_public(self) -> tuple[PublicInput, ...]:
-        """List the inputs that a design takes to be public, each with its hash."""
+        """Return the inputs that a design assumes to be public, each with its hash."""
         n, k = self.n_secrets, self.n_reports
         inputs = [
             PublicInput("space", self.space.digest, f"{n} secrets, distances in {self.space.unit}"),
@@ -153,7 +156,7 @@ class Problem:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that the problem consists of."""
+        """SHA-256 of all inputs of the problem."""
         parts = " ".join(f"{part.name} {part.digest}" for part in self.assumed_public())
         return hashlib.sha256(f"discreet.metricdp.problem/1 {parts}".encode()).hexdigest()
 
@@ -161,7 +164,7 @@ class Problem:
         return f"Problem({self.n_secrets} secrets, {self.n_reports} reports, {self.space.unit})"
 
 
-def _floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
+def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
     try:
         return np.array(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -169,14 +172,14 @@ def _floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
 
 
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
-    expected = f"a table of {n} rows, or one of {', '.join(_NAMED)}"
-    loss = _floats(utility_loss, "utility_loss", expected)
+    expected = f"a table of {n} rows, or one of {', '.join(_LOSS_NAMES)}"
+    loss = _read_floats(utility_loss, "utility_loss", expected)
     if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:
         raise InvalidProblemError("utility_loss", expected, f"shape {loss.shape}")
-    return _usable(loss)
+    return _check_losses(loss)
 
 
-def _usable(loss: NDArray[np.float64]) -> NDArray[np.float64]:
+def _check_losses(loss: NDArray[np.float64]) -> NDArray[np.float64]:
     wrong = ~(np.isfinite(loss) & (loss >= 0))
     if wrong.any():
         i, k = np.argwhere(wrong)[0].tolist()
@@ -193,14 +196,14 @@ def _usable(loss: NDArray[np.float64]) -> NDArray[np.float64]:
 def named_loss(
     space: MetricSpace, name: str, secrets: NDArray[np.int64], reports: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Compute a named loss of some secrets, when they are reported as others.
+    """Compute a named loss of reporting some secrets as others.
 
     Parameters
     ----------
     space
         The space.
     name
-        One of the names that :class:`Problem` knows.
+        Name of a loss, as in :class:`Problem`.
     secrets, reports
         ``(a,)`` and ``(b,)``: secrets of the space.
 
@@ -212,16 +215,16 @@ def named_loss(
     Raises
     ------
     InvalidProblemError
-        For another name, a loss between points in a space without any, and losses that no float holds.
+        For an unknown name, a loss between points in a space without points, and losses that overflow.
 
     Examples
     --------
     >>> named_loss(MetricSpace.grid(1, 3, cell=1, unit="km"), "squared-euclidean", np.array([0]), np.array([1, 2]))
     array([[1., 4.]])
     """
-    if name not in _NAMED:
+    if name not in _LOSS_NAMES:
         raise InvalidProblemError(
-            "utility_loss", f"a table, or one of {', '.join(_NAMED)}", repr(name)
+            "utility_loss", f"a table, or one of {', '.join(_LOSS_NAMES)}", repr(name)
         )
     if name == "distance":
         if space.has_matrix:
@@ -234,37 +237,39 @@ def named_loss(
         raise InvalidProblemError(
             "utility_loss", "a table or 'distance' for a space without points", repr(name)
         )
-    here, there = space.points[secrets], space.points[reports]
+    origins, destinations = space.points[secrets], space.points[reports]
     if name == "haversine":
         from discreet.core.spaces.geography import great_circle
 
-        return great_circle(here[:, None, :], there[None, :, :])
+        return great_circle(origins[:, None, :], destinations[None, :, :])
     loss = np.zeros((len(secrets), len(reports)))
-    for mine, theirs in zip(
-        np.asarray(here, dtype=np.float64).T, np.asarray(there, dtype=np.float64).T, strict=True
+    for a, b in zip(
+        np.asarray(origins, dtype=np.float64).T,
+        np.asarray(destinations, dtype=np.float64).T,
+        strict=True,
     ):
-        apart = np.abs(mine[:, None] - theirs[None, :])
+        apart = np.abs(a[:, None] - b[None, :])
         loss += apart if name == "manhattan" else apart**2
-    return _usable(np.sqrt(loss) if name == "euclidean" else loss)
+    return _check_losses(np.sqrt(loss) if name == "euclidean" else loss)
 
 
 def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
-    given = array_of(reports, "reports", "a sequence of secrets")
-    if given.ndim != 1 or not given.size or not np.issubdtype(given.dtype, np.integer):
+    secrets = array_of(reports, "reports", "a sequence of secrets")
+    if secrets.ndim != 1 or not secrets.size or not np.issubdtype(secrets.dtype, np.integer):
         raise InvalidProblemError(
-            "reports", "a sequence of secrets", f"{given.dtype} of shape {given.shape}"
+            "reports", "a sequence of secrets", f"{secrets.dtype} of shape {secrets.shape}"
         )
-    if given.min() < 0 or given.max() >= n:
-        outside = given[(given < 0) | (given >= n)][0]
+    if secrets.min() < 0 or secrets.max() >= n:
+        outside = secrets[(secrets < 0) | (secrets >= n)][0]
         raise InvalidProblemError("reports", f"secrets from 0 to {n - 1}", int(outside))
-    named = given.astype(np.int64)
+    named = secrets.astype(np.int64)
     if len(np.unique(named)) != len(named):
         raise InvalidProblemError("reports", "different secrets", "one of them twice")
     return named
 
 
 def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Read probabilities of n secrets, uniform ones where there are none; refuse what is no prior.
+    """Return the prior of n secrets as floats, uniform by default; refuse an invalid one.
 
     Examples
     --------
@@ -274,15 +279,17 @@ def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
     if prior is None:
         return np.full(n, 1.0 / n)
     expected = f"{n} probabilities"
-    given = _floats(prior, "prior", expected)
-    if given.shape != (n,):
-        raise InvalidProblemError("prior", expected, f"shape {given.shape}")
-    if not (given >= 0).all():
-        i = int(np.argmin(given >= 0))
-        raise InvalidProblemError("prior", "non-negative probabilities", f"{given[i]} at {i}")
-    off = abs(float(given.sum()) - 1.0)
+    probabilities = _read_floats(prior, "prior", expected)
+    if probabilities.shape != (n,):
+        raise InvalidProblemError("prior", expected, f"shape {probabilities.shape}")
+    if not (probabilities >= 0).all():
+        i = int(np.argmin(probabilities >= 0))
+        raise InvalidProblemError(
+            "prior", "non-negative probabilities", f"{probabilities[i]} at {i}"
+        )
+    off = abs(float(probabilities.sum()) - 1.0)
     if not off <= _PRIOR_TOLERANCE:
         raise InvalidProblemError(
             "prior", "probabilities that sum to 1", f"a sum off by {estimate(off, 3)}"
         )
-    return given + 0.0
+    return probabilities + 0.0

@@ -1,4 +1,4 @@
-"""The search of one design: candidates go in; what is repaired, verified and proven comes out."""
+"""The search of one design: candidates of methods are repaired, verified and bounded, and the best is kept."""
 
 from __future__ import annotations
 
@@ -42,35 +42,35 @@ if TYPE_CHECKING:
     from discreet.core.channels.channel import Channel
     from discreet.core.guarantee import MetricDP
 
-__all__ = ["MetricDesign", "Search", "Trivial"]
+__all__ = ["NEGLIGIBLE_LOSS_SHARE", "MetricDesign", "Search", "Trivial"]
 
-_OPTIMAL = 1e-6
-"""Proven relative gap that is called optimal: what rounding and repair leave."""
+_MAX_OPTIMAL_GAP = 1e-6
+"""Proven relative gap up to which the status is "optimal": the loss added by rounding and repair."""
 
-_MORE = 1.3
-"""How much longer than the last time repair and verification may take."""
+_HANDLING_TIME_FACTOR = 1.3
+"""Expected seconds of the next repair and verification, in units of those of the last one."""
 
-_TOO_LATE = 0.1
-"""Part of the time limit; when less is left, no other method starts: most would build their program in vain."""
+_MIN_TIME_SHARE_FOR_METHOD = 0.1
+"""Share of the time limit that must remain for another method to start: most build a program first."""
 
-_OVERDUE = 0.5
-"""Seconds beyond the limit after which repair makes no further attempt at a small loss."""
+_OVERTIME_IN_SECONDS = 0.5
+"""Seconds beyond the limit after which repair ends with its first sufficient delta."""
 
-_NEGLIGIBLE = 2.0**-40
-"""Loss, in parts of that of the best constant report, below which there is no gap to speak of: rounding alone makes
-as much, and where the optimum is e^-1000 no relative gap could ever be reached."""
+NEGLIGIBLE_LOSS_SHARE = 2.0**-40
+"""Gap that counts as reached, as a share of the loss of the best constant report: rounding alone adds as much, and for
+an optimum of e^-1000 no relative gap could be reached."""
 
-_CHEAP: tuple[Method, ...] = (Exponential(), PlanarLaplace(), TailsAndHub())
-"""Channels that take no search: they are always compared, and no design loses more than the best of them."""
+_CHEAP_METHODS: tuple[Method, ...] = (Exponential(), PlanarLaplace(), TailsAndHub())
+"""Methods without a search, which always run: no design loses more than the best of their channels."""
 
 _SECONDS_BETWEEN_REPORTS = 1.0
-"""Seconds after which steps report progress though nothing new is known: a line at least every two seconds."""
+"""Seconds after which steps report progress without new bounds: a line at least every two seconds."""
 
 _MAX_SUM_ERROR = 1e-6
-"""Amount by which the probabilities of a row of such a channel may not sum to 1 before it is left out."""
+"""Largest error of a row's sum in such a channel; with a larger one the channel is left out."""
 
-_CHEAP_SHARE = 0.1
-"""Part of the time limit that each of these may take."""
+_CHEAP_METHOD_TIME_SHARE = 0.1
+"""Share of the time limit for each of these methods."""
 
 MetricDesign = Design[Problem, Multipliers]
 
@@ -78,10 +78,10 @@ MetricDesign = Design[Problem, Multipliers]
 @final
 @dataclass(frozen=True)
 class Trivial:
-    """What needs no optimization: parts of one secret, and problems with one report."""
+    """The optimum of parts with one secret, and of problems with one report."""
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        """Report the cheapest where nothing binds, or the only one."""
+        """Return the cheapest report for each secret; ``None`` for several secrets and reports."""
         if part.n > 1 and part.n_reports > 1:
             return None
         matrix = np.zeros_like(part.cost)
@@ -90,7 +90,7 @@ class Trivial:
 
 
 class _State:
-    """What is known about one part."""
+    """Best candidate and bound of one part."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -98,7 +98,7 @@ class _State:
         self.raw = math.inf
         self._compared: list[tuple[Candidate, float]] = []
         self.repaired: Repaired | None = None
-        self.prices = Multipliers.none()
+        self.prices = Multipliers.empty()
         self.lower = max(0.0, self._lower(self.prices))
 
     def _lower(self, prices: Multipliers) -> float:
@@ -106,62 +106,62 @@ class _State:
 
     @property
     def cheapest(self) -> tuple[Candidate, float]:
-        """The best channel that takes no search, its reports renamed, and its loss: at least the exponential one."""
+        """The best channel without a search, its reports renamed, and its loss; the exponential one if no other."""
         if not self._compared:
             self.compare(Exponential(), PartLimits())
         return min(self._compared, key=itemgetter(1))
 
     def compare(self, method: Method, limits: PartLimits) -> str | None:
-        """Keep a channel that takes no search if it loses least of these; return what the trace says of it."""
+        """Add the channel of a method without a search to the candidates; return its note for the trace."""
         answer = solve_part(method, self.part, limits)
         if not isinstance(answer, Candidate):
             return answer
-        measured = self._measured(answer)
+        measured = self._rename_and_measure(answer)
         if measured is None:
             return None
         self._compared.append(measured)
         return answer.note
 
-    def _measured(self, answer: Candidate) -> tuple[Candidate, float] | None:
+    def _rename_and_measure(self, answer: Candidate) -> tuple[Candidate, float] | None:
         if answer.matrix is None:
             return None
         if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _MAX_SUM_ERROR:
-            # Integrals of noise over cells fail where it is wider than the cells by more digits than floats have.
+            # Integrals of noise over cells fail if the cells are smaller than the noise times the float precision.
             return None
-        renamed = _renamed(self.part, answer)
+        renamed = _rename_reports(self.part, answer)
         matrix = renamed.matrix
         return None if matrix is None else (renamed, float((self.part.cost * matrix).sum()))
 
     @property
     def current(self) -> tuple[Candidate, float]:
-        """The candidate that loses least, and its loss: the best of a search, or of what takes none."""
+        """The candidate of least loss, and its loss: the best of the search, or the best without a search."""
         cheapest, loss = self.cheapest
         return (self.best, self.raw) if self.best and self.raw <= loss else (cheapest, loss)
 
-    def lost(self, candidate: Candidate, upper: float) -> None:
-        """Restate the loss of the best channel that takes no search, once it is repaired and rounded."""
+    def update_loss(self, candidate: Candidate, upper: float) -> None:
+        """Set the loss of a channel without a search to its loss after repair and rounding, if that is larger."""
         self._compared = [
             (one, max(loss, upper) if one is candidate else loss) for one, loss in self._compared
         ]
 
     def done(self, gap: float) -> bool:
-        """Whether the proven gap is less than half of the one requested, so that rounding may take the rest."""
+        """Return whether the gap is at most half of the requested one; the rest is for rounding."""
         upper = min(self.raw, self.cheapest[1]) if self._compared else self.raw
-        left = upper - self.lower
-        return math.isfinite(left) and left <= max(gap / 2, 1e-9) * upper
+        difference = upper - self.lower
+        return math.isfinite(difference) and difference <= max(gap / 2, 1e-9) * upper
 
     def learn(
         self,
-        found: Candidate,
+        candidate: Candidate,
         threads: int = 1,
-        late: Callable[[], bool] = lambda: False,
+        is_late: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Keep better prices and a better matrix; return whether the matrix is. Once it is late, repair is short."""
-        if found.multipliers is not None:
-            lower = self._lower(found.multipliers)
+        """Keep better prices and a better matrix; return whether the matrix is better. `is_late` shortens repair."""
+        if candidate.multipliers is not None:
+            lower = self._lower(candidate.multipliers)
             if lower > self.lower:
-                self.prices, self.lower = found.multipliers, lower
-        matrix = found.matrix
+                self.prices, self.lower = candidate.multipliers, lower
+        matrix = candidate.matrix
         if matrix is None:
             return False
         sums = matrix.sum(axis=1)
@@ -169,24 +169,24 @@ class _State:
             return False
         part, repaired = self.part, None
         raw = float(((part.cost * matrix).sum(axis=1) / sums).sum())
-        most = min(self.raw, self.cheapest[1]) if self._compared else self.raw
-        if found.rough:
-            # Renamed it loses less: that product takes as long as a repair, and is not needed where this is enough.
-            if raw >= most and float((part.cost.T @ matrix).min(axis=0).sum()) >= most:
+        target = min(self.raw, self.cheapest[1]) if self._compared else self.raw
+        if candidate.rough:
+            # Renaming lowers the loss, but its product takes as long as a repair: only if the raw loss is too large.
+            if raw >= target and float((part.cost.T @ matrix).min(axis=0).sum()) >= target:
                 return False
-            repaired = _repaired(matrix, part, threads, late)
+            repaired = _repair_and_rename(matrix, part, threads, is_late)
             raw = repaired.upper
-        if raw >= most:
+        if raw >= target:
             return False
         if repaired is not None:
-            found = replace(found, matrix=repaired.channel.probabilities)
-        self.best, self.raw, self.repaired = found, raw, repaired
+            candidate = replace(candidate, matrix=repaired.channel.probabilities)
+        self.best, self.raw, self.repaired = candidate, raw, repaired
         return True
 
 
 @dataclass(frozen=True)
 class _Verified:
-    """A channel that passed every check, with where it came from."""
+    """A channel that passed every check, with its provenance."""
 
     channel: Channel
     certificate: Certificate
@@ -196,7 +196,7 @@ class _Verified:
 
 
 class Search:
-    """The state of one design: what is proven so far, and by which channel it is met."""
+    """State of one design: the best verified channel, and the lower bound with its witness."""
 
     def __init__(
         self,
@@ -220,84 +220,84 @@ class Search:
         self.verified: _Verified | None = None
         self.judged: set[tuple[int, ...]] = set()
         """Identities of the candidates, one for each part, whose channels were verified."""
-        self.witness = Multipliers.none()
+        self.witness = Multipliers.empty()
         self.lower = 0.0
         self._bound()
         constant = float(whole.cost.sum(axis=0).min())
-        self.negligible = _NEGLIGIBLE * constant
+        self.negligible = NEGLIGIBLE_LOSS_SHARE * constant
 
     def run(
         self,
         quick: tuple[Method, ...],
         costly: Callable[[WholeProblem], tuple[tuple[Method, ...], str]],
     ) -> MetricDesign:
-        """Try the methods in turn until the gap is reached or time is up, after the channels that take no search.
+        """Run the methods in turn until the gap is reached or time is up, after those without a search.
 
         ``costly`` lists methods and the reason for their order.
         """
         for method in quick:
-            self._try(method)
+            self._run_method(method)
         if not self.optimal:
-            self._compare()
-        # What the order of methods depends on takes seconds where all of 1,000 secrets are constrained.
-        methods, why = ((), "") if self.reached or self._late() else costly(self.whole)
-        if why:
-            self.trace.append(why)
+            self._compare_cheap_methods()
+        # Computing the order of methods takes seconds if all pairs of 1,000 secrets are constrained.
+        methods, reason = ((), "") if self.reached or self._is_late() else costly(self.whole)
+        if reason:
+            self.trace.append(reason)
         for method in methods:
-            if self.reached or self._late() or self._pointless():
+            if self.reached or self._is_late() or self._must_stop():
                 break
-            self._try(method)
-        return self._finished()
+            self._run_method(method)
+        return self._finish()
 
     def force(self, method: Method) -> MetricDesign:
-        """Use one method and no other, apart from what is trivial.
+        """Run one method and no other, apart from :class:`Trivial`.
 
         Raises
         ------
         SolverError
-            When it finds no channel although there was time.
+            If it returns no channel although there was time.
         """
         self.forced = True
-        self._try(Trivial())
-        self._try(method)
+        self._run_method(Trivial())
+        self._run_method(method)
         if self.verified is None and self._remaining() != 0 and not self.short_of_time:
-            said = self.trace[-1] if self.trace else ""
-            raise SolverError(type(method).__name__, "found no channel", said)
-        return self._outcome(self.verified or self._fall_back())
+            last_note = self.trace[-1] if self.trace else ""
+            raise SolverError(type(method).__name__, "found no channel", last_note)
+        return self._outcome(self.verified or self._verify_best())
 
-    def _finished(self) -> MetricDesign:
-        """Return the known channel that loses least, with the bound by pairs at least."""
+    def _finish(self) -> MetricDesign:
+        """Return the design of least loss, with at least the bound by pairs of neighbors."""
         if not self.reached:
             for state in self.states:
                 state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
             self._bound()
-        return self._outcome(self._fall_back())
+        return self._outcome(self._verify_best())
 
-    def _compare(self) -> None:
-        """Compare the channels that take no search; verify the best if the bound so far proves it good enough."""
+    def _compare_cheap_methods(self) -> None:
+        """Run the methods without a search; verify the best if it reaches the gap with the current bound."""
         seconds = self.limits.seconds
-        for method in _CHEAP:
-            # All components share the time of a method.
-            stop = None if seconds is None else clock() + _CHEAP_SHARE * seconds
+        for method in _CHEAP_METHODS:
+            # The time of a method is for all components together.
+            stop = None if seconds is None else clock() + _CHEAP_METHOD_TIME_SHARE * seconds
             notes: list[str | None] = []
             for state in self.states:
-                left = None if stop is None else max(0.0, stop - clock())
-                if left == 0 and notes and method is not _CHEAP[0]:
+                remaining = None if stop is None else max(0.0, stop - clock())
+                if remaining == 0 and notes and method is not _CHEAP_METHODS[0]:
                     break
-                notes.append(state.compare(method, replace(self.limits, seconds=left)))
+                notes.append(state.compare(method, replace(self.limits, seconds=remaining)))
             name = type(method).__name__
             self.trace += [f"{name}: {note}" for note in notes[:1] if note]
-            self._tell(name)
-        self._take("Cheap channels", better=False)
+            self._report_progress(name)
+        self._bound_and_verify("Cheap channels", better=False)
 
     @property
     def best(self) -> MetricDesign | None:
         """The best design so far, verified."""
-        return self._outcome(self._fall_back())
+        return self._outcome(self._verify_best())
 
     @property
     def reached(self) -> bool:
-        """Whether what is requested is proven."""
+        """Whether the requested gap is proven."""
         if self.verified is None:
             return False
         return self._gap() <= self.limits.gap or self.verified.upper - self.lower <= self.negligible
@@ -305,62 +305,62 @@ class Search:
     @property
     def optimal(self) -> bool:
         """Whether the verified channel is proven to be optimal, up to rounding."""
-        return self.verified is not None and self._gap() <= _OPTIMAL
+        return self.verified is not None and self._gap() <= _MAX_OPTIMAL_GAP
 
-    def _try(self, method: Method) -> None:
-        todo = [state for state in self.states if not state.done(self.limits.gap)]
-        if not todo:
+    def _run_method(self, method: Method) -> None:
+        unfinished = [state for state in self.states if not state.done(self.limits.gap)]
+        if not unfinished:
             return
-        found = self._solve(method, todo)
-        better, news = False, []
-        for state, answer in zip(todo, found, strict=True):
+        answers = self._solve(method, unfinished)
+        better, notes = False, []
+        for state, answer in zip(unfinished, answers, strict=True):
             if isinstance(answer, Candidate):
-                better |= state.learn(answer, self.limits.threads, self._overdue)
+                better |= state.learn(answer, self.limits.threads, self._is_overdue)
             self.short_of_time |= isinstance(answer, OutOfTime)
             if answer is not None:
-                news.append(answer.note if isinstance(answer, Candidate) else answer)
+                notes.append(answer.note if isinstance(answer, Candidate) else answer)
         name = type(method).__name__
-        if news:
-            more = f" (the first of {len(news)} components)" if len(set(news)) > 1 else ""
-            self.trace.append(f"{name}: {news[0]}{more}")
+        if notes:
+            more = f" (the first of {len(notes)} components)" if len(set(notes)) > 1 else ""
+            self.trace.append(f"{name}: {notes[0]}{more}")
         elif isinstance(method, Trivial):
             return
         else:
             self.trace.append(f"{name} does not apply.")
-        self._take(name, better=better)
+        self._bound_and_verify(name, better=better)
 
-    def _take(self, name: str, *, better: bool) -> None:
-        """Bound, verify and tell what was learned."""
+    def _bound_and_verify(self, name: str, *, better: bool) -> None:
+        """Update the bound, verify a better channel, and report progress."""
         self._bound()
         if self.forced:
             if better and all(state.best is not None for state in self.states):
                 self._verify([state.best for state in self.states if state.best is not None])
-        elif better or self._enough():
+        elif better or self._channel_reaches_gap():
             self._verify([state.current[0] for state in self.states])
-        self._tell(name)
+        self._report_progress(name)
 
-    def _enough(self) -> bool:
-        """Whether a channel that is not verified yet loses so little that the gap is reached."""
+    def _channel_reaches_gap(self) -> bool:
+        """Return whether a channel without verification would reach the gap."""
         upper = sum(state.current[1] for state in self.states)
         return self._is_new() and upper - self.lower <= max(
             self.limits.gap * upper, self.negligible
         )
 
-    def _offered(self, name: str, state: _State, found: Candidate) -> bool:
-        """Take what a method has so far; say whether it is enough."""
-        better = state.learn(found, self.limits.threads, self._overdue)
-        self._take(name, better=better)
+    def _handle_offer(self, name: str, state: _State, candidate: Candidate) -> bool:
+        """Update the state by a method's current candidate; return whether the method can stop."""
+        better = state.learn(candidate, self.limits.threads, self._is_overdue)
+        self._bound_and_verify(name, better=better)
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
 
-    def _solve(self, method: Method, todo: list[_State]) -> list[Candidate | str | None]:
-        if self.executor is not None and len(todo) > 1:
-            # What is elsewhere can't hand anything in before it ends.
+    def _solve(self, method: Method, unfinished: list[_State]) -> list[Candidate | str | None]:
+        if self.executor is not None and len(unfinished) > 1:
+            # Methods in other processes can't offer candidates before they end.
             limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
-            n, parts = len(todo), [state.part for state in todo]
+            n, parts = len(unfinished), [state.part for state in unfinished]
             return list(self.executor.map(solve_part, [method] * n, parts, [limits] * n))
-        name, found = type(method).__name__, []
-        for state in todo:
-            offer = partial(self._offered, name, state)
+        name, answers = type(method).__name__, []
+        for state in unfinished:
+            offer = partial(self._handle_offer, name, state)
             limits = replace(
                 self.limits,
                 seconds=self._remaining(),
@@ -368,16 +368,21 @@ class Search:
                 handling=self.handling,
                 beat=partial(self._beat, name),
             )
-            found.append(solve_part(method, state.part, limits))
-        return found
+            answers.append(solve_part(method, state.part, limits))
+        return answers
 
     def _bound(self) -> None:
-        """Evaluate the bound for the problem as stated, from the best prices of every part."""
-        whole = self.whole
-        prices = whole.lift([state.prices for state in self.states])
+        """Update the bound of the stated problem from the best prices of every part."""
+        task = self.whole
+        prices = task.lift([state.prices for state in self.states])
         lower = self.states[0].lower
-        if len(self.states) > 1 or whole.merged is not whole.constraints:
-            lower = lower_bound(whole.problem.cost, whole.constraints, whole.epsilon, prices)
+        if len(self.states) > 1 or task.merged is not task.constraints:
+            lower = lower_bound(
+                task.problem.cost,
+                task.constraints,
+                task.epsilon,
+                prices,
+            )
         if lower > self.lower:
             # In this order: a signal between the two leaves a bound that its witness proves.
             self.witness = prices
@@ -385,70 +390,69 @@ class Search:
 
     def _verify(self, parts: list[Candidate]) -> _Verified:
         """Repair, round and verify the matrices of the parts; keep the channel if it loses less."""
-        whole, problem, start = self.whole, self.whole.problem, clock()
+        task, problem, start = self.whole, self.whole.problem, clock()
         judged = tuple(id(part) for part in parts)
         repaired = self.states[0].repaired if len(self.states) == 1 else None
         if repaired is None or parts[0] is not self.states[0].best:
-            matrix = whole.assemble([part.matrix for part in parts if part.matrix is not None])
+            matrix = task.assemble([part.matrix for part in parts if part.matrix is not None])
             repaired = repair(
                 matrix,
-                whole.binding,
-                whole.epsilon,
-                cost=whole.cost,
+                task.binding,
+                task.epsilon,
+                cost=task.cost,
                 threads=self.limits.threads,
-                late=self._overdue,
+                is_late=self._is_overdue,
             )
         channel = repaired.channel
-        if whole.n_classes < problem.n_secrets:
-            channel = channel.restrict(whole.labels)
+        if task.n_classes < problem.n_secrets:
+            channel = channel.restrict(task.labels)
         upper = _loss(channel, problem.cost)
-        for state, part, members in zip(self.states, parts, whole.members, strict=True):
-            # A program without its loosest constraints loses less than the repair leaves of it.
-            lost = upper
+        for state, part, members in zip(self.states, parts, task.members, strict=True):
+            # A program without its loosest constraints has a smaller loss than the repaired channel.
+            part_loss = upper
             if len(self.states) > 1:
                 rows = repaired.channel.probabilities[members]
-                lost = float((whole.cost[members] * rows).sum())
+                part_loss = float((task.cost[members] * rows).sum())
             if part is state.best:
-                state.raw = max(state.raw, lost)
+                state.raw = max(state.raw, part_loss)
             elif not self.forced:
-                state.lost(part, lost)
+                state.update_loss(part, part_loss)
         if self.verified is not None and upper >= self.verified.upper:
             self.judged.add(judged)
             return self.verified
         certificate = self.claim.check(channel)
         certificate.raise_for_failure()
-        # Of many components the largest speaks for all.
-        main = max(zip(whole.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
+        # The provenance names the method and parameters of the largest component.
+        largest = max(zip(task.parts, parts, strict=True), key=lambda pair: pair[0].n)[1]
         facts = {
-            **main.parameters,
+            **largest.parameters,
             "delta": str(repaired.delta),
             "theta": str(repaired.theta),
             "limbs": repaired.limbs,
         }
-        self.verified = _Verified(channel, certificate, upper, main.method, facts)
-        # Not before: what a signal interrupted here is verified by the fallback.
+        self.verified = _Verified(channel, certificate, upper, largest.method, facts)
+        # Last, so that after a signal before this line the channel is verified again.
         self.judged.add(judged)
-        self.handling = _MORE * (clock() - start)
+        self.handling = _HANDLING_TIME_FACTOR * (clock() - start)
         return self.verified
 
     def _is_new(self) -> bool:
-        """Whether the best candidates are not verified yet and lose less than the verified channel."""
-        tried = [state.current for state in self.states]
-        if tuple(id(candidate) for candidate, _ in tried) in self.judged:
+        """Return whether the best candidates have no verified channel and lose less than the verified one."""
+        candidates = [state.current for state in self.states]
+        if tuple(id(candidate) for candidate, _ in candidates) in self.judged:
             return False
-        loss = sum(loss for _, loss in tried)
-        return self.verified is None or loss < (1 - _OPTIMAL) * self.verified.upper
+        loss = sum(loss for _, loss in candidates)
+        return self.verified is None or loss < (1 - _MAX_OPTIMAL_GAP) * self.verified.upper
 
-    def _fall_back(self) -> _Verified:
-        """Verify the channel that loses least, if it is not the verified one already; return what then loses least.
+    def _verify_best(self) -> _Verified:
+        """Verify the candidates of least loss until none loses less than the verified channel, and return that.
 
-        A channel that is repaired and rounded may lose more than before. Then the next is compared with it, as long as
-        that loses less.
+        Repair and rounding may increase the loss of a channel, so that the next candidate may be better.
         """
         while self.verified is None or (not self.forced and self._is_new()):
-            tried = [state.current[0] for state in self.states]
-            self._verify(tried)
-            self._tell(tried[0].method)
+            candidates = [state.current[0] for state in self.states]
+            self._verify(candidates)
+            self._report_progress(candidates[0].method)
         if self.verified is None:  # pragma: no cover - a first channel is always kept
             raise SolverError("Exponential", "no channel", "")
         return self.verified
@@ -458,21 +462,25 @@ class Search:
             return None
         return max(0.0, self.limits.seconds - (clock() - self.start))
 
-    def _overdue(self) -> bool:
-        """Tell whether the limit is over by so much that a repair has to end."""
-        return self._remaining() == 0 and clock() - self.start > _OVERDUE + (
+    def _is_overdue(self) -> bool:
+        """Return whether the time limit is exceeded by so much that a repair has to end."""
+        return self._remaining() == 0 and clock() - self.start > _OVERTIME_IN_SECONDS + (
             self.limits.seconds or 0.0
         )
 
-    def _late(self) -> bool:
-        left, seconds = self._remaining(), self.limits.seconds
-        return left is not None and seconds is not None and left <= _TOO_LATE * seconds
+    def _is_late(self) -> bool:
+        remaining, seconds = self._remaining(), self.limits.seconds
+        return (
+            remaining is not None
+            and seconds is not None
+            and remaining <= _MIN_TIME_SHARE_FOR_METHOD * seconds
+        )
 
-    def _pointless(self) -> bool:
-        """Tell whether there is a channel with a bound, and no time to repair and verify another."""
-        left = self._remaining()
+    def _must_stop(self) -> bool:
+        """Return whether a channel with a bound is verified, and no time remains to repair and verify another."""
+        remaining = self._remaining()
         known = self.verified is not None and self.lower > self.negligible
-        return known and left is not None and left <= self.handling
+        return known and remaining is not None and remaining <= self.handling
 
     def _gap(self) -> float:
         upper = math.inf if self.verified is None else self.verified.upper
@@ -483,68 +491,70 @@ class Search:
     def _beat(self, method: str) -> None:
         """Report progress if the last report is older than a second."""
         if clock() - self.reported > _SECONDS_BETWEEN_REPORTS:
-            self._tell(method)
+            self._report_progress(method)
 
-    def _tell(self, method: str) -> None:
+    def _report_progress(self, method: str) -> None:
         self.reported = clock()
         if self.on_progress is not None:
             elapsed = clock() - self.start
             upper = None if self.verified is None else self.verified.upper
             self.on_progress(Progress(elapsed, method, lower=self.lower, upper=upper))
 
-    def _outcome(self, found: _Verified) -> MetricDesign:
+    def _outcome(self, verified: _Verified) -> MetricDesign:
         problem = self.whole.problem
         provenance = Provenance(
-            method=found.method,
-            parameters=found.parameters,
+            method=verified.method,
+            parameters=verified.parameters,
             assumed_public=problem.assumed_public(),
             method_trace=tuple(self.trace),
         )
-        made = Design(
-            channel=found.channel,
+        design = Design(
+            channel=verified.channel,
             guarantee=self.guarantee,
-            certificate=found.certificate,
+            certificate=verified.certificate,
             lower=self.lower,
-            upper=found.upper,
+            upper=verified.upper,
             provenance=provenance,
             problem=problem,
             witness=self.witness,
             status=self._status(),
         )
-        return mark_verified(made)
+        return mark_verified(design)
 
     def _status(self) -> str:
-        if self._gap() <= _OPTIMAL:
+        if self._gap() <= _MAX_OPTIMAL_GAP:
             return "optimal"
         if self._gap() <= self.limits.gap:
             return "gap reached"
         return "loss negligible" if self.reached else "limit reached"
 
 
-def _repaired(
-    matrix: NDArray[np.float64], part: Part, threads: int, late: Callable[[], bool]
+def _repair_and_rename(
+    matrix: NDArray[np.float64], part: Part, threads: int, is_late: Callable[[], bool]
 ) -> Repaired:
-    """Repair a rough matrix, and rename each report as the one that costs least given it."""
+    """Repair a rough matrix, and rename each report as the one of least expected cost given it."""
     cost = part.cost
-    repaired = repair(matrix, part.binding, part.epsilon, cost=cost, threads=threads, late=late)
+    repaired = repair(
+        matrix, part.binding, part.epsilon, cost=cost, threads=threads, is_late=is_late
+    )
     channel = bayes_remap(repaired.channel, part.cost)
     upper = channel.expected_loss(part.cost)
     return replace(repaired, channel=channel, upper=upper) if upper < repaired.upper else repaired
 
 
-def _renamed(part: Part, found: Candidate) -> Candidate:
-    """Rename each report as the one that costs least given it: no less private, and no more costly."""
-    if found.matrix is None:
-        return found
-    # Single precision chooses nearly as well in half the time; what the choice loses is summed in double.
+def _rename_reports(part: Part, candidate: Candidate) -> Candidate:
+    """Rename each report as the one of least expected cost given it, which is no less private."""
+    if candidate.matrix is None:
+        return candidate
+    # Single precision chooses nearly as well in half the time; losses are summed in double precision.
     cost = (part.cost / (part.cost.max() or 1.0)).astype(np.float32)
-    best = (cost.T @ found.matrix.astype(np.float32)).argmin(axis=0)
-    renamed = np.zeros_like(found.matrix)
-    np.add.at(renamed.T, best, found.matrix.T)
-    return replace(found, matrix=renamed)
+    best = (cost.T @ candidate.matrix.astype(np.float32)).argmin(axis=0)
+    renamed = np.zeros_like(candidate.matrix)
+    np.add.at(renamed.T, best, candidate.matrix.T)
+    return replace(candidate, matrix=renamed)
 
 
 def _loss(channel: Channel, cost: NDArray[np.float64]) -> float:
-    """Expected loss, rounded up; exactly zero where every report that can happen is free."""
+    """Return the expected loss, rounded up; exactly 0 if every report of positive probability has cost 0."""
     free = not any(((limb > 0) & (cost > 0)).any() for limb in channel.limbs)
     return 0.0 if free else channel.expected_loss(cost)

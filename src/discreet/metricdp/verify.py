@@ -1,9 +1,9 @@
-"""The checker: whether a channel of integers has the privacy, the loss and the bound that are claimed for it.
+"""The verifier of a channel of integers: the claimed privacy, loss and bound.
 
-Nothing here is shared with what made the channel, and nothing that made it is believed. Which pairs are constrained,
-what e^(epsilon d) is, which groups there are: all is found out anew, from the integers of the channel, the integers of
-the space, and the statement of the guarantee. Floats only sort out the inequalities that are far from equality, by
-products whose error is bounded with IEEE arithmetic alone; the others are settled in integers.
+It shares no code with the design and relies on no result of it. Constrained pairs, exponentials and components are
+computed anew from the integers of the channel, the integers of the space, and the statement of the guarantee. Floats
+only decide inequalities that are far from equality, by products whose error is bounded with IEEE arithmetic alone; the
+others are decided in integers.
 
 Trusted: the guarantee rests on this code, which verifies it.
 """
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Claim", "verify", "verify_channel"]
 
-_BITS = 128
+_EXPONENTIAL_BITS = 128
 """Fractional bits of an exponential."""
 
-_NO_PATH = 1 << 60
-"""Longer than any path of lengths below ``2^52`` that the library's sizes allow."""
+_NO_PATH_LENGTH = 1 << 60
+"""Length of a pair without a path: longer than any path of lengths below ``2^52`` within the library's sizes."""
 
-_FAR = Fraction(2000)
-"""Nats beyond which an exponential outgrows every ratio of floats; it is not computed."""
+_MAX_EXPONENT_IN_NATS = Fraction(2000)
+"""Nats beyond which an exponential exceeds every ratio of floats and is not computed."""
 
 
 def verify(
@@ -64,13 +64,13 @@ def verify(
     Parameters
     ----------
     design
-        The design, wherever it comes from.
+        The design, from any source.
     optimality
         Whether to check the expected loss and the lower bound, too.
     joined
-        ``(m, 2)`` links between components that bind beyond the radius, as a file states them; found anew without.
+        ``(m, 2)``: links between components beyond the radius, as a file states them; computed by default.
     binding
-        ``(m, 2)`` constrained pairs whose paths stand for all others, as a file states them; not checked without.
+        ``(m, 2)``: constrained pairs whose paths imply all others, as a file states them; by default not checked.
 
     Returns
     -------
@@ -83,12 +83,12 @@ def verify(
     Raises
     ------
     InvalidProblemError
-        When the channel has not one row for each secret, or the problem not one column for each report.
+        If the channel has not one row for each secret, or the problem not one column for each report.
 
     Notes
     -----
     The bound is evaluated in integers: :math:`\sum_i \min_k [c_{ik} + \sum \lambda_\text{out} - \sum e^{\epsilon d}
-    \lambda_\text{in}]`, with every term rounded down and secrets at distance 0 taken as one.
+    \lambda_\text{in}]`, with every term rounded down and secrets at distance 0 merged.
 
     Examples
     --------
@@ -108,13 +108,13 @@ def verify(
         )
     certificate = verify_channel(channel, problem.space, guarantee, joined=joined)
     bound, _ = _bound_pairs(problem.space, guarantee, joined)
-    checks = [] if binding is None else [_covered(bound, binding)]
+    checks = [] if binding is None else [_check_cover(bound, binding)]
     checks += _optimality(design, bound) if optimality else []
     return Certificate((*certificate.checks, *checks))
 
 
 def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 - as it came
-    """Read links as a file states them."""
+    """Return links as an array of integers, or raise."""
     if pairs is None:
         return None
     expected = "pairs of secrets, an array (m, 2) of integers"
@@ -126,20 +126,20 @@ def _links(pairs: Any, field: str) -> NDArray[np.int64] | None:  # noqa: ANN401 
     return read.astype(np.int64)
 
 
-def _covered(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
-    """Count the constrained pairs that no path of the links stands for, and the links that are not constrained."""
+def _check_cover(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
+    """Count the constrained pairs that no path of the links covers, and the links that are not constrained."""
     i, j = np.asarray(binding, dtype=np.int64).T
     links = np.zeros_like(bound.mask)
     links[i, j] = links[j, i] = True
     foreign = int((links & ~bound.mask).sum()) // 2
-    paths = np.where(links, bound.lengths, _NO_PATH)
+    paths = np.where(links, bound.lengths, _NO_PATH_LENGTH)
     np.fill_diagonal(paths, 0)
-    edges = _from_one_end(np.argwhere(links), bound.lengths)
+    edges = _order_edges(np.argwhere(links), bound.lengths)
 
     def uncovered() -> int:
         return int((bound.mask & (paths > bound.lengths)).sum()) // 2
 
-    while uncovered() and _shorten(paths, edges, bound.lengths):
+    while uncovered() and _shorten_paths(paths, edges, bound.lengths):
         edges.reverse()
     return Check(
         "constrained pairs not covered",
@@ -150,10 +150,10 @@ def _covered(bound: BoundPairs, binding: NDArray[np.integer[Any]]) -> Check:
     )
 
 
-def _from_one_end(edges: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[list[int]]:
-    """Order edges by how far they are from a secret at the rim, so that one sweep follows paths from there on.
+def _order_edges(edges: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[list[int]]:
+    """Order edges by their distance from a peripheral secret, so that one sweep follows long paths.
 
-    1,000 points on lines, in no order, took 173 sweeps, and so ordered 5; November 2026.
+    1,000 points on lines took 173 sweeps in random order, and 5 in this order; November 2026.
     """
     away = lengths[lengths.sum(axis=1).argmax()]
     order = np.lexsort((away[edges[:, 1]], away[edges[:, 0]]))
@@ -161,8 +161,10 @@ def _from_one_end(edges: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[
     return ordered
 
 
-def _shorten(paths: NDArray[np.int64], edges: list[list[int]], lengths: NDArray[np.int64]) -> bool:
-    """Let each path begin with one of the edges where that is shorter, and tell whether any was."""
+def _shorten_paths(
+    paths: NDArray[np.int64], edges: list[list[int]], lengths: NDArray[np.int64]
+) -> bool:
+    """Replace paths, in place, by shorter ones that begin with one of the edges; return whether there were any."""
     before = paths.copy()
     for i, j in edges:
         np.minimum(paths[i], paths[j] + lengths[i, j], out=paths[i])
@@ -175,11 +177,11 @@ def _optimality(design: Design[Any, Any], bound: BoundPairs) -> list[Check]:
     checks = [Check("expected loss", loss, design.upper, exact=True, detail="summed in integers")]
     if design.lower is None:
         return checks
-    proven, strange = _lower_bound(cost, bound, design.guarantee.epsilon, witness)
+    proven, misplaced = _lower_bound(cost, bound, design.guarantee.epsilon, witness)
     count = f"{0 if witness is None else len(witness.value)} multipliers"
     return [
         *checks,
-        Check("multipliers of unconstrained pairs", strange, 0, exact=True, detail=count),
+        Check("multipliers of unconstrained pairs", misplaced, 0, exact=True, detail=count),
         Check("lower bound", design.lower, proven, exact=True, detail="at most what they prove"),
         Check("lower bound above the loss", design.lower, design.upper, exact=True),
     ]
@@ -201,10 +203,9 @@ def verify_channel(
     space
         At most 5120 secrets.
     guarantee
-        The claim. Where it has a scope, that is checked, too.
+        The claim, with its scope if it has one.
     joined
-        ``(m, 2)`` links between components that bind beyond the radius. Found anew where the scope says that there
-        are some and none are given.
+        ``(m, 2)``: links between components beyond the radius; computed by default if the scope states links.
 
     Returns
     -------
@@ -214,12 +215,12 @@ def verify_channel(
     Raises
     ------
     InvalidProblemError
-        When the channel has not one row for each secret.
+        If the channel has not one row for each secret.
 
     Guarantee
     ---------
-    None is given; one is checked. A passed certificate proves ``W_ik <= e^(epsilon d_ij) W_jk`` for all constrained
-    pairs, in both directions, and all reports, with d the stored distances.
+    The function gives none; it checks one. A passed certificate proves ``W_ik <= e^(epsilon d_ij) W_jk`` for all
+    constrained pairs, in both directions, and all reports, with d the stored distances.
 
     Notes
     -----
@@ -240,10 +241,10 @@ def verify_channel(
 @final
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A guarantee on a space, to check one channel after the other against.
+    """A guarantee on a space, for checks of several channels.
 
-    What is found out of space and guarantee alone, such as all shortest paths for the epsilon of all pairs, is found
-    once: with 1,000 random points it takes as long as the channel.
+    Checks of space and guarantee alone, such as the epsilon for all pairs, run once: for 1,000 random points they take
+    as long as those of a channel.
 
     Parameters
     ----------
@@ -263,44 +264,44 @@ class Claim:
             )
         bound, _ = self._bound
         ratios = ratio_checks(channel, bound, self.guarantee.epsilon)
-        return Certificate((row_sum_check(channel), *ratios, *self._stated))
+        return Certificate((row_sum_check(channel), *ratios, *self._space_checks))
 
     @cached_property
     def _bound(self) -> tuple[BoundPairs, int]:
         return _bound_pairs(self.space, self.guarantee, self.joined)
 
     @cached_property
-    def _stated(self) -> tuple[Check, ...]:
-        """Check what is said of the space."""
+    def _space_checks(self) -> tuple[Check, ...]:
+        """Checks of the guarantee's statements about the space."""
         space, guarantee = self.space, self.guarantee
         checks = distance_checks(space)
         if guarantee.unit != space.unit:
             detail = f"epsilon per {guarantee.unit}, distances in {space.unit}"
             checks.append(Check("units that differ", 1, 0, exact=True, detail=detail))
         if guarantee.scope is not None:
-            checks += _scope(guarantee, space, *self._bound)
+            checks += _scope_checks(guarantee, space, *self._bound)
         return tuple(checks)
 
 
 def _bound_pairs(
     space: MetricSpace, guarantee: MetricDP, joined: NDArray[np.integer[Any]] | None
 ) -> tuple[BoundPairs, int]:
-    """List what the guarantee binds: the pairs within the radius, and the links, which are counted."""
+    """Return the constrained pairs, within the radius or links, and the number of links."""
     lengths, radius, scope = space.distances, guarantee.radius, guarantee.space_scope
     mask = ~np.eye(space.n, dtype=bool)
     if radius is not None:
         mask &= lengths <= min(math.floor(radius * 2**space.scale_bits), 2**62)
     if joined is None and scope is not None and scope.joined:
         joined = space.adjacency(radius).join(space)[1]
-    before = int(mask.sum())
+    count_within_radius = int(mask.sum())
     if joined is not None:
         i, j = np.asarray(joined, dtype=np.int64).reshape(-1, 2).T
         mask[i, j] = mask[j, i] = True
-    return BoundPairs(mask, lengths, space.scale_bits), (int(mask.sum()) - before) // 2
+    return BoundPairs(mask, lengths, space.scale_bits), (int(mask.sum()) - count_within_radius) // 2
 
 
 def _groups(near: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Number the connected groups of secrets by spreading from one secret after the other."""
+    """Label the connected components by breadth-first search from each secret without a label."""
     labels = np.full(len(near), -1)
     while labels.min() < 0:
         front, label = np.arange(len(near)) == labels.argmin(), labels.max() + 1
@@ -310,86 +311,92 @@ def _groups(near: NDArray[np.bool_]) -> NDArray[np.int64]:
     return labels
 
 
-def _scope(guarantee: MetricDP, space: MetricSpace, bound: BoundPairs, links: int) -> list[Check]:
-    """Compare what the scope says with what is found."""
+def _scope_checks(
+    guarantee: MetricDP, space: MetricSpace, bound: BoundPairs, links: int
+) -> list[Check]:
+    """Compare the statements of the scope with the space and the constrained pairs."""
     scope = guarantee.space_scope
     if scope is None:
         return [Check("another space than stated", 1, 0, exact=True, detail="points of a region")]
     groups = int(_groups(bound.mask).max()) + 1
-    alone = set(np.flatnonzero(~bound.mask.any(axis=1)).tolist()) if groups > 1 else set()
-    strange = (scope.space != space.digest) + (scope.n_secrets != space.n)
-    # One that is stated twice would be counted twice in what the guarantee says.
-    hidden = len(alone ^ set(scope.isolated)) + len(scope.isolated) - len(set(scope.isolated))
+    isolated = set(np.flatnonzero(~bound.mask.any(axis=1)).tolist()) if groups > 1 else set()
+    differing = (scope.space != space.digest) + (scope.n_secrets != space.n)
+    # A secret that is stated twice would be counted twice in the guarantee's sentence.
+    misstated = len(isolated ^ set(scope.isolated)) + len(scope.isolated) - len(set(scope.isolated))
     stated = scope.all_pairs_epsilon
-    beyond = 0 if stated is None else _beyond(stated / guarantee.epsilon, bound, groups)
-    named = (
-        ("another space than stated", strange, "digest and number of secrets"),
+    uncovered = (
+        0 if stated is None else _count_uncovered_pairs(stated / guarantee.epsilon, bound, groups)
+    )
+    counts = (
+        ("another space than stated", differing, "digest and number of secrets"),
         ("components not stated", abs(groups - scope.components), f"{groups} found"),
-        ("isolated secrets not stated", hidden, f"{len(alone)} found"),
+        ("isolated secrets not stated", misstated, f"{len(isolated)} found"),
         ("links not stated", abs(links - scope.joined), f"{links} found"),
         (
             "pairs beyond the all-pairs epsilon",
-            beyond,
+            uncovered,
             "none is stated" if stated is None else f"{decimal_up(stated)} is stated",
         ),
     )
-    return [Check(name, number, 0, exact=True, detail=detail) for name, number, detail in named]
+    return [Check(name, number, 0, exact=True, detail=detail) for name, number, detail in counts]
 
 
-def _beyond(factor: Fraction, bound: BoundPairs, groups: int) -> int:
-    """Count pairs without a path of bound pairs that is at most ``factor`` times as long as their distance."""
+def _count_uncovered_pairs(factor: Fraction, bound: BoundPairs, groups: int) -> int:
+    """Count pairs without a path of constrained pairs of at most ``factor`` times their distance."""
     lengths = bound.lengths
     if factor >= 1 and bound.mask.sum() == len(lengths) * (len(lengths) - 1):
         return 0
-    paths = np.where(bound.mask, lengths, _NO_PATH)
+    paths = np.where(bound.mask, lengths, _NO_PATH_LENGTH)
     np.fill_diagonal(paths, 0)
-    edges = _from_one_end(np.argwhere(bound.mask & ~implied_pairs(bound)), lengths)
+    edges = _order_edges(np.argwhere(bound.mask & ~implied_pairs(bound)), lengths)
     changed = groups == 1
-    # Every entry is the length of some path at any time, so that stopping early proves nothing wrong.
-    while changed and _longer(paths, lengths, factor):
-        changed = _shorten(paths, edges, lengths)
+    # Every entry is the length of some path at any time, so that stopping early is valid.
+    while changed and _count_longer_paths(paths, lengths, factor):
+        changed = _shorten_paths(paths, edges, lengths)
         edges.reverse()
-    return _longer(paths, lengths, factor) // 2
+    return _count_longer_paths(paths, lengths, factor) // 2
 
 
-def _longer(paths: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction) -> int:
-    """Count paths longer than ``factor`` times the distance: most by floats, with room for their roundings."""
-    # No path is so much longer than a positive length, and a factor of a file may be beyond the floats.
+def _count_longer_paths(
+    paths: NDArray[np.int64], lengths: NDArray[np.int64], factor: Fraction
+) -> int:
+    """Count paths longer than ``factor`` times the distance: in floats if beyond their error, else in integers."""
+    # No path exceeds this factor, and the factor of a file may exceed the floats.
     factor = min(factor, Fraction(1 << 64))
     close = paths > lengths * (float(factor) * (1 - 2.0**-50))
     if factor >= 1:
         close &= paths > lengths
-    # Where there is no path, none is short enough.
-    longer = (paths > lengths * (float(factor) * (1 + 2.0**-50))) | (paths >= _NO_PATH >> 1)
+    # Pairs without a path count as longer.
+    longer = (paths > lengths * (float(factor) * (1 + 2.0**-50))) | (paths >= _NO_PATH_LENGTH >> 1)
     close &= ~longer
-    left = zip(paths[close].tolist(), lengths[close].tolist(), strict=True)
+    undecided = zip(paths[close].tolist(), lengths[close].tolist(), strict=True)
     top, bottom = factor.numerator, factor.denominator
-    wrong: int = sum(path * bottom > length * top for path, length in left)
-    return int(longer.sum()) + wrong
+    exceeding: int = sum(path * bottom > length * top for path, length in undecided)
+    return int(longer.sum()) + exceeding
 
 
 def _expected_loss(limbs: NDArray[np.uint64], cost: NDArray[np.float64]) -> Fraction:
-    """Sum cost times probability in integers: floats with one exponent at a time are integers over one power of two."""
+    """Sum cost times probability in integers: floats of equal exponent are integers over one power of two."""
     mantissas, exponents = np.frexp(cost)
-    whole, total = (mantissas * 2.0**53).astype(np.int64), Fraction(0)
+    mantissa_integers, total = (mantissas * 2.0**53).astype(np.int64), Fraction(0)
     for exponent in np.unique(exponents).tolist():
         at = exponents == exponent
         products = 0
         for limb in limbs:
-            terms = zip(whole[at].tolist(), limb[at].tolist(), strict=True)
+            terms = zip(mantissa_integers[at].tolist(), limb[at].tolist(), strict=True)
             products = (products << LIMB_BITS) + sum(w * c for w, c in terms)
         total += products * Fraction(2) ** (exponent - 53)
     return total / (1 << (LIMB_BITS * len(limbs)))
 
 
-def _units(values: NDArray[np.float64], bits: int) -> list[int]:
+def _round_down(values: NDArray[np.float64], bits: int) -> list[int]:
     """Round floats down to whole numbers of ``2^-bits``."""
     mantissas, exponents = np.frexp(values)
-    whole, shifts = (
+    integers, shifts = (
         (mantissas * 2.0**53).astype(np.int64).tolist(),
         (exponents + (bits - 53)).tolist(),
     )
-    return [m << s if s >= 0 else m >> -s for m, s in zip(whole, shifts, strict=True)]
+    return [m << s if s >= 0 else m >> -s for m, s in zip(integers, shifts, strict=True)]
 
 
 def _lower_bound(
@@ -398,42 +405,42 @@ def _lower_bound(
     epsilon: Fraction,
     witness: Any,  # noqa: ANN401 - multipliers belong to a module that a verifier does not import
 ) -> tuple[float, int]:
-    """Evaluate the bound of the multipliers, rounded down, and count those that price no constraint."""
+    """Return the bound of the multipliers, rounded down, and the number of multipliers without a constraint."""
     bits = 160 - int(np.frexp(cost.max())[1])
     labels = _groups(bound.mask & (bound.lengths == 0)).tolist()
     rows = [[0] * cost.shape[1] for _ in range(max(labels) + 1)]
     for label, values in zip(labels, cost, strict=True):
-        units = _units(values, bits)
+        units = _round_down(values, bits)
         rows[label] = [a + b for a, b in zip(rows[label], units, strict=True)]
-    strange = 0
+    misplaced = 0
     if witness is not None:
-        right = (witness.report < cost.shape[1]) & (witness.report >= 0)
+        valid = (witness.report < cost.shape[1]) & (witness.report >= 0)
         for secret in (witness.source, witness.target):
-            right &= (secret >= 0) & (secret < len(labels))
-        right &= np.isfinite(witness.value) & (witness.value >= 0)
-        source, target = np.where(right, witness.source, 0), np.where(right, witness.target, 0)
-        right &= bound.mask[source, target]
-        strange = int((~right).sum())
+            valid &= (secret >= 0) & (secret < len(labels))
+        valid &= np.isfinite(witness.value) & (witness.value >= 0)
+        source, target = np.where(valid, witness.source, 0), np.where(valid, witness.target, 0)
+        valid &= bound.mask[source, target]
+        misplaced = int((~valid).sum())
         lengths = bound.lengths[source, target]
         columns = (witness.report, source, target, lengths)
-        values = witness.value[right]
-        prices = zip(values.tolist(), _units(values, bits), strict=True)
+        values = witness.value[valid]
+        prices = zip(values.tolist(), _round_down(values, bits), strict=True)
         growth: dict[int, int] = {}
         far: dict[int, bool] = {}
         for (value, price), k, s, t, length in zip(
-            prices, *(c[right].tolist() for c in columns), strict=True
+            prices, *(c[valid].tolist() for c in columns), strict=True
         ):
             if length not in growth:
                 x = epsilon * Fraction(length, 2**bound.scale_bits)
-                growth[length] = exp_ceil(min(x, _FAR), _BITS)
-                far[length] = x > _FAR
+                growth[length] = exp_ceil(min(x, _MAX_EXPONENT_IN_NATS), _EXPONENTIAL_BITS)
+                far[length] = x > _MAX_EXPONENT_IN_NATS
             if value and far[length]:
-                # No float could pay for it, and no multiplier needs it.
-                strange += 1
+                # The subtracted term exceeds the floats; no useful multiplier is so large.
+                misplaced += 1
                 continue
-            # A price rounded down is a price as good as any: only what it costs is rounded up.
+            # A price rounded down is a valid price; only its negative term is rounded away from zero.
             rows[labels[s]][k] += price
-            rows[labels[t]][k] += -price * growth[length] >> _BITS
-    # No loss is negative, whatever the multipliers prove.
+            rows[labels[t]][k] += -price * growth[length] >> _EXPONENTIAL_BITS
+    # The loss is at least 0.
     proven = max(Fraction(0), Fraction(sum(min(row) for row in rows)) / Fraction(2) ** bits)
-    return float_floor(proven), strange
+    return float_floor(proven), misplaced

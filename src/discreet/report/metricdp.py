@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def chapter(
     Parameters
     ----------
     design
-        What :func:`discreet.metricdp.design` returned.
+        The design.
     title
         Heading of the chapter.
     anchor
@@ -117,23 +117,22 @@ def chapter(
     curves
         Losses against epsilon, drawn where there are some.
     curves_note
-        What the curves are about, plain text.
+        Plain text on the curves.
     baselines
-        Label and expected loss of other mechanisms with the same guarantee; computed where not given.
+        Label and expected loss of other mechanisms with the same guarantee; by default computed.
     loss_name, loss_unit
-        What the loss is called, and its unit.
+        Name and unit of the loss.
     artefact
         Name of the file that holds the design, for the commands that check it.
     sha256
-        The digest of that file, so that one that was altered since can be told.
+        SHA-256 of that file, to detect later changes.
     seconds
-        How long each step took. Designs are made from public inputs, so that times say nothing private.
+        Seconds of each step; a design depends on public inputs alone, and so do its times.
     attacked, audits
-        What was tried against it; tried here where nothing is given and the design is small, since its inputs are
-        public.
+        Results of attacks and audits; by default those of a small design are computed here, from public inputs.
     above
-        Heading of a chapter on the same page that says the same at length: what both don't protect against, and how
-        one checks a file, is folded here. A design that leaves pairs unprotected says so unfolded.
+        Heading of a chapter on the page with the same text on limits of the protection and on checks of a file, which
+        is then folded here, apart from warnings about unprotected pairs.
 
     Returns
     -------
@@ -151,12 +150,7 @@ def chapter(
         lead=lead,
         below=below,
         noun=noun,
-        claim=_claim(guarantee, least),
-        cautions=cautions(guarantee, least),
-        guarantee=sentence(guarantee),
         map=_map(design, picks, backdrop, loss_unit, strengths),
-        in_use=int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
-        n_reports=problem.n_reports,
         bars=_bars(design, compared),
         loss_name=loss_name,
         loss_unit=loss_unit,
@@ -166,35 +160,49 @@ def chapter(
         else [],
         frontier=frontier_svg(curves, "Expected loss against epsilon", anchor, **axes),
         curves_note=curves_note,
-        ladder=_ladder(guarantee, least),
         reports=_REPORTS,
-        radius=None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
-        scope=guarantee.scope,
-        beyond=guarantee.beyond_in_words,
-        whole=_all_pairs_text(guarantee),
-        certificate=proof_of(design.certificate),
-        passed=design.certificate.passed,
         numbers=_numbers(design, loss_unit, seconds or {}),
-        public=design.provenance.assumed_public,
         artefact=artefact,
         in_browser=IN_BROWSER,
         sha256=sha256,
-        has_witness=design.witness is not None,
-        trace=design.provenance.method_trace,
-        seeded=design.provenance.seeded,
-        versions=design.provenance.versions,
         above=above,
+        **_statements(design, least),
     )
-    promised = guarantee.radius is None or 0 < least <= guarantee.radius
-    if (
-        attacked is None
-        and not audits
-        and promised
-        and 1 < problem.n_secrets <= MAX_SECRETS_ATTACKED
-    ):
+    if attacked is None and not audits and _is_attackable(design, least):
         attacked, audits = try_design(design)
     body += section(attacked, audits, anchor=f"{anchor}-attacked")
     return Chapter(title, anchor, body, lead[0] if lead else "")
+
+
+def _statements(design: Design[Problem, Multipliers], least: Fraction) -> dict[str, Any]:
+    """Return the template's values on the reports, the guarantee, its certificate and the provenance."""
+    guarantee, provenance = design.guarantee, design.provenance
+    return {
+        "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
+        "n_reports": design.problem.n_reports,
+        "claim": _claim(guarantee, least),
+        "cautions": cautions(guarantee, least),
+        "guarantee": sentence(guarantee),
+        "ladder": _ladder(guarantee, least),
+        "radius": None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
+        "scope": guarantee.scope,
+        "beyond": guarantee.beyond_in_words,
+        "whole": _all_pairs_text(guarantee),
+        "certificate": proof_of(design.certificate),
+        "passed": design.certificate.passed,
+        "has_witness": design.witness is not None,
+        "public": provenance.assumed_public,
+        "trace": provenance.method_trace,
+        "seeded": provenance.seeded,
+        "versions": provenance.versions,
+    }
+
+
+def _is_attackable(design: Design[Problem, Multipliers], least: Fraction) -> bool:
+    """Return whether the radius constrains some pair, and the design is small enough for an attack."""
+    radius = design.guarantee.radius
+    constrains = radius is None or 0 < least <= radius
+    return constrains and 1 < design.problem.n_secrets <= MAX_SECRETS_ATTACKED
 
 
 def _nearest(problem: Problem) -> Fraction:

@@ -14,7 +14,7 @@ from discreet.lrgeo.candidates import (
     least_weight,
     need_problem,
 )
-from discreet.metricdp.implicit import integers_of
+from discreet.metricdp.implicit import round_answer
 from discreet.metricdp.methods.anchored import Anchored
 from discreet.metricdp.part import WholeProblem
 
@@ -65,7 +65,7 @@ class Balls:
         part = WholeProblem(stated, space.adjacency(), rate).parts[0]
         answer = Anchored(radius=self.steps).alternate(part, limits)
         lift = least_weight(space, guarantee, rate)
-        channel = integers_of(stated, rate, answer, lift, part.rate, largest_weight=LARGEST - lift)
+        channel = round_answer(stated, rate, answer, lift, part.rate, largest_weight=LARGEST - lift)
         facts = {"radius": self.steps, "iterations": answer.iterations}
         return Made("anchored", channel, SHARE, facts)
 

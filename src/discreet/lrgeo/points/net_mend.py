@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.lrgeo.points.stencils import gradients, slack, stencils
-from discreet.metricdp.primal_dual.iterate import share
+from discreet.metricdp.primal_dual.iterate import run_pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,7 +137,7 @@ def _project(
     with ThreadPoolExecutor(max(1, threads - 1)) as pool:
         helpers = pool if threads > 1 else None
         for sweep in range(sweeps):
-            share(helpers, threads, pieces, partial(take, sweep % 2))
+            run_pieces(helpers, threads, pieces, partial(take, sweep % 2))
             table /= table.sum(axis=1, keepdims=True)
             is_check = sweep % _TUNING.sweeps_per_check == _TUNING.sweeps_per_check - 1
             if is_check and float(slack(cells, table, rho)[1].min()) > -_TUNING.tolerance:

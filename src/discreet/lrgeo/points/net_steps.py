@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 
 from discreet.lrgeo.points.stencils import gradients, stencils
-from discreet.metricdp.primal_dual.iterate import aligned, share
+from discreet.metricdp.primal_dual.iterate import aligned_zeros, run_pieces
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -110,16 +110,16 @@ class NetIterate:
         rows = np.concatenate([1.0 / value for _, _, value in gradients(cells, self.table)])
         scaled = (start / self.table, start / self.table, self.table, cost / self.unit * self.table)
         blocks, nodes = -(-self.n_reports // _REPORTS_PER_BLOCK), len(self.stencils.kinds)
-        self.P = aligned((blocks, self.n, 5, _REPORTS_PER_BLOCK))
+        self.P = aligned_zeros((blocks, self.n, 5, _REPORTS_PER_BLOCK))
         for part, one in enumerate(scaled):
             self.P[:, :, part] = _blocked(one)
         self.X, self.X0, self.G = self.P[:, :, 0], self.P[:, :, 1], self.P[:, :, 4]
-        self.D = aligned((blocks, nodes, 7, _REPORTS_PER_BLOCK))
+        self.D = aligned_zeros((blocks, nodes, 7, _REPORTS_PER_BLOCK))
         self.D[:, :, 6] = _blocked(rows)
         self.L, self.L0 = self.D[:, :, :3], self.D[:, :, 3:6]
         self.y = np.zeros(self.n, dtype=np.float32)
         self.y0 = self.y.copy()
-        self.total, self.summands = aligned(self.L.shape), 0.0
+        self.total, self.summands = aligned_zeros(self.L.shape), 0.0
         size = self._largest(rows)
         self.row_weight = _TUNING.row_weight * size / (self.table**2).sum(axis=1)
         self.step_size = 0.97 / math.sqrt((1.03 + _TUNING.row_weight) * size)
@@ -162,7 +162,7 @@ class NetIterate:
         if pool is None:
             self._step(0, len(self.P), weight)
         else:
-            share(pool, self.threads, len(self.P), lambda b: self._step(b, b + 1, weight))
+            run_pieces(pool, self.threads, len(self.P), lambda b: self._step(b, b + 1, weight))
         row_step = (sigma * self.row_weight).astype(np.float32)
         change = row_step * (1 - self.sums.sum(axis=0)).astype(np.float32)
         self.y = (1 - weight) * self.y0 + weight * (self.y + 2 * change)

@@ -1,7 +1,7 @@
-"""Blocks of secrets on their own: what they lose without any constraint between them bounds the whole from below.
+"""Lower bound from blocks of secrets: the losses of the blocks without the constraints between them.
 
-Leaving constraints out relaxes the program, and what is left falls apart. The bound is far from tight; decomposition
-begins with its prices.
+Leaving constraints out relaxes the program, which then separates into blocks. The bound is far from tight; it is the
+start of the decomposition.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 
 __all__ = ["prices_of_blocks"]
 
-_GAP = 0.01
-"""Gap at which a block's bound is good enough, beside what is lost between blocks."""
+_BLOCK_GAP = 0.01
+"""Relative gap at which a block is solved: small beside the loss of the bound between blocks."""
 
 
 def prices_of_blocks(
     part: Part, labels: NDArray[np.int64], limits: PartLimits, *, far: float = np.inf
 ) -> Multipliers:
-    """Price the constraints within blocks, by primal-dual steps on each block.
+    """Compute prices of the constraints within blocks, by primal-dual steps on each block.
 
     Parameters
     ----------
     part
-        The whole.
+        The part.
     labels
-        ``(n,)`` the block of each secret.
+        ``(n,)``: block of each secret.
     limits
-        Time that is left is divided among the blocks that are left.
+        Limits; the remaining time is divided equally among the remaining blocks.
     far
-        Reports that cost each secret of a block more than so many times what it would pay if reports became less likely
-        exponentially with the distance get no prices there, which is right where they need none.
+        Reports get no prices in a block if they cost each of its secrets more than `far` times its mean cost under
+        exponential decay. Any such choice is valid.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def prices_of_blocks(
 
     Complexity
     ----------
-    That of :class:`~discreet.metricdp.PrimalDual` for each block.
+    As :class:`~discreet.metricdp.PrimalDual` for each block.
 
     Examples
     --------
@@ -69,38 +69,40 @@ def prices_of_blocks(
     True
     """
     start = clock()
-    blocks = list(_connected(part, labels))
-    found = []
+    blocks = list(_connected_blocks(part, labels))
+    by_block = []
     for number, (inside, graph) in enumerate(blocks):
         seconds = limits.seconds
         if seconds is not None:
-            left = seconds - (clock() - start)
-            seconds = max(0.0, left) / (len(blocks) - number)
-        reports = _near(part, inside, far)
+            remaining = seconds - (clock() - start)
+            seconds = max(0.0, remaining) / (len(blocks) - number)
+        reports = _near_reports(part, inside, far)
         block = Part(part.cost[np.ix_(inside, reports)], graph, part.epsilon, None)
-        limited = replace(limits, seconds=seconds, gap=_GAP, offer=None)
-        answer = PrimalDual().solve(block, limited)
-        if answer is not None and answer.multipliers is not None:
-            prices = answer.multipliers.relabel(inside)
-            named = Multipliers(reports[prices.report], prices.source, prices.target, prices.value)
-            found.append(named)
-    return Multipliers.stack(found)
+        block_limits = replace(limits, seconds=seconds, gap=_BLOCK_GAP, offer=None)
+        candidate = PrimalDual().solve(block, block_limits)
+        if candidate is not None and candidate.multipliers is not None:
+            prices = candidate.multipliers.relabel(inside)
+            prices_of_part = Multipliers(
+                reports[prices.report], prices.source, prices.target, prices.value
+            )
+            by_block.append(prices_of_part)
+    return Multipliers.stack(by_block)
 
 
-def _near(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[np.int64]:
-    """Choose the reports that may need prices in a block."""
+def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[np.int64]:
+    """Return the reports that may need prices in a block."""
     if far == np.inf or part.home is None:
         return np.arange(part.n_reports)
     cost = part.cost[inside]
     decay = np.exp(-0.7 * part.nats(part.paths[inside][:, part.home]))
-    paid = (cost * decay).sum(axis=1) / np.maximum(decay.sum(axis=1), 1e-300)
-    return np.flatnonzero((cost <= far * paid[:, None]).any(axis=0))
+    typical_cost = (cost * decay).sum(axis=1) / np.maximum(decay.sum(axis=1), 1e-300)
+    return np.flatnonzero((cost <= far * typical_cost[:, None]).any(axis=0))
 
 
-def _connected(
+def _connected_blocks(
     part: Part, labels: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], Adjacency]]:
-    """Take the connected pieces of blocks, with the constraints inside."""
+    """Yield the connected components of blocks, each with its constraints."""
     stated = part.constraints
     i, j = stated.pairs.T
     within = stated.subgraph(np.flatnonzero(labels[i] == labels[j]))

@@ -9,7 +9,8 @@ these leaves a linear form that is minimized over one simplex for each secret:
                  - \sum_{(s,i)} e^{\epsilon d_{si}} \lambda^k_{si} \Bigr]
     \;\le\; \text{the loss of every private channel}.
 
-No solver is trusted for that, and no rounding either: what :func:`lower_bound` returns is below :math:`L(\lambda)`.
+Proposed multipliers are not trusted, nor is rounding: :func:`lower_bound` returns a number of at most
+:math:`L(\lambda)`.
 """
 
 from __future__ import annotations
@@ -30,40 +31,40 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["Multipliers", "lower_bound", "route", "row_levels", "sum_of_levels"]
+__all__ = ["Multipliers", "lower_bound", "route_demands", "row_levels", "sum_of_levels"]
 
-_UNIT = 2.0**-52
+_TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff; the factor of two covers the roundings of the error bound itself."""
 
-_TINY = float(np.finfo(np.float64).tiny)
-"""More than one product may lose to underflow."""
+_MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
+"""Bound on the underflow error of one product."""
 
-_LARGEST = 1e300
-"""Sums beyond it are given up, before they overflow."""
+_MAX_SUM = 1e300
+"""Sums beyond it return minus infinity, before they overflow."""
 
-_LARGEST_EXPONENT = 709.0
-"""Below it the exponential is a finite float."""
+_MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))
+"""Largest integer with a finite exponential."""
 
-_CHUNK = 8
-"""Bits of a length that one table of exponentials covers."""
+_BITS_PER_EXPONENTIAL = 8
+"""Bits of a length with one table of exponentials; an exponential is the product over the chunks of bits."""
 
-_NEGLIGIBLE = 45.0
-"""Nats beyond which a demand on a column is not worth a multiplier: it would move its root by one part in 10^19."""
+_MAX_ROUTED_NATS = 45.0
+"""Nats beyond which a demand gets no multiplier: it would change the root's bracket by one part in 10^19."""
 
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Multipliers:
-    r"""A price for each of some constraints :math:`z_{sk} \le e^{\epsilon d_{st}} z_{tk}`, at full epsilon.
+    r"""Prices of constraints :math:`z_{sk} \le e^{\epsilon d_{st}} z_{tk}`, at full epsilon.
 
     Parameters
     ----------
     report
         k, ``(m,)``.
     source
-        s, ``(m,)``: the secret whose probability is bounded.
+        s, ``(m,)``: secret with the bounded probability.
     target
-        t, ``(m,)``: the secret that bounds it, a stated neighbor of the source.
+        t, ``(m,)``: secret with the bounding probability, a stated neighbor of the source.
     value
         ``(m,)`` finite non-negative prices, in the unit of the loss.
 
@@ -89,7 +90,9 @@ class Multipliers:
         prices = np.array(value, dtype=np.float64)
         if prices.ndim != 1 or not (np.isfinite(prices) & (prices >= 0)).all():
             raise InvalidProblemError(
-                "value", "a sequence of finite non-negative prices", f"others, shape {prices.shape}"
+                "value",
+                "a sequence of finite non-negative prices",
+                f"shape {prices.shape}, or a negative or infinite price",
             )
         prices.setflags(write=False)
         object.__setattr__(self, "value", prices)
@@ -101,13 +104,13 @@ class Multipliers:
         return len(self.value)
 
     @classmethod
-    def none(cls) -> Multipliers:
-        """Price nothing: the bound is then the loss without privacy."""
+    def empty(cls) -> Multipliers:
+        """Return no prices, for which the bound is the loss without privacy."""
         return cls.stack([])
 
     @classmethod
     def stack(cls, parts: list[Multipliers]) -> Multipliers:
-        """Put the prices of several parts of a problem together."""
+        """Concatenate prices."""
         empty = np.zeros(0, dtype=np.int32)
         return cls(
             np.concatenate([empty, *(part.report for part in parts)]),
@@ -117,24 +120,26 @@ class Multipliers:
         )
 
     def relabel(self, secrets: NDArray[np.integer]) -> Multipliers:
-        """Name the secrets of a part as the whole does: secret i becomes ``secrets[i]``."""
+        """Renumber the secrets: secret i becomes ``secrets[i]``."""
         names = np.asarray(secrets, dtype=np.int32)
         return Multipliers(self.report, names[self.source], names[self.target], self.value)
 
     def scaled(self, factor: float) -> Multipliers:
-        """Multiply every price."""
+        """Return all prices times a factor."""
         return Multipliers(self.report, self.source, self.target, self.value * factor)
 
 
 def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray[np.int32]:
-    given = np.asarray(index)
-    if given.shape != shape:
-        raise InvalidProblemError(field, f"shape {shape}", f"shape {given.shape}")
-    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= 2**31):
-        raise InvalidProblemError(field, "non-negative 32-bit indices", f"others, {given.dtype}")
-    checked = given.astype(np.int32)
-    checked.setflags(write=False)
-    return checked
+    array = np.asarray(index)
+    if array.shape != shape:
+        raise InvalidProblemError(field, f"shape {shape}", f"shape {array.shape}")
+    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= 2**31):
+        raise InvalidProblemError(
+            field, "non-negative 32-bit indices", f"{array.dtype}, or an index out of range"
+        )
+    indices = array.astype(np.int32)
+    indices.setflags(write=False)
+    return indices
 
 
 def lower_bound(
@@ -147,7 +152,7 @@ def lower_bound(
     cost
         ``(n_secrets, n_reports)`` finite non-negative: ``p_i c_ik``.
     constraints
-        The stated constraints. Secrets at distance 0 are treated as one, whose costs are added.
+        The stated constraints. Secrets at distance 0 are merged, and their costs added.
     epsilon
         Nats per unit of distance.
     multipliers
@@ -156,7 +161,7 @@ def lower_bound(
     Returns
     -------
     float
-        A number that is at most :math:`L(\lambda)`; minus infinity where a price is too high for floats.
+        A number of at most :math:`L(\lambda)`; minus infinity if a price is too high for floats.
 
     Raises
     ------
@@ -192,8 +197,8 @@ def lower_bound(
             "finite non-negative numbers",
             first_unfit(table, np.isfinite(table) & (table >= 0)),
         )
-    least = row_levels(table, constraints, epsilon, multipliers)
-    return sum_of_levels(least)
+    levels = row_levels(table, constraints, epsilon, multipliers)
+    return sum_of_levels(levels)
 
 
 def row_levels(
@@ -211,26 +216,26 @@ def row_levels(
     Returns
     -------
     ndarray
-        One number for each class of secrets at distance 0, which without such is each secret. Infinite or no number
-        where a price is too high for floats.
+        One number for each class of secrets at distance 0, or for each secret if there are no duplicates. Infinite or
+        NaN if a price is too high for floats.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        base, sizes, classes = _merge(table, constraints)
-        earned, spent, terms = _sums(constraints, multipliers, epsilon, base.shape, classes)
+        base, sizes, classes = _merge_duplicates(table, constraints)
+        earned, spent, terms = _bracket_sums(constraints, multipliers, epsilon, base.shape, classes)
         terms += sizes[:, None]
         bracket = base + (earned - spent)
         magnitude = base + (earned + spent)
-        least: NDArray[np.float64] = (
-            bracket - ((terms + 4) * (_UNIT * magnitude) + terms * _TINY)
+        levels: NDArray[np.float64] = (
+            bracket - ((terms + 4) * (_TWICE_UNIT_ROUNDOFF * magnitude) + terms * _MAX_UNDERFLOW)
         ).min(axis=1)
-    return least
+    return levels
 
 
-def sum_of_levels(least: NDArray[np.float64]) -> float:
-    """Add up what bounds rows, downwards; minus infinity where one of them is no number that could be added."""
-    if not np.isfinite(least).all() or float(np.abs(least).max()) > _LARGEST / len(least):
+def sum_of_levels(levels: NDArray[np.float64]) -> float:
+    """Add up lower bounds of rows, rounded down; minus infinity if one of them is not finite or too large."""
+    if not np.isfinite(levels).all() or float(np.abs(levels).max()) > _MAX_SUM / len(levels):
         return -math.inf
-    return math.nextafter(math.fsum(least), -math.inf)
+    return math.nextafter(math.fsum(levels), -math.inf)
 
 
 def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
@@ -240,34 +245,34 @@ def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
     arithmetic, at most once for each, and raised by more than that. No libm is trusted.
     """
     result = np.ones(lengths.shape)
-    mask = (1 << _CHUNK) - 1
+    mask = (1 << _BITS_PER_EXPONENTIAL) - 1
     largest = int(lengths.max(initial=0))
-    shifts = range(0, max(1, largest.bit_length()), _CHUNK)
-    # Overflow is meant: an infinite factor is a larger one.
+    shifts = range(0, max(1, largest.bit_length()), _BITS_PER_EXPONENTIAL)
+    # Overflow is intended: an infinite factor is an upper bound.
     with np.errstate(over="ignore"):
         for shift in shifts:
             chunk, place = np.unique((lengths >> shift) & mask, return_inverse=True)
             powers = [_exp_up(rate * (value << shift)) for value in chunk.tolist()]
             result *= np.array(powers)[place.reshape(lengths.shape)]
-        return result * (1.0 + (len(shifts) + 1) * _UNIT)
+        return result * (1.0 + (len(shifts) + 1) * _TWICE_UNIT_ROUNDOFF)
 
 
 # A design evaluates its bound many times with the same lengths, which are public.
 @lru_cache(maxsize=1 << 15)
 def _exp_up(x: Fraction) -> float:
-    if x > _LARGEST_EXPONENT:
+    if x > _MAX_FINITE_EXPONENT:
         return math.inf
     return float_ceil(Fraction(exp_ceil(x, 64), 1 << 64))
 
 
-def _sums(
+def _bracket_sums(
     constraints: Adjacency,
     multipliers: Multipliers,
     epsilon: Fraction,
     shape: tuple[int, ...],
     classes: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Add up what each bracket earns and spends, and count the summands."""
+    """Return the positive and the negative price terms of each bracket, and the number of summands."""
     from discreet.metricdp.kernels.brackets import add_prices, mark_priced
 
     earned, spent = np.zeros(shape), np.zeros(shape)
@@ -276,17 +281,17 @@ def _sums(
     ends = np.ascontiguousarray(constraints.pairs[:, 1])
     columns = multipliers.report, multipliers.source, multipliers.target
     used = np.zeros(len(constraints), dtype=bool)
-    wrong = mark_priced(*columns, starts, ends, shape[1], used)
-    if wrong >= 0:
-        report, s, t = (int(column[wrong]) for column in columns)
+    invalid = mark_priced(*columns, starts, ends, shape[1], used)
+    if invalid >= 0:
+        report, s, t = (int(column[invalid]) for column in columns)
         if report >= shape[1]:
             raise InvalidProblemError("multipliers", f"reports below {shape[1]}", report)
         raise InvalidProblemError(
             "multipliers",
             "stated constraints",
-            f"the pair {min(s, t)}, {max(s, t)}, which is none",
+            f"the pair {min(s, t)}, {max(s, t)}, which is not constrained",
         )
-    # At distance 0 a price is paid and earned by the same row.
+    # At distance 0 both terms of a price are in the same row and cancel.
     used &= constraints.lengths > 0
     growth = np.zeros(len(constraints))
     growth[used] = exp_up(constraints.lengths[used], epsilon / (1 << constraints.scale_bits))
@@ -294,18 +299,20 @@ def _sums(
     return earned, spent, terms
 
 
-def _merge(
+def _merge_duplicates(
     table: NDArray[np.float64], constraints: Adjacency
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Add the costs of secrets at distance 0; return the table, the sizes of the classes, and their labels."""
+    """Merge secrets at distance 0; return the costs, the sizes and the labels of the classes."""
     n = constraints.n
-    same = constraints.pairs[constraints.lengths == 0]
-    if not len(same):
+    zero_length = constraints.pairs[constraints.lengths == 0]
+    if not len(zero_length):
         return table, np.ones(n, dtype=np.int64), np.arange(n)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = coo_array((np.ones(len(same)), (same[:, 0], same[:, 1])), shape=(n, n))
+    graph = coo_array(
+        (np.ones(len(zero_length)), (zero_length[:, 0], zero_length[:, 1])), shape=(n, n)
+    )
     count, labels = connected_components(graph, directed=False)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(count))
@@ -313,18 +320,18 @@ def _merge(
     return sums, np.bincount(labels), labels.astype(np.int64)
 
 
-def route(
+def route_demands(
     demands: NDArray[np.float64],
     roots: NDArray[np.int64],
     distances: NDArray[np.int64],
     constraints: Adjacency,
     epsilon: Fraction,
 ) -> Multipliers:
-    r"""Turn demands on the entries of columns into prices of stated constraints, along shortest paths.
+    r"""Convert demands on the entries of columns to prices of stated constraints, along shortest paths.
 
-    A demand r on entry (i, k) is to lower its bracket by r, at the expense of the column's root: with
+    A demand r on entry (i, k) lowers its bracket by r and raises that of the column's root: with
     :math:`z_{kk} \le e^{\epsilon D_{ki}} z_{ik}` priced :math:`r e^{-\epsilon D_{ki}}`, the root's bracket rises by
-    just that. Where (k, i) is no stated constraint, each constraint of a shortest path from k to i gets the price that
+    r. Where (k, i) is no stated constraint, each constraint of a shortest path from k to i gets the price that
     cancels at the secrets between, so that no exponential larger than that of one constraint is ever formed.
 
     Parameters
@@ -332,7 +339,7 @@ def route(
     demands
         r, ``(n_secrets, n_reports)`` non-negative.
     roots
-        ``(n_reports,)``: the secret at which a column is paid for; -1 for columns without demands.
+        ``(n_reports,)``: root of each column, the secret with the raised bracket; -1 for columns without demands.
     distances
         ``(n_secrets, n_secrets)``: lengths of shortest paths of constraints, -1 where there is none.
     constraints
@@ -352,7 +359,7 @@ def route(
     columns = np.flatnonzero(roots >= 0)
     D = distances[:, roots[columns]]
     rate = float(epsilon) * 2.0**-constraints.scale_bits
-    near = (D > 0) & (rate * D <= _NEGLIGIBLE)
+    near = (D > 0) & (rate * D <= _MAX_ROUTED_NATS)
     parent, step = _parents(roots[columns], D, near, constraints)
     # Rounded-up factors may not push a bracket below the level that the demand aims at.
     flow = np.where(near, demands[:, columns] * (1 - 1e-12), 0.0)
@@ -360,10 +367,10 @@ def route(
     each = np.arange(len(columns))
     order = np.argsort(np.where(near, -D, 1), axis=0, kind="stable")
     for i in order[: int(near.sum(axis=0).max(initial=0))]:
-        # Farthest first: everything behind a secret has been added up when its turn comes.
-        paid = np.where(near[i, each], flow[i, each] * np.exp(-rate * step[i, each]), 0.0)
-        price[i, each] = paid
-        flow[parent[i, each], each] += paid
+        # Farthest first: the flow from all secrets behind one is complete when it is processed.
+        forwarded = np.where(near[i, each], flow[i, each] * np.exp(-rate * step[i, each]), 0.0)
+        price[i, each] = forwarded
+        flow[parent[i, each], each] += forwarded
     target, column = np.nonzero(price)
     return Multipliers(columns[column], parent[target, column], target, price[target, column])
 
@@ -371,7 +378,7 @@ def route(
 def _parents(
     home: NDArray[np.int64], D: NDArray[np.int64], near: NDArray[np.bool_], constraints: Adjacency
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the last constraint of a shortest path to each near secret: its first end, and its length."""
+    """Return the last constraint of a shortest path to each near secret: its first end, and its length."""
     n = constraints.n
     direct = np.full((n, n), -1, dtype=np.int64)
     i, j = constraints.pairs.T
@@ -379,15 +386,15 @@ def _parents(
     parent = np.repeat(home[None, :], n, axis=0)
     step = np.where(near, direct[:, home], 0)
     missing = near & (step != D)
-    lost = missing.any(axis=1)
-    if not lost.any():
+    incomplete = missing.any(axis=1)
+    if not incomplete.any():
         return parent, step
     ends = np.concatenate([constraints.pairs, constraints.pairs[:, ::-1]])
     lengths = np.tile(constraints.lengths, 2)
-    use = lost[ends[:, 1]]
+    use = incomplete[ends[:, 1]]
     for (a, b), length in zip(ends[use].tolist(), lengths[use].tolist(), strict=True):
-        found = missing[b] & (D[a] + length == D[b])
-        if found.any():
-            parent[b, found], step[b, found] = a, length
-            missing[b] &= ~found
+        on_path = missing[b] & (D[a] + length == D[b])
+        if on_path.any():
+            parent[b, on_path], step[b, on_path] = a, length
+            missing[b] &= ~on_path
     return parent, step

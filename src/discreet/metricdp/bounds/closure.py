@@ -1,4 +1,4 @@
-"""Closing columns side by side: strips of eight, divided among threads."""
+"""Closure of columns in parallel: the least columns above given ones that keep all ratios."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ALL_SWEEPS", "close_columns", "in_threads"]
+__all__ = ["ALL_SWEEPS", "COLUMNS_PER_PASS", "close_columns", "close_over_all_pairs", "in_threads"]
 
-_STRIP, _STRIPS = 8, 4
-"""Columns that are copied together, and strips that a thread takes at a time."""
+_COLUMNS_PER_STRIP, _STRIPS_PER_PIECE = 8, 4
+"""Columns of a strip, which are copied together, and strips of a piece of work."""
 
 ALL_SWEEPS = 1 << 40
-"""More sweeps than a closure can take."""
+"""Number of sweeps that no closure reaches."""
+
+COLUMNS_PER_PASS = 64
+"""Columns of one pass over all pairs: 500 rows of them fit into the second-level cache."""
 
 
 def in_threads(work: Callable[[int], object], pieces: int, threads: int) -> None:
-    """Do pieces of work that release the interpreter's lock, each once; this thread is one of them.
+    """Run pieces of work that release the interpreter's lock, each once, in this thread and in others.
 
     Parameters
     ----------
     work
-        Called with each number from 0 to ``pieces - 1``. What it raises is raised here.
+        Called with each number from 0 to ``pieces - 1``. Its exceptions are raised here.
     pieces
-        How many there are.
+        Number of pieces.
     threads
-        Among how many threads they are divided.
+        Number of threads.
 
     Examples
     --------
@@ -41,21 +44,21 @@ def in_threads(work: Callable[[int], object], pieces: int, threads: int) -> None
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    following = count()
+    numbers = count()
 
-    def take() -> None:
-        while (piece := next(following)) < pieces:
+    def run_pieces() -> None:
+        while (piece := next(numbers)) < pieces:
             work(piece)
 
-    others = min(threads, pieces) - 1
-    if others <= 0:
-        take()
+    workers = min(threads, pieces) - 1
+    if workers <= 0:
+        run_pieces()
         return
-    with ThreadPoolExecutor(others) as pool:
-        waiting = [pool.submit(take) for _ in range(others)]
-        take()
-    for one in waiting:
-        one.result()
+    with ThreadPoolExecutor(workers) as pool:
+        tasks = [pool.submit(run_pieces) for _ in range(workers)]
+        run_pieces()
+    for task in tasks:
+        task.result()
 
 
 def close_columns(
@@ -65,7 +68,7 @@ def close_columns(
     factor: NDArray[np.float64],
     *,
     threads: int = 1,
-    most: int = ALL_SWEEPS,
+    max_sweeps: int = ALL_SWEEPS,
 ) -> None:
     """Raise each column, in place, to the least one above it with ``z_i >= factor_ij z_j`` on every edge.
 
@@ -74,18 +77,51 @@ def close_columns(
     table
         ``(n, n_columns)``.
     start, ends, factor
-        The edges at secret i are those from ``start[i]`` to ``start[i + 1]``, with their other ends and factors.
+        Edges in compressed rows: positions ``start[i]`` to ``start[i + 1]`` hold the other ends and the factors of the
+        edges of secret i.
     threads
-        Among how many threads columns are divided; the result does not depend on it.
-    most
-        Sweeps over the edges after which columns are left as they are; by default as many as it takes.
+        Number of threads; the result does not depend on it.
+    max_sweeps
+        Limit on the sweeps over the edges; by default sweeps end when no entry changes.
     """
     from discreet.metricdp.kernels.closure import raise_columns
 
-    strips = -(-table.shape[1] // _STRIP)
+    strips = -(-table.shape[1] // _COLUMNS_PER_STRIP)
 
     def close(piece: int) -> None:
-        first = _STRIPS * piece
-        raise_columns(first, min(first + _STRIPS, strips), table, start, ends, factor, most)
+        first = _STRIPS_PER_PIECE * piece
+        raise_columns(
+            first, min(first + _STRIPS_PER_PIECE, strips), table, start, ends, factor, max_sweeps
+        )
 
-    in_threads(close, -(-strips // _STRIPS), threads)
+    in_threads(close, -(-strips // _STRIPS_PER_PIECE), threads)
+
+
+def close_over_all_pairs(
+    source: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    closed: NDArray[np.float64],
+    *,
+    threads: int = 1,
+) -> None:
+    """Set ``closed`` to the closure of the columns of ``source`` over all pairs: ``max_j factor_ij source_jk``.
+
+    Parameters
+    ----------
+    source, closed
+        ``(n, n_columns)``.
+    factor
+        ``(n, n)``, 1 on the diagonal, with ``factor_ij factor_jk <= factor_ik``.
+    threads
+        Number of threads; the result does not depend on it.
+    """
+    from discreet.metricdp.kernels.columns import raise_over_all
+
+    columns = source.shape[1]
+
+    def close(piece: int) -> None:
+        first = COLUMNS_PER_PASS * piece
+        last = min(first + COLUMNS_PER_PASS, columns)
+        raise_over_all(first, last, source, factor, closed, COLUMNS_PER_PASS)
+
+    in_threads(close, -(-columns // COLUMNS_PER_PASS), threads)

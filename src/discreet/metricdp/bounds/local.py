@@ -1,16 +1,15 @@
-r"""A lower bound for very many secrets: constraints are priced near each report, and nowhere else.
+r"""A lower bound for very many secrets: only constraints near a report have prices for it.
 
 The bound of :mod:`discreet.metricdp.bounds.bound` holds for any multipliers, so that those far from a report may be
-zero. What remains of row i are the reports in whose tile it is, and the cheapest of all others at its cost:
+zero. Row i then has the brackets of the reports in whose tile it is, and the cost of the cheapest other report:
 
 .. math::
 
     L(\lambda) = \sum_i \min\Bigl( \min_{k : i \in T_k} \Bigl[ p_i c_{ik} + \sum_{(i,t)} \lambda^k_{it}
                  - \sum_{(s,i)} e^{\epsilon d_{si}} \lambda^k_{si} \Bigr],\ \min_{k : i \notin T_k} p_i c_{ik} \Bigr).
 
-Primal-dual steps on tiles find the multipliers (:mod:`discreet.metricdp.primal_dual.tiles`); nothing that they compute
-is trusted, and the bound is evaluated as always, rounded down, one tile after another. No table of secrets and reports
-is ever held.
+Primal-dual steps on tiles propose the multipliers (:mod:`discreet.metricdp.primal_dual.tiles`). They are not trusted:
+the bound is evaluated from them, rounded down, one tile after another. No table of secrets and reports is in memory.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from discreet.core.jit import clock
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers, row_levels, sum_of_levels
 from discreet.metricdp.methods.direct import LARGEST_EXPONENT
+from discreet.metricdp.primal_dual.iterate import REPORTS_PER_BLOCK
 from discreet.metricdp.primal_dual.tiles import Tile, TiledIterate, bytes_of
 
 if TYPE_CHECKING:
@@ -38,52 +38,55 @@ if TYPE_CHECKING:
     from discreet.core.spaces.lengths import Lengths
 
 __all__ = [
+    "LEAST_PRICE",
+    "POLISHING_STEPS",
     "CostsInBlocks",
     "LocalBound",
     "Plan",
-    "all_lengths",
+    "length_table",
     "local_bound",
     "near_groups",
     "priceable",
 ]
 
-_REPORTS_PER_TILE = 64
-"""Reports of a tile: four blocks of 16."""
+_REPORTS_PER_TILE = 4 * REPORTS_PER_BLOCK
+"""Reports of a tile: few blocks, so that reach and constraints suit all of them."""
 
-_REPORTS_PER_STAR_TILE = 16
-"""Reports of a tile where its constraints are those at their homes: one block, since no two reports share them."""
+_REPORTS_PER_STAR_TILE = REPORTS_PER_BLOCK
+"""Reports of a tile with the constraints at their homes: one block, since no two reports share constraints."""
 
 _REACHES_IN_NATS = (math.inf, 10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
-"""Nats from the reports of a tile to the secrets that belong to it, the first that is wanted and has enough memory."""
+"""Candidate reaches of tiles: nats from its reports to its secrets. The first within the limits is used."""
 
 _MAX_STATE_BYTES = 3 * 2**30
-"""Bytes of all tiles; a fixed number, so that the same input gives the same bound."""
+"""Memory of all tiles; a fixed number, so that the same input gives the same bound."""
 
 _MIN_STEPS, _MAX_STEPS = 100, 4000
-"""The first are taken whatever the time, since before them the bound is near zero."""
+"""Steps taken whatever the time limit, before which the bound is near zero, and limit on all steps."""
 
 _STEPS_BEFORE_FIRST_LOOK, _STEP_GROWTH_BETWEEN_LOOKS = 200, 1.2
-"""Steps before the bound is looked at first, and from one look to the next."""
+"""Steps before the first evaluation of the bound, and factor from one evaluation to the next."""
 
-_POLISHING_STEPS = 64
-"""Steps that make multipliers feasible at the end."""
+POLISHING_STEPS = 64
+"""Final steps, which make the multipliers nearly feasible. 700 random points after 383 steps: a bound of 2.823, and
+2.880 with them."""
 
-_LEAST_PRICE = 1e-6
-"""Multipliers below so much of the cost of a typical row are left out."""
+LEAST_PRICE = 1e-6
+"""Least multiplier of the bound, as a share of the cost of a typical row; smaller ones are left out."""
 
 _MAX_SAMPLED_REPORTS = 1024
 """Reports by which the cost of a typical row is estimated."""
 
 _MAX_SCALED_SHARE, _MAX_SCALED_NATS_PER_STEP, _MAX_SCALED_NATS = 0.5, 0.4, 15.0
-"""Decay of a column that its scaling takes away: a share of it, nats from one secret to the next, and nats in all. What
-multipliers far from home are rounded by, the scaling magnifies: 1,000 points on lines after 800 steps had bounds of
+"""Limits on the decay of a column that its scaling removes: a share, nats from one secret to the next, and nats in all.
+Scaling magnifies the rounding errors of multipliers far from home: 1,000 points on lines after 800 steps had bounds of
 1.14 with at most 40 nats in all, 1.276 with 25 and 1.278 with 15."""
 
 _SHARE_OF_RAISED_LOSS = 0.95
-"""Part of what raising a tile's columns adds to the loss whose constraints are added to the tile."""
+"""Share of the loss added by raising a tile's columns that the constraints added to the tile account for."""
 
 _PAIRS_PER_BLOCK = 1 << 22
-"""Pairs of a secret and a report that are looked at together."""
+"""Pairs of a secret and a report in a block, to bound memory."""
 
 
 class CostsInBlocks(Protocol):
@@ -114,11 +117,11 @@ class LocalBound:
     lower
         Lower bound on the loss of every private channel.
     steps
-        Steps that were taken.
+        Number of steps.
     reach
         Nats from a report to the farthest secrets whose constraints may have a price for it.
     tiles
-        Groups of reports.
+        Number of groups of reports.
     multipliers
         Number of multipliers.
     estimate
@@ -154,23 +157,23 @@ def local_bound(
     epsilon
         Nats per unit of distance.
     gap
-        How near the bound should come to what the steps think that the least loss is, relatively.
+        Relative gap between the bound and the steps' estimate of the least loss at which they end.
     time_limit
-        Seconds after which no step is taken any more, a hundred apart, which are always taken.
+        Seconds after which steps end; the first hundred are always taken.
     threads
-        Threads of the steps; they change nothing but the time, as long as no limit is reached.
+        Threads of the steps; the bound does not depend on it unless the time limit is reached.
     on_progress
-        Called at each look at the bound.
+        Called at each evaluation of the bound.
 
     Returns
     -------
     LocalBound
-        The bound is finite and at least what is lost without privacy, rounded down.
+        The bound is finite, and at least the loss without privacy, rounded down.
 
     Complexity
     ----------
-    ``O(n^2)`` to find what reports outside of tiles cost, in blocks; a step takes half a nanosecond for each
-    multiplier. At most 3 GiB for the state.
+    ``O(n^2)`` for the costs of reports outside of tiles, in blocks; half a nanosecond for each multiplier and step. At
+    most 3 GiB for the state.
 
     Examples
     --------
@@ -178,18 +181,18 @@ def local_bound(
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp.costs import ImplicitCosts
     >>> space = MetricSpace.grid(5, 5, cell=1, unit="km")
-    >>> found = local_bound(ImplicitCosts(space, "euclidean"), space.adjacency(1), Fraction(1))
-    >>> 0.75 < found.lower < found.estimate * 1.01
+    >>> bound = local_bound(ImplicitCosts(space, "euclidean"), space.adjacency(1), Fraction(1))
+    >>> 0.75 < bound.lower < bound.estimate * 1.01
     True
     """
     graph = priceable(constraints.prune(), epsilon)
-    trivial = _least_costs(costs, np.arange(len(costs.homes)))
-    lowest = sum_of_levels(trivial)
+    cheapest = _least_costs(costs, np.arange(len(costs.homes)))
+    lowest = sum_of_levels(cheapest)
     if not len(graph):
-        return LocalBound(lowest, 0, 0.0, 0, 0, float(trivial.sum()))
+        return LocalBound(lowest, 0, 0.0, 0, 0, float(cheapest.sum()))
     plan = Plan(costs, graph, epsilon)
-    state, found = _search(plan, gap, time_limit, threads, on_progress)
-    return replace(found, lower=max(plan.proven(state), lowest))
+    state, bound = _search(plan, gap, time_limit, threads, on_progress)
+    return replace(bound, lower=max(plan.lower_bound(state), lowest))
 
 
 def _search(
@@ -199,34 +202,34 @@ def _search(
     threads: int,
     on_progress: Callable[[Progress], None] | None,
 ) -> tuple[TiledIterate, LocalBound]:
-    """Take steps until the bound is near to the estimated loss or time is up; then make multipliers feasible."""
-    begun = clock()
-    end = math.inf if time_limit is None else begun + time_limit
+    """Take steps until the bound is within the gap of the estimated loss or time is up; then polish multipliers."""
+    start = clock()
+    end = math.inf if time_limit is None else start + time_limit
     state = plan.state(threads)
     with state.pool() as pool:
 
-        def tell() -> None:
+        def report() -> None:
             if on_progress is not None:
-                on_progress(_told(clock() - begun, state.count, max(state.best, 0.0)))
+                on_progress(_progress(clock() - start, state.count, max(state.best, 0.0)))
 
         due = _STEPS_BEFORE_FIRST_LOOK
         while state.count < _MAX_STEPS and (state.count < _MIN_STEPS or clock() < end):
             state.advance(pool)
             if state.count >= due:
                 due = int(_STEP_GROWTH_BETWEEN_LOOKS * due) + 1
-                state.learn(pool)
-                tell()
-                if state.best >= (1 - gap) * state.level():
+                state.update_best(pool)
+                report()
+                if state.best >= (1 - gap) * state.dual_objective():
                     break
-        steps, estimate = state.count, state.level()
-        state.polish(_POLISHING_STEPS, pool)
+        steps, estimate = state.count, state.dual_objective()
+        state.polish(POLISHING_STEPS, pool)
         state.count = steps
-        tell()
+        report()
     tiles = len(plan.tiles)
     return state, LocalBound(state.best, steps, plan.reach, tiles, plan.multipliers, estimate)
 
 
-def _told(elapsed: float, steps: int, lower: float) -> Progress:
+def _progress(elapsed: float, steps: int, lower: float) -> Progress:
     from discreet.core.progress import Progress
 
     return Progress(elapsed, "local bound", steps, lower=lower)
@@ -249,30 +252,34 @@ def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np
     return least
 
 
-def all_lengths(source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+def length_table(
+    source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Compute all lengths between some secrets and others."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
 
 def near_groups(
-    source: Lengths, homes: NDArray[np.int64], most: int = _REPORTS_PER_TILE
+    source: Lengths, homes: NDArray[np.int64], max_size: int = _REPORTS_PER_TILE
 ) -> list[NDArray[np.int64]]:
-    """Divide reports into groups of near ones by halving: each half is nearer to one of two that are far apart."""
+    """Divide reports into groups of near ones by halving: each half is nearer to one of two distant reports."""
     todo, groups = [np.arange(len(homes))], []
     while todo:
-        some = todo.pop()
-        if len(some) <= most:
-            groups.append(np.sort(some))
+        group = todo.pop()
+        if len(group) <= max_size:
+            groups.append(np.sort(group))
             continue
-        at = homes[some]
-        far = int(all_lengths(source, at[:1], at)[0].argmax())
-        away = all_lengths(source, at[far : far + 1], at)[0]
+        places = homes[group]
+        far = int(length_table(source, places[:1], places)[0].argmax())
+        away = length_table(source, places[far : far + 1], places)[0]
         other = int(away.argmax())
-        rank = np.argsort(away - all_lengths(source, at[other : other + 1], at)[0], kind="stable")
+        rank = np.argsort(
+            away - length_table(source, places[other : other + 1], places)[0], kind="stable"
+        )
         # Whole groups, so that no lane of a block stays empty.
-        half = most * max(1, round(len(some) / (2 * most)))
-        todo += [some[rank[half:]], some[rank[:half]]]
+        half = max_size * max(1, round(len(group) / (2 * max_size)))
+        todo += [group[rank[half:]], group[rank[:half]]]
     return groups
 
 
@@ -284,14 +291,18 @@ class Plan:
     costs
         Costs of the reports.
     graph
-        Constraints that may get a price.
+        Constraints that may have a price.
     epsilon
         Nats per unit of distance.
     farthest
-        Most nats from the reports of a tile to its secrets.
+        Limit on the nats from the reports of a tile to its secrets.
     stars
-        Whether the constraints of a tile are those at the homes of its reports, and its secrets all: for spaces in
-        which no few constraints stand for the others.
+        Whether a tile has all secrets, and the constraints at the homes of its reports: for spaces without a sparse
+        spanner.
+    decays
+        Whether optimal columns are expected to decay with the distance from home, so that variables are scaled.
+    max_share
+        Share of all multipliers beyond which tiles have all secrets.
     """
 
     def __init__(
@@ -303,7 +314,7 @@ class Plan:
         farthest: float = 9.0,
         stars: bool = False,
         decays: bool = True,
-        most_held: float = 1.0,
+        max_share: float = 1.0,
     ) -> None:
         self.stars, self.decays = stars, decays
         self.costs, self.graph, self.epsilon = costs, graph, epsilon
@@ -313,31 +324,31 @@ class Plan:
         self.groups = near_groups(
             self.source, self.homes, _REPORTS_PER_STAR_TILE if stars else _REPORTS_PER_TILE
         )
-        self.away = self._around()
+        self.away = self._distances_to_groups()
         allowed = (
             r for r in _REACHES_IN_NATS if r <= farthest and self._bytes(r) <= _MAX_STATE_BYTES
         )
         self.reach = math.inf if stars else next(allowed, _REACHES_IN_NATS[-1])
         fits = self._bytes(math.inf) <= _MAX_STATE_BYTES
-        if fits and self.held() > most_held * 2 * len(graph) * len(self.homes):
+        if fits and self.count_multipliers() > max_share * 2 * len(graph) * len(self.homes):
             self.reach = math.inf
         self.tiles: list[Tile] = []
         self.far = np.full(graph.n, np.inf)
         self.multipliers = 0
 
-    def _around(self) -> NDArray[np.float32]:
-        """Bound from below, in nats, how far each group is from each secret: ``(groups, n)``."""
+    def _distances_to_groups(self) -> NDArray[np.float32]:
+        """Return lower bounds on the distance of each secret from each group in nats, ``(groups, n)``."""
         away = np.empty((len(self.groups), self.graph.n), dtype=np.float32)
         every = np.arange(self.graph.n)
         for t, group in enumerate(self.groups):
             at = self.homes[group]
-            within = all_lengths(self.source, at, at).max(axis=1)
+            within = length_table(self.source, at, at).max(axis=1)
             center = int(within.argmin())
-            lengths = all_lengths(self.source, at[center : center + 1], every)[0]
+            lengths = length_table(self.source, at[center : center + 1], every)[0]
             away[t] = self.rate * (lengths - within[center])
         return away
 
-    def held(self) -> int:
+    def count_multipliers(self) -> int:
         """Count the multipliers of all tiles, prepared or not."""
         return sum(2 * edges * reports for _, edges, reports in self._sizes(self.reach))
 
@@ -358,7 +369,7 @@ class Plan:
         step = float(np.median(nats))
         degree = np.maximum(np.bincount(graph.pairs.ravel(), minlength=n), 1.0)
         degree /= degree.mean()
-        typical = self._typical()
+        typical = self._typical_costs()
         mean = float(typical.mean()) or 1.0
         local = np.maximum(typical / mean, 1e-3)
         local /= math.exp(float(np.log(local).mean()))
@@ -373,7 +384,7 @@ class Plan:
         for group, away in zip(self.groups, self.away, strict=True):
             inside = np.flatnonzero(away <= self.reach)
             tile = self._tile(group, inside, nats)
-            apart = self.rate * all_lengths(self.source, inside, self.homes[group])
+            apart = self.rate * length_table(self.source, inside, self.homes[group])
             scale = np.exp(-np.minimum(steepness * apart, _MAX_SCALED_NATS))
             tile.local = local[inside]
             tile.units = scale / np.sqrt(tile.local)[:, None]
@@ -381,7 +392,7 @@ class Plan:
             sums[inside] += tile.start.sum(axis=1)
             self.tiles.append(tile)
             self.multipliers += 2 * len(tile.edges) * len(group)
-            self._outside(group, inside)
+            self._record_outside_costs(group, inside)
         for tile in self.tiles:
             tile.start /= sums[tile.secrets, None]
         return TiledIterate(
@@ -408,25 +419,25 @@ class Plan:
         edges = Adjacency(
             len(inside), ends[own].astype(np.int32), graph.lengths[own], graph.scale_bits
         )
-        none = np.zeros((0, 0))
+        unset = np.zeros((0, 0))
         cost = self.costs.block(inside, group)
         return Tile(
-            inside, group, edges, np.exp(-nats[own]), cost, none, np.ones(len(inside)), none
+            inside, group, edges, np.exp(-nats[own]), cost, unset, np.ones(len(inside)), unset
         )
 
     def grow(
-        self, state: TiledIterate, every: Adjacency, pool: ThreadPoolExecutor | None
+        self, state: TiledIterate, stated: Adjacency, pool: ThreadPoolExecutor | None
     ) -> NDArray[np.float64]:
-        """Add the constraints that cost most to every tile; return the channel raised to its most violated ones.
+        """Add the most costly violated constraints to each tile; return the channel raised to the violated ones.
 
         Parameters
         ----------
         state
-            The state, its tiles those of this plan.
-        every
-            The constraints of which some may be added.
+            State of the steps on the tiles of this plan.
+        stated
+            Constraints that may be added.
         pool
-            Among whose threads tiles are divided.
+            Pool whose threads process the tiles.
 
         Returns
         -------
@@ -437,72 +448,76 @@ class Plan:
         ----------
         A product for each report and two secrets of its tile.
         """
-        n = every.n
+        n = stated.n
         raised = np.zeros((n, len(self.homes)))
-        keys = every.pairs.astype(np.int64) @ np.array([n, 1])
+        keys = stated.pairs.astype(np.int64) @ np.array([n, 1])
         lengths = np.zeros((n, n), dtype=np.int64)
-        i, j = every.pairs.T
-        lengths[i, j] = lengths[j, i] = every.lengths
+        i, j = stated.pairs.T
+        lengths[i, j] = lengths[j, i] = stated.lengths
 
-        def look(t: int) -> None:
+        def grow_tile(t: int) -> None:
             tile = state.tiles[t]
             within = lengths[np.ix_(tile.secrets, tile.secrets)]
             decay = np.where(within > 0, np.exp(-self.rate * within), 0.0).astype(np.float32)
             above, pairs = tile.violated(decay, _SHARE_OF_RAISED_LOSS)
             raised[np.ix_(tile.secrets, tile.reports)] = above
             # Pairs of the tile and new ones, as places among all constraints.
-            named = tile.secrets[np.concatenate([np.sort(pairs, axis=1), tile.edges.pairs])]
-            own = np.searchsorted(keys, np.unique(np.sort(named, axis=1) @ np.array([n, 1])))
+            pairs_of_secrets = tile.secrets[
+                np.concatenate([np.sort(pairs, axis=1), tile.edges.pairs])
+            ]
+            own = np.searchsorted(
+                keys, np.unique(np.sort(pairs_of_secrets, axis=1) @ np.array([n, 1]))
+            )
             if len(own) > len(tile.edges):
                 place = np.full(n, -1)
                 place[tile.secrets] = np.arange(len(tile.secrets))
-                ends = place[every.pairs[own]].astype(np.int32)
-                edges = Adjacency(len(tile.secrets), ends, every.lengths[own], every.scale_bits)
+                ends = place[stated.pairs[own]].astype(np.int32)
+                edges = Adjacency(len(tile.secrets), ends, stated.lengths[own], stated.scale_bits)
                 tile.add(edges, np.asarray(self.rate * edges.lengths, dtype=np.float64))
 
-        state.each(pool, look)
-        state.grown(pool)
+        state.for_each_tile(pool, grow_tile)
+        state.restart_after_growth(pool)
         self.multipliers = sum(2 * len(tile.edges) * len(tile.reports) for tile in state.tiles)
         return raised
 
-    def _outside(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
-        """Record the cost of the cheapest report of a tile for each secret outside of it."""
+    def _record_outside_costs(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
+        """Update the cost of the cheapest report outside of its tiles for each secret."""
         least = _least_costs(self.costs, group)
         least[inside] = np.inf
         np.minimum(self.far, least, out=self.far)
 
-    def _typical(self) -> NDArray[np.float64]:
+    def _typical_costs(self) -> NDArray[np.float64]:
         """Estimate the mean contribution to the loss of the secrets around each one, weighted by ``e^(-2 nats)``."""
         n, k = self.graph.n, len(self.homes)
         some = np.arange(0, k, -(-k // _MAX_SAMPLED_REPORTS))
         step = max(1, _PAIRS_PER_BLOCK // len(some))
         blocks = [np.arange(first, min(first + step, n)) for first in range(0, n, step)]
-        paid, smooth = np.empty(n), np.empty(n)
+        mean_cost, smooth = np.empty(n), np.empty(n)
         for rows in blocks:
-            apart = self.rate * all_lengths(self.source, rows, self.homes[some])
+            apart = self.rate * length_table(self.source, rows, self.homes[some])
             start = np.exp(-0.7 * (apart - apart.min(axis=1, keepdims=True)))
-            paid[rows] = (self.costs.block(rows, some) * start).sum(axis=1) / start.sum(axis=1)
+            mean_cost[rows] = (self.costs.block(rows, some) * start).sum(axis=1) / start.sum(axis=1)
         homes = np.unique(self.homes[some])
         for rows in blocks:
-            near = np.exp(-2.0 * self.rate * all_lengths(self.source, rows, homes))
+            near = np.exp(-2.0 * self.rate * length_table(self.source, rows, homes))
             near[rows[:, None] == homes] = 0.0
-            smooth[rows] = (paid[rows] + near @ paid[homes]) / (1.0 + near.sum(axis=1))
+            smooth[rows] = (mean_cost[rows] + near @ mean_cost[homes]) / (1.0 + near.sum(axis=1))
         return smooth
 
-    def proven(self, state: TiledIterate) -> float:
-        """Evaluate the bound of the kept multipliers, rounded down, tile by tile."""
+    def lower_bound(self, state: TiledIterate) -> float:
+        """Evaluate the bound of the best multipliers, rounded down, tile by tile."""
         least = self.far.copy()
         for tile in self.tiles:
-            prices = tile.prices(_LEAST_PRICE, state.unit)
+            prices = tile.prices(LEAST_PRICE, state.unit)
             levels = row_levels(tile.cost, tile.edges, self.epsilon, prices)
             least[tile.secrets] = np.minimum(least[tile.secrets], levels)
         return sum_of_levels(least)
 
-    def named(self, state: TiledIterate, least: float) -> Multipliers:
-        """State the kept multipliers of all tiles above `least`, secrets and reports numbered as in the whole."""
-        found = []
+    def list_multipliers(self, state: TiledIterate, least: float) -> Multipliers:
+        """Return the best multipliers of all tiles above `least`, secrets and reports numbered as in the problem."""
+        by_tile = []
         for tile in self.tiles:
             prices = tile.prices(least, state.unit).relabel(tile.secrets)
             report = tile.reports[prices.report]
-            found.append(Multipliers(report, prices.source, prices.target, prices.value))
-        return Multipliers.stack(found)
+            by_tile.append(Multipliers(report, prices.source, prices.target, prices.value))
+        return Multipliers.stack(by_tile)

@@ -1,11 +1,11 @@
-r"""Mixing a nearly private matrix with a private one that is large where inequalities are broken.
+r"""Mixture of a nearly private matrix with a private one that is large where constraints are violated.
 
-Closing columns and dividing rows by their sums, in turn (:mod:`discreet.metricdp.bounds.repair`), does not end on every
-graph: where several roads meet, a row is raised for each of them, and divided by more than its neighbors are, so that
-the same inequalities are broken again. What follows takes one pass.
+Closing columns and dividing rows by their sums, in turn (:mod:`discreet.metricdp.bounds.repair`), does not converge on
+every graph: at a junction of several roads a row is raised for each of them, and divided by more than its neighbors
+are, so that the same constraints are violated again. The mixture takes one pass.
 
-Let w be the lengths to be kept, z a matrix whose rows sum to 1, and :math:`v_{ik}` what :math:`z_{ik}` lacks most,
-:math:`\max_j e^{-w_{ij}} z_{jk} - z_{ik}`, or 0. With a part :math:`\beta < 1/2`, let a be the least matrix above
+Let w be the lengths to keep, z a matrix whose rows sum to 1, and :math:`v_{ik}` the largest violation at entry (i, k),
+:math:`\max_j e^{-w_{ij}} z_{jk} - z_{ik}`, or 0. With a share :math:`\beta < 1/2`, let a be the least matrix above
 :math:`v_{ik} / (1 - e^{-(1 - 2 \beta) w_i})`, :math:`w_i` the least length at i, whose columns keep the lengths
 :math:`\beta w`, :math:`m_i` its row sums, and :math:`\theta` the largest of these in the component. Then
 
@@ -13,8 +13,8 @@ Let w be the lengths to be kept, z a matrix whose rows sum to 1, and :math:`v_{i
 
 has rows that sum to 1 and keeps w. *Proof.* Row sums of a are sums of columns that keep :math:`\beta w`, so that the
 columns of :math:`p = a / m` keep :math:`2 \beta w`, and :math:`p_{ik} - e^{-w_{ij}} p_{jk} \ge p_{ik} (1 -
-e^{-(1 - 2 \beta) w_{ij}})`. Times :math:`\theta \ge m_i` this is at least :math:`v_{ik}`. ∎ Where nothing is broken in
-a component, nothing changes there.
+e^{-(1 - 2 \beta) w_{ij}})`. Times :math:`\theta \ge m_i` this is at least :math:`v_{ik}`. ∎ A component without
+violations does not change.
 """
 
 from __future__ import annotations
@@ -23,26 +23,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.metricdp.bounds.closure import close_columns
+from discreet.metricdp.bounds.closure import COLUMNS_PER_PASS, close_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["mixed"]
+__all__ = ["mix_with_private"]
 
-_BETA = 0.3
-"""Part of each length that is kept by what is mixed in: a small part needs less of it, and spreads it farther."""
+_ADDED_LENGTH_SHARE = 0.3
+"""Share beta of each length that the added columns keep: a small one adds less mass, and spreads it farther."""
 
-_SHORTEST = 1e-9
-"""Nats below which floats can't tell two rows that have to differ little from two that have to be equal."""
-
-_WIDTH = 64
-"""Columns that are looked at together."""
+_MIN_LENGTH_IN_NATS = 1e-9
+"""Length in nats below which floats can't separate two rows that may differ a little from two equal ones."""
 
 
-def mixed(
+def mix_with_private(
     table: NDArray[np.float64],
-    kept: NDArray[np.float64],
+    nats: NDArray[np.float64],
     start: NDArray[np.int64],
     ends: NDArray[np.int32],
     ids: NDArray[np.int64],
@@ -50,44 +47,47 @@ def mixed(
     labels: NDArray[np.int32],
     threads: int = 1,
 ) -> NDArray[np.float64] | None:
-    """Mix so that lengths are kept; ``None`` where one of them is hardly more than 0: two rows have to be equal then.
+    """Return a mixture that keeps the lengths, or ``None`` if a length is nearly 0, which makes two rows equal.
 
     Parameters
     ----------
     table
         ``(n, K)`` positive, or zero in a whole component; its rows sum to 1.
-    kept
-        ``(m,)`` nats.
+    nats
+        ``(m,)``: lengths to keep, in nats.
     start, ends, ids
-        The edges at secret i are those from ``start[i]`` to ``start[i + 1]``, with their other ends and numbers.
+        Edges in compressed rows: positions ``start[i]`` to ``start[i + 1]`` hold the other ends and the numbers of the
+        edges of secret i.
     labels
-        ``(n,)`` the component of each secret.
+        ``(n,)``: component of each secret.
     threads
-        Among how many threads columns are divided.
+        Number of threads.
 
     Returns
     -------
     ndarray
-        ``(n, K)``. Floats: what they err by is for the caller's slack.
+        ``(n, K)`` floats; the caller's slack has to cover their rounding errors.
 
     Complexity
     ----------
-    ``m K`` for what is lacking, and a closure.
+    ``m K`` for the violations, and a closure.
     """
-    if not len(kept) or not kept.min() > _SHORTEST:
+    if not len(nats) or not nats.min() > _MIN_LENGTH_IN_NATS:
         return None
-    lengths = kept[ids]
+    lengths = nats[ids]
     degree = np.diff(start)
-    some = np.flatnonzero(degree > 0)
-    least = np.minimum.reduceat(lengths, start[some])
-    room = 1 - np.exp(-(1 - 2 * _BETA) * least)
+    with_edges = np.flatnonzero(degree > 0)
+    shortest = np.minimum.reduceat(lengths, start[with_edges])
+    room = 1 - np.exp(-(1 - 2 * _ADDED_LENGTH_SHARE) * shortest)
     factor = np.exp(-lengths)[:, None]
     needed = np.zeros_like(table)
-    for first in range(0, table.shape[1], _WIDTH):
-        columns = slice(first, first + _WIDTH)
-        asked = np.maximum.reduceat(factor * table[ends, columns], start[some])
-        needed[some, columns] = np.maximum(asked - table[some, columns], 0.0) / room[:, None]
-    close_columns(needed, start, ends, np.exp(-_BETA * lengths), threads=threads)
+    for first in range(0, table.shape[1], COLUMNS_PER_PASS):
+        columns = slice(first, first + COLUMNS_PER_PASS)
+        required = np.maximum.reduceat(factor * table[ends, columns], start[with_edges])
+        needed[with_edges, columns] = (
+            np.maximum(required - table[with_edges, columns], 0.0) / room[:, None]
+        )
+    close_columns(needed, start, ends, np.exp(-_ADDED_LENGTH_SHARE * lengths), threads=threads)
     sums = needed.sum(axis=1)
     share = np.zeros(int(labels.max()) + 1)
     np.maximum.at(share, labels, sums)

@@ -1,6 +1,6 @@
-r"""A bound that needs no search: pairs of neighbors on their own, each solved in closed form.
+r"""A lower bound without a search: disjoint pairs of neighbors, each solved in closed form.
 
-Leaving out every constraint but that of one pair relaxes the program, and of disjoint pairs the losses add up. For
+Leaving out all constraints but those of disjoint pairs relaxes the program, and the losses of the pairs add up. For
 secrets i and j with costs :math:`\alpha_k` and :math:`\beta_k` and :math:`a = e^{-\epsilon d}`, the two rows of the
 bound reach levels u and v if and only if
 
@@ -10,7 +10,7 @@ bound reach levels u and v if and only if
 
 so that the pair loses :math:`u + v = (A + B) / (1 + a)`. A report with :math:`u > \alpha_k` needs the multiplier
 :math:`u - \alpha_k` of :math:`z_{ik} \le e^{\epsilon d} z_{jk}`, one with :math:`v > \beta_k` that of the other
-direction. The bound is positive wherever some neighbors share no report that is free for both.
+direction. The bound is positive if two neighbors have no report in common that costs both nothing.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 __all__ = ["pair_prices"]
 
-_NEAREST = 4
-"""Neighbors of each secret that it may be paired with, the nearest: others lose less together."""
+_NEIGHBORS_PER_SECRET = 4
+"""Nearest neighbors of a secret that are candidates for its pair: farther ones give a smaller bound."""
 
-_TOGETHER = 1 << 20
-"""Entries that are looked at together."""
+_ENTRIES_PER_BLOCK = 1 << 20
+"""Entries of a block of rows, to bound memory."""
 
-_LESS = 1 - 1e-12
-"""Levels are aimed at so much lower, so that roundings of the factors take nothing away."""
+_LEVEL_FACTOR = 1 - 1e-12
+"""Factor of the levels, below 1 so that rounded factors do not push a bracket below its level."""
 
 
 def pair_prices(part: Part) -> Multipliers:
-    """Match secrets that lose much together, greedily, and state the prices that prove it.
+    """Match secrets greedily by the loss of their pair, and return the prices that prove the sum.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def pair_prices(part: Part) -> Multipliers:
     Returns
     -------
     Multipliers
-        Prices of stated constraints; none where nothing is constrained.
+        Prices of stated constraints; empty if there are no constraints.
 
     Complexity
     ----------
@@ -67,33 +67,35 @@ def pair_prices(part: Part) -> Multipliers:
     True
     """
     graph = part.constraints
-    near = _nearest(graph.pairs, graph.lengths, part.n)
+    near = _nearest_edges(graph.pairs, graph.lengths, part.n)
     near = near[graph.lengths[near] > 0]
     pairs, a = graph.pairs[near], np.exp(-part.nats(graph.lengths[near]))
     levels = np.empty((len(near), 2))
-    step = max(1, _TOGETHER // part.n_reports)
+    step = max(1, _ENTRIES_PER_BLOCK // part.n_reports)
     for first in range(0, len(near), step):
-        some = slice(first, first + step)
-        alpha, beta, by = part.cost[pairs[some, 0]], part.cost[pairs[some, 1]], a[some, None]
-        levels[some, 0] = (alpha + by * beta).min(axis=1)
-        levels[some, 1] = (by * alpha + beta).min(axis=1)
-    chosen = _matched(pairs, levels.sum(axis=1) / (1 + a), part.n)
-    found = [_prices(part, pairs[e], float(a[e]), levels[e]) for e in chosen]
-    return Multipliers.stack(found)
+        rows = slice(first, first + step)
+        alpha, beta, shrink = part.cost[pairs[rows, 0]], part.cost[pairs[rows, 1]], a[rows, None]
+        levels[rows, 0] = (alpha + shrink * beta).min(axis=1)
+        levels[rows, 1] = (shrink * alpha + beta).min(axis=1)
+    chosen = _match_pairs(pairs, levels.sum(axis=1) / (1 + a), part.n)
+    by_pair = [_prices(part, pairs[e], float(a[e]), levels[e]) for e in chosen]
+    return Multipliers.stack(by_pair)
 
 
-def _nearest(pairs: NDArray[np.int32], lengths: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Choose the edges that are among the shortest of one of their ends."""
+def _nearest_edges(
+    pairs: NDArray[np.int32], lengths: NDArray[np.int64], n: int
+) -> NDArray[np.int64]:
+    """Return the edges that are among the shortest of one of their ends."""
     edge = np.tile(np.arange(len(pairs)), 2)
     end = pairs.T.ravel()
     order = np.lexsort((lengths[edge], end))
     starts = np.searchsorted(end[order], np.arange(n))
     rank = np.arange(len(order)) - starts[end[order]]
-    return np.unique(edge[order[rank < _NEAREST]])
+    return np.unique(edge[order[rank < _NEIGHBORS_PER_SECRET]])
 
 
-def _matched(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> list[int]:
-    """Take pairs in the order of what they lose, each secret once."""
+def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> list[int]:
+    """Return the edges of a greedy matching in descending order of value."""
     free, chosen = [True] * n, []
     order = np.argsort(-value, kind="stable")
     ends = pairs[order].tolist()
@@ -107,16 +109,18 @@ def _matched(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> li
 def _prices(
     part: Part, pair: NDArray[np.int32], a: float, levels: NDArray[np.float64]
 ) -> Multipliers:
-    """State the prices with which both rows reach their levels."""
+    """Return the prices with which both rows reach their levels."""
     i, j = pair.tolist()
     A, B = levels.tolist()
-    alone = 1 - a * a
-    if alone < 1e-9:
-        return Multipliers.none()
-    found = []
-    for (s, t), level in (((i, j), (A - a * B) / alone), ((j, i), (B - a * A) / alone)):
-        # At z_s <= e^d z_t a price is earned by s, and paid e^d times by t.
-        price = np.maximum(_LESS * level - part.cost[s], 0.0)
-        at = np.flatnonzero(price)
-        found.append(Multipliers(at, np.full(len(at), s), np.full(len(at), t), price[at]))
-    return Multipliers.stack(found)
+    determinant = 1 - a * a
+    if determinant < 1e-9:
+        return Multipliers.empty()
+    prices = []
+    for (s, t), level in (((i, j), (A - a * B) / determinant), ((j, i), (B - a * A) / determinant)):
+        # The price of z_s <= e^d z_t is added at s, and e^d times it subtracted at t.
+        price = np.maximum(_LEVEL_FACTOR * level - part.cost[s], 0.0)
+        priced = np.flatnonzero(price)
+        prices.append(
+            Multipliers(priced, np.full(len(priced), s), np.full(len(priced), t), price[priced])
+        )
+    return Multipliers.stack(prices)

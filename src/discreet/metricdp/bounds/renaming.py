@@ -1,4 +1,4 @@
-"""Better names for the reports of an implicit channel: post-processing, which no guarantee depends on."""
+"""Bayes remap of an implicit channel: post-processing, on which no guarantee depends."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.channels.implicit import AnchoredChannel
-from discreet.metricdp.bounds.local import all_lengths, near_groups
+from discreet.metricdp.bounds.local import length_table, near_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.metricdp.costs import ImplicitCosts
 
-__all__ = ["renamed"]
+__all__ = ["rename_reports"]
 
-_SEEN, _TRIED = 9.0, 3.0
-"""Nats of a report's tail within which secrets count, and within which names are tried. On 900 random points and on a
-grid, half a nat and a skewed prior, the best names of all cost 9 and 7 % less than the centers, November 2026."""
+_WEIGHED_NATS, _CANDIDATE_NATS = 9.0, 3.0
+"""Nats from a report's center to the secrets with weighed costs, and to its candidate names. On 900
+random points and on a grid, half a nat and a skewed prior, the best names of all secrets lost 9 and 7 % less than the
+centers, November 2026."""
 
-_PAIRS = 1 << 22
-"""Pairs of a secret and a name that are looked at together."""
+_PAIRS_PER_BLOCK = 1 << 22
+"""Pairs of a secret and a name in a block, to bound memory."""
 
 
-def renamed(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:
-    """Name each report after the secret that costs least given it, among those near to its center.
+def rename_reports(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:
+    """Rename each report as the secret of least expected cost given the report, among those near its center.
 
     Parameters
     ----------
     channel
         The channel.
     costs
-        What names cost.
+        Costs of the reports under each name.
 
     Returns
     -------
     AnchoredChannel
-        The same integers under other names. Secrets far from a center are left out of the choice, so that a name is not
-        always better; what the channel loses says whether they are.
+        The same integers under other names. Secrets far from a center are left out of the expectation, so that a name
+        is not always better; compare the expected losses of both channels.
 
     Complexity
     ----------
-    For each report its weights at the secrets near to it, and their losses under each name that is tried.
+    For each report its weights at the secrets near its center, and their losses under each candidate name.
 
     Examples
     --------
@@ -52,19 +53,21 @@ def renamed(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:
     >>> from discreet.metricdp.costs import ImplicitCosts
     >>> line = MetricSpace.grid(1, 3, cell=1, unit="km")
     >>> channel = tail_channel(line, MetricDP("0.1", "km")).channel
-    >>> renamed(channel, ImplicitCosts(line, "distance", [0.8, 0.1, 0.1])).names.tolist()
+    >>> rename_reports(channel, ImplicitCosts(line, "distance", [0.8, 0.1, 0.1])).names.tolist()
     [0, 0, 0]
     """
     space, rate = channel.space, float(channel.rate) * 2.0**-channel.space.scale_bits
     every, names = np.arange(space.n), np.array(channel.names)
     for group in near_groups(channel.lengths, channel.centers):
         at = channel.centers[group]
-        within = all_lengths(channel.lengths, at, at).max(axis=1)
+        within = length_table(channel.lengths, at, at).max(axis=1)
         center = int(within.argmin())
-        away = all_lengths(channel.lengths, at[center : center + 1], every)[0] - within[center]
-        tried = np.flatnonzero(rate * away <= _TRIED)
-        spent = _spent(channel, costs, group, np.flatnonzero(rate * away <= _SEEN), tried)
-        names[group] = tried[spent.argmin(axis=1)]
+        away = length_table(channel.lengths, at[center : center + 1], every)[0] - within[center]
+        candidates = np.flatnonzero(rate * away <= _CANDIDATE_NATS)
+        expected = _expected_costs(
+            channel, costs, group, np.flatnonzero(rate * away <= _WEIGHED_NATS), candidates
+        )
+        names[group] = candidates[expected.argmin(axis=1)]
     return AnchoredChannel(
         space,
         channel.rate,
@@ -76,19 +79,22 @@ def renamed(channel: AnchoredChannel, costs: ImplicitCosts) -> AnchoredChannel:
     )
 
 
-def _spent(
+def _expected_costs(
     channel: AnchoredChannel,
     costs: ImplicitCosts,
     reports: NDArray[np.int64],
-    seen: NDArray[np.int64],
-    tried: NDArray[np.int64],
+    weighed: NDArray[np.int64],
+    candidates: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Add up what each report costs under each name, ``(reports, names)``, over the secrets that count."""
-    spent, step = np.zeros((len(reports), len(tried))), max(1, _PAIRS // len(tried))
-    for first in range(0, len(seen), step):
-        some = seen[first : first + step]
+    """Return the cost of each report under each name, ``(reports, names)``, summed over the weighed secrets."""
+    expected, step = (
+        np.zeros((len(reports), len(candidates))),
+        max(1, _PAIRS_PER_BLOCK // len(candidates)),
+    )
+    for first in range(0, len(weighed), step):
+        some = weighed[first : first + step]
         pairs = np.repeat(some, len(reports)), np.tile(reports, len(some))
         weights = channel.weights_at(*pairs).reshape(len(some), len(reports))
         likely = weights / channel.totals[some, None]
-        spent += likely.T @ costs.block(some, tried)
-    return spent
+        expected += likely.T @ costs.block(some, candidates)
+    return expected

@@ -1,7 +1,7 @@
 r"""Repair: from a solver's answer, private up to tolerances, to a channel of integers that is private.
 
-A solver that calls its answer optimal returns zeros beside positive probabilities, an infinite ratio, and rows that sum
-to one up to a millionth. The repair works in a slightly narrower cone, so that slack is left for what follows:
+A solver's optimal answer has zeros beside positive probabilities, an infinite ratio, and rows whose sums are off by up
+to a millionth. The repair works in a slightly narrower cone, which leaves slack for the rounding:
 
 1. *Closure.* Replace each column by the least one above it with :math:`u_i \ge e^{-w_{ij}} u_j`, where
    :math:`w_{ij} = \max(0, (1 - \delta)\,\epsilon d_{ij} - b)` and *b* is :math:`\min(\delta, 10^{-3})` times the median
@@ -13,19 +13,21 @@ to one up to a millionth. The repair works in a slightly narrower cone, so that 
    :math:`a = \min (\epsilon d_{ij} - w_{ij} - |\ln s_i - \ln s_j|)`.
 
 **Proof.** At the stop ``z_ik / z_jk <= e^w_ij`` in every column, so that after division by the row sums the logarithm
-of the ratio is at most ``w_ij + |ln s_i - ln s_j| <= epsilon d_ij - a``. That is what the rounding asks for. ∎
+of the ratio is at most ``w_ij + |ln s_i - ln s_j| <= epsilon d_ij - a``. This is the premise of the rounding. ∎
 
-**It always ends.** For :math:`\delta = 3/4` step 2 stops at once: the row sums are sums of closed columns, so that
-:math:`|\ln s_i - \ln s_j| \le w_{ij} \le \epsilon d_{ij}/4 < (\epsilon d_{ij} - w_{ij})/2`. It is the argument for the
-factor 1/2 of the exponential mechanism. And for :math:`\delta = 1` all rows are equal, which needs no slack.
+**Termination.** For :math:`\delta = 3/4` step 2 stops at once: the row sums are sums of closed columns, so that
+:math:`|\ln s_i - \ln s_j| \le w_{ij} \le \epsilon d_{ij}/4 < (\epsilon d_{ij} - w_{ij})/2`. The factor 1/2
+of the exponential mechanism has the same argument. For :math:`\delta = 1` all rows are equal, which needs no slack.
 
-**Short edges.** Where ``w_ij = 0`` the closure makes two rows equal, bit for bit; they are rounded alike, and no slack
-is asked of the edge. So secrets that are much closer than most do not dictate :math:`\delta`.
+**Short edges.** Where ``w_ij = 0`` the closure makes two rows equal, bit for bit; they are rounded alike, and the edge
+needs no slack. So secrets much closer than most do not determine :math:`\delta`.
 
 **Floats.** Entries are kept at ``2^-70`` or more (``2^-132`` for two limbs): the maximum of a closed column and a
 constant is closed, the rounding lifts every entry beyond that anyway, and nothing underflows, whatever epsilon times
-the diameter. A column is zero in a whole component or nowhere in it. The slack is lowered by more than all roundings
-can add up to, and the channel is verified by others.
+the diameter. A column is zero in a whole component or nowhere in it. The slack is lowered by more than the sum of all
+rounding errors.
+
+Proposes; checked by :func:`~discreet.metricdp.verify`.
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ import numpy as np
 from discreet.core.channels.rounding import mixing_weight, round_channel
 from discreet.core.errors import InvalidProblemError, first_unfit
 from discreet.core.exact import to_fraction
-from discreet.metricdp.bounds.closure import close_columns, in_threads
-from discreet.metricdp.bounds.mixing import mixed
+from discreet.metricdp.bounds.closure import close_columns, close_over_all_pairs
+from discreet.metricdp.bounds.mixing import mix_with_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,87 +56,84 @@ if TYPE_CHECKING:
 
 __all__ = ["Repaired", "repair"]
 
-_PIVOTS, _COLUMNS = 64, 512
-"""Pivots, and columns, that the closure of a matrix works on at once."""
+_PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK = 64, 512
+"""Pivots and columns of a block in the closure of a matrix of lengths."""
 
-_FLOOR = {1: 2.0**-70, 2: 2.0**-132}
-"""Least positive entry that is kept, for one limb and for two: below what the rounding can tell from zero."""
+_MIN_ENTRY = {1: 2.0**-70, 2: 2.0**-132}
+"""Least positive entry for one limb and for two: below the resolution of the rounding."""
 
-_DUPLICATE = 1e-6
-"""Nats to the nearest secret, beside the largest of these, up to which it is a near duplicate."""
+_MAX_DUPLICATE_SHARE = 1e-6
+"""Nats from a near duplicate to its nearest secret, as a share of the largest such distance."""
 
-_UNUSED = 2.0**-60
-"""A column whose entries are all below this is not used at all."""
+_MAX_UNUSED_ENTRY = 2.0**-60
+"""Entries of an unused column: if all are at most this, the column becomes zero."""
 
-_TINY = 1e-300
-"""Stands for a zero that the closure will raise."""
+_ZERO_REPLACEMENT = 1e-300
+"""Replacement of a zero in a used column, which the closure raises."""
 
-_ERROR = 2.0**-40
-"""More than the floats below err: a logarithm of numbers above 2^-132 by 2^-45, an exponent of at most 110 by 2^-45, a
-sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
+_MAX_ERROR_IN_NATS = 2.0**-40
+"""Bound on the error of the floats below: a logarithm of numbers above 2^-132 by 2^-45, an exponent of at most 110 by
+2^-45, a sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
 
-_ROUNDS, _ROUNDS_ALL = 60, 12
-"""Rounds of closure and division before a larger delta is tried; and over all pairs at once, which takes long."""
+_MAX_ROUNDS, _MAX_ROUNDS_OVER_ALL = 60, 12
+"""Rounds of closure and division at one delta: along edges, and over all pairs, where a round takes longer."""
 
-_FEW_USED = 0.5
-"""Part of the reports up to which only those that are used are closed."""
+_MAX_COPIED_SHARE = 0.5
+"""Share of used reports up to which their columns are copied, so that only these are closed."""
 
-_LIMB_PRICE = 1e-4
-"""Part of the loss that rounding to one limb may cost."""
+_MAX_ONE_LIMB_LOSS = 1e-4
+"""Loss that rounding to one limb may add, as a share of the loss."""
 
-_GIVEN_PRICE = 1e-6
-"""Part of the loss that it may cost where the matrix is rounded as it was given."""
+_MAX_UNCHANGED_LOSS = 1e-6
+"""Loss that rounding may add to a matrix with enough slack of its own, as a share of the loss."""
 
-_FIRST = 1e-7
-"""Delta of the first trial, which shows what is best."""
+_FIRST_DELTA = 1e-7
+"""Delta of the first closure, from whose loss the final delta is derived."""
 
-_FAILED = Fraction(1, 1000)
-"""Delta beyond which closing and dividing did not end where it was hoped for, and mixing is tried: subdivided streets,
+_MAX_DELTA_BEFORE_MIXING = Fraction(1, 1000)
+"""Largest delta without a trial of the mixture: subdivided streets,
 385 nodes .22 nats apart, 80 reports, ended at 3/4 with a loss of 3.25 for 1.62 before; November 2026."""
 
-_MIXING = Fraction(1, 1_000_000)
-"""Delta of what is mixed."""
+_MIXING_DELTA = Fraction(1, 1_000_000)
+"""Delta of the mixture."""
 
-_SURE = Fraction(3, 4)
-"""Delta at which one closure is always enough, for floats that can tell lengths apart."""
+_SUFFICIENT_DELTA = Fraction(3, 4)
+"""Delta at which one closure is always enough, if floats resolve the lengths."""
 
-_LAST = Fraction(1)
+_EQUAL_ROWS_DELTA = Fraction(1)
 """Delta at which all rows of a component are equal."""
 
-_MOST_EXTRA = 1e-3
-"""Most that an edge gives up beyond delta, as a part of the nats between nearest secrets."""
+_MAX_EXTRA_SHARE = 1e-3
+"""Limit on the nats that an edge gives up beyond delta, as a share of those between nearest secrets."""
 
-_ALL_PAIRS = 100
-"""Secrets from which on all pairs of them are closed by one product of matrices, with maxima for sums, instead of by
-sweeps over the edges until nothing changes."""
+_MIN_SECRETS_FOR_PRODUCT = 100
+"""Secrets from which on all pairs are closed by one product of matrices, with maxima for sums, instead of sweeps over
+the edges until nothing changes."""
 
-_MOST_PAIRS = 0.5
-"""Part of all pairs that bind from which on all are taken: of 1,000 random points all pairs are constrained and all but
-73 bind; sweeps over these took 1 to 3 CPU seconds each time, the product 0.5; November 2026."""
-
-_WIDTH = 64
-"""Columns that the closure works on at once: 500 rows of them fit into the second-level cache."""
+_MIN_BINDING_SHARE_FOR_PRODUCT = 0.5
+"""Share of binding pairs from which on all pairs are closed: all pairs of 1,000 random points are constrained and all
+but 73 bind; sweeps took 1 to 3 CPU seconds a closure, the product 0.5; November 2026."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Repaired:
-    """A private channel, and what it took.
+    """A private channel with the parameters of its repair.
 
     Parameters
     ----------
     channel
-        Integers.
+        The channel of integers.
     delta
-        The part of epsilon that was given up for slack; 0 where the matrix had enough.
+        Share of epsilon given up for slack; 0 if the matrix had enough.
     slack
-        Nats that the rounding could rely on.
+        Slack of the matrix before rounding, in nats.
     theta
-        Probability that the rounding moved to the uniform report.
+        Probability moved to the uniform report by the rounding.
     limbs
         Words of 62 bits in a weight.
     rounds
-        How often rows were divided by their sums after a closure.
+        Rounds of closure and division.
     upper
         Expected loss of the channel, rounded up.
     """
@@ -162,9 +161,9 @@ class _Closed:
 @final
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Edges that can bind with their lengths in nats, the nats between nearest secrets, every secret's neighbors.
+    """Edges that can bind, their lengths in nats, the typical nearest distance, and the edges in compressed rows.
 
-    ``every`` are the nats of all pairs, infinite for those that do not bind, where most of many do; else ``None``.
+    ``every`` are the lengths of all pairs in nats, infinite if they do not bind; ``None`` if edges are swept.
     """
 
     pairs: NDArray[np.int32]
@@ -177,7 +176,7 @@ class _Frame:
     every: NDArray[np.float64] | None
     labels: NDArray[np.int32]
     threads: int
-    late: Callable[[], bool]
+    is_late: Callable[[], bool]
 
 
 def repair(
@@ -187,30 +186,30 @@ def repair(
     *,
     cost: ArrayLike,
     threads: int = 1,
-    late: Callable[[], bool] = lambda: False,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> Repaired:
-    r"""Turn any matrix into a channel that is private on the edges of a graph, near to it where it nearly is one.
+    r"""Convert a matrix to a channel that is private on the edges of a graph, and close to a nearly private matrix.
 
     Parameters
     ----------
     matrix
-        Z, ``(n_secrets, n_reports)`` finite; what is negative counts as zero. Rows should sum to about 1.
+        Z, ``(n_secrets, n_reports)`` finite; negative entries count as zero. Rows should sum to about 1.
     binding
-        The edges that the channel must keep, and with them every pair that they imply: a pruned graph is enough.
-        It may have several components.
+        Edges that the channel must keep; a pruned graph is enough, since pairs implied by edges are kept with them. It
+        may have several components.
     epsilon
         Nats per unit of distance, exact.
     cost
-        ``(n_secrets, n_reports)`` non-negative, the prior included: what is charged for a change.
+        ``(n_secrets, n_reports)`` non-negative: ``p_i c_ik``.
     threads
-        What columns are divided among; the channel does not depend on it.
-    late
-        Looked at between closures: whether to end with the delta at which one is always enough.
+        Number of threads; the channel does not depend on it.
+    is_late
+        Called between closures; once it returns true, the delta is used at which one closure is always enough.
 
     Returns
     -------
     Repaired
-        With ``W_ik <= e^(epsilon d_ij) W_jk`` on every edge and report, in integers.
+        A channel with ``W_ik <= e^(epsilon d_ij) W_jk`` on every edge and report, in integers.
 
     Raises
     ------
@@ -219,21 +218,21 @@ def repair(
 
     Guarantee
     ---------
-    By the proof in this module; ``verify`` checks the integers and does not rely on it.
+    That of the proof in this module; ``verify`` checks the integers and does not rely on it.
 
     Complexity
     ----------
-    A few sweeps of ``2 m K`` products for m edges and K reports, a nanosecond each or less, then a microsecond for each
+    A few sweeps of ``2 m K`` products for m edges and K reports, up to a nanosecond each, and a microsecond for each
     entry in the rounding.
 
     Notes
     -----
     The loss grows by about :math:`\kappa\delta` for the slack, with :math:`\kappa` the nats to the nearest secret or 1,
-    and by :math:`\theta`, about :math:`2K / (a 2^{62})`, times the mean cost for the rounding. Delta is chosen where
-    the sum is least, and tenfold as often as step 2 does not end in time. Two limbs are taken where one would cost more
+    and by :math:`\theta`, about :math:`2K / (a 2^{62})`, times the mean cost for the rounding. Delta minimizes
+    the sum, and is multiplied by ten whenever step 2 does not end in time. Two limbs are used if one would add more
     than a ten thousandth of the loss. Measured on simplex answers for 7 x 7 grids: 3e-8 of the loss or less at epsilon
-    0.5 to 2, 2.3e-6 at epsilon 10. Closing from above and from below and taking the geometric mean cost more in 58 of
-    63 trials on disturbed answers, and 7 % less of what the repair costs in the other five.
+    0.5 to 2, 2.3e-6 at epsilon 10. The geometric mean of closures from above and below added more loss in 58 of
+    63 trials on perturbed answers, and 7 % less of the repair's loss in the other five.
 
     Examples
     --------
@@ -246,17 +245,20 @@ def repair(
     """
     rate = to_fraction(epsilon, "epsilon")
     table, price = _read(matrix, cost, binding, rate)
-    table = _normal(table, binding)
+    table = _normalize(table, binding)
     used = np.flatnonzero(table.any(axis=0))
-    if len(used) > _FEW_USED * table.shape[1]:
+    if len(used) > _MAX_COPIED_SHARE * table.shape[1]:
         used = np.arange(table.shape[1])
-    given, paid = np.ascontiguousarray(table[:, used]), np.ascontiguousarray(price[:, used])
-    frame = _frame(binding, rate, len(used), 1, threads, late)
-    closed, limbs = _with_slack(given, frame, paid), 1
-    if not _cheap(closed, paid, _LIMB_PRICE):
+    used_columns, used_price = (
+        np.ascontiguousarray(table[:, used]),
+        np.ascontiguousarray(price[:, used]),
+    )
+    frame = _frame(binding, rate, len(used), 1, threads, is_late)
+    closed, limbs = _with_slack(used_columns, frame, used_price), 1
+    if not _rounding_is_cheap(closed, used_price, _MAX_ONE_LIMB_LOSS):
         limbs = 2
-        frame = _frame(binding, rate, len(used), limbs, threads, late)
-        closed = _balanced(given, frame, paid)
+        frame = _frame(binding, rate, len(used), limbs, threads, is_late)
+        closed = _balanced(used_columns, frame, used_price)
     matrix = np.zeros_like(table)
     matrix[:, used] = closed.matrix
     channel = round_channel(matrix, slack=closed.slack, limbs=limbs)
@@ -285,19 +287,21 @@ def _read(
     return table, price
 
 
-def _normal(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
-    """Make rows sum to 1, leave out columns that a component hardly uses, and make no other entry zero."""
+def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
+    """Scale rows to sum 1; set columns to zero in components that hardly use them, and no other entry."""
     table = np.maximum(table, 0.0)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():
         raise InvalidProblemError("matrix", "a positive entry in each row", "a row without")
-    # Divided by the largest first: the sum of a row of the largest floats is no float.
+    # Divided by the largest entry first, since the sum of a row of the largest floats overflows.
     table /= top
     table /= table.sum(axis=1, keepdims=True)
     labels = binding.components
-    most = np.zeros((int(labels.max()) + 1, table.shape[1]))
-    np.maximum.at(most, labels, table)
-    used: NDArray[np.float64] = np.where((most > _UNUSED)[labels], np.maximum(table, _TINY), 0.0)
+    largest = np.zeros((int(labels.max()) + 1, table.shape[1]))
+    np.maximum.at(largest, labels, table)
+    used: NDArray[np.float64] = np.where(
+        (largest > _MAX_UNUSED_ENTRY)[labels], np.maximum(table, _ZERO_REPLACEMENT), 0.0
+    )
     return used
 
 
@@ -307,7 +311,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     n_reports: int,
     limbs: int,
     threads: int,
-    late: Callable[[], bool],
+    is_late: Callable[[], bool],
 ) -> _Frame:
     n = binding.n
     nats = np.asarray(binding.lengths * float(rate / 2**binding.scale_bits), dtype=np.float64)
@@ -315,18 +319,21 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     for side in binding.pairs.T:
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
     positive = nearest[np.isfinite(nearest)]
-    # Near duplicates, even most of the secrets, do not say how far apart the others are.
-    positive = positive[positive > _DUPLICATE * positive.max(initial=0.0)]
+    # Near duplicates, even if most secrets are, do not determine the scale of the others.
+    positive = positive[positive > _MAX_DUPLICATE_SHARE * positive.max(initial=0.0)]
     scale = float(np.median(positive)) if positive.size else 1.0
     every = None
-    if n >= _ALL_PAIRS and len(nats) >= _MOST_PAIRS * n * (n - 1) / 2:
-        # Those that others imply are found by closing the rest.
+    if (
+        n >= _MIN_SECRETS_FOR_PRODUCT
+        and len(nats) >= _MIN_BINDING_SHARE_FOR_PRODUCT * n * (n - 1) / 2
+    ):
+        # The lengths of implied pairs follow from the closure of the others.
         every = np.full((n, n), np.inf)
         np.fill_diagonal(every, 0.0)
         i, j = binding.pairs.T
         every[i, j] = every[j, i] = nats
     # Entries lie between the floor and 1, row sums between 1 and K: a longer edge has a nat of slack whatever happens.
-    short = nats <= 2.0 - math.log(_FLOOR[limbs]) + math.log(n_reports)
+    short = nats <= 2.0 - math.log(_MIN_ENTRY[limbs]) + math.log(n_reports)
     pairs, nats = binding.pairs[short], nats[short]
     i, j = pairs.T
     order = np.argsort(np.concatenate([i, j]), kind="stable")
@@ -335,16 +342,16 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     ids = np.concatenate([np.arange(len(pairs)), np.arange(len(pairs))])[order]
     ends = np.concatenate([j, i])[order]
     return _Frame(
-        pairs, nats, scale, limbs, start, ends, ids, every, binding.components, threads, late
+        pairs, nats, scale, limbs, start, ends, ids, every, binding.components, threads, is_late
     )
 
 
-def _as_given(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Accept a matrix that has some slack already, as closed forms and interior points may."""
-    table = _floored(table, frame)
+def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
+    """Return a matrix that has slack without a closure, as closed forms and interior points may, or ``None``."""
+    table = _raise_to_floor(table, frame)
     # A report that is unused in a component is unused in both rows of each edge.
     logs = np.log(np.where(table > 0, table, 1.0)) - np.log(table.sum(axis=1, keepdims=True))
-    # A few columns show that most matrices have none.
+    # A few columns show that most matrices have no slack.
     few = np.ascontiguousarray(logs[:, :: max(1, table.shape[1] // 16)])
     if _least_slack(table, few, frame) is None:
         return None
@@ -355,141 +362,127 @@ def _as_given(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
 def _least_slack(
     table: NDArray[np.float64], logs: NDArray[np.float64], frame: _Frame
 ) -> float | None:
-    """Measure the slack of all edges but those between equal rows; ``None`` where there is none."""
+    """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack."""
     from discreet.metricdp.kernels.columns import farthest_apart
 
     slack = frame.nats - farthest_apart(logs, frame.pairs)
-    for edge in np.flatnonzero(slack <= _ERROR).tolist():
+    for edge in np.flatnonzero(slack <= _MAX_ERROR_IN_NATS).tolist():
         i, j = frame.pairs[edge]
         if not (table[i] == table[j]).all():
             return None
         slack[edge] = 1.0
-    return min(float(slack.min(initial=1.0)) - _ERROR, 1.0)
+    return min(float(slack.min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)
 
 
-def _floored(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.float64]:
-    return np.where(table > 0, np.maximum(table, _FLOOR[frame.limbs]), 0.0)
+def _raise_to_floor(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.float64]:
+    return np.where(table > 0, np.maximum(table, _MIN_ENTRY[frame.limbs]), 0.0)
 
 
-def _closed(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed:
-    """Close and divide at the given delta, or at the first tenfold one that ends in time."""
+def _close_at_delta(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed:
+    """Close and divide at a delta, or at the first larger one at which this ends in time."""
     while True:
-        found = _attempt(table, frame, delta)
-        if found is not None:
-            return found
-        delta = _following(delta, frame)
+        closed = _attempt(table, frame, delta)
+        if closed is not None:
+            return closed
+        delta = _next_delta(delta, frame)
 
 
-def _following(delta: Fraction, frame: _Frame) -> Fraction:
-    """Say what is tried after a delta that was too small."""
-    if delta >= _SURE:
-        return _LAST
-    return _SURE if frame.late() else min(10 * delta, _SURE)
+def _next_delta(delta: Fraction, frame: _Frame) -> Fraction:
+    """Return the delta that follows one that was too small."""
+    if delta >= _SUFFICIENT_DELTA:
+        return _EQUAL_ROWS_DELTA
+    return _SUFFICIENT_DELTA if frame.is_late() else min(10 * delta, _SUFFICIENT_DELTA)
 
 
 def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed | None:
-    part = float(delta)
-    extra = min(part, _MOST_EXTRA) * frame.scale
-    kept = np.maximum((1 - part) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
-    room = np.where(kept > 0, frame.nats - kept, np.inf)
+    share = float(delta)
+    extra = min(share, _MAX_EXTRA_SHARE) * frame.scale
+    lengths = np.maximum((1 - share) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
+    room = np.where(lengths > 0, frame.nats - lengths, np.inf)
     i, j = frame.pairs.T
-    factor = np.exp(-kept)[frame.ids]
-    closed, number, before = table, 0, 0.0
-    most = _ROUNDS if frame.every is None else _ROUNDS_ALL
-    every = None if frame.every is None else _closed_factors(frame.every, part, extra)
+    factor = np.exp(-lengths)[frame.ids]
+    closed, rounds, last_log = table, 0, 0.0
+    max_rounds = _MAX_ROUNDS if frame.every is None else _MAX_ROUNDS_OVER_ALL
+    every = None if frame.every is None else _closed_factors(frame.every, share, extra)
     while True:
-        number += 1
-        closed = _floored(closed, frame)
+        rounds += 1
+        closed = _raise_to_floor(closed, frame)
         if every is None:
             close_columns(closed, frame.start, frame.ends, factor, threads=frame.threads)
         else:
             source, closed = closed, np.empty_like(closed)
-            _over_all(source, every, closed, frame.threads)
+            close_over_all_pairs(source, every, closed, threads=frame.threads)
         sums = closed.sum(axis=1)
         apart = np.abs(np.log(sums[i]) - np.log(sums[j]))
         excess = float((2 * apart / room).max(initial=0.0))
         if excess <= 1:
-            slack = min(float((room - apart).min(initial=1.0)) - _ERROR, 1.0)
+            slack = min(float((room - apart).min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)
             matrix = closed / sums[:, None]
             if every is not None:
-                # Sums of many floats made the factors: what they led to is measured.
+                # The factors are rounded sums of many floats, so that the slack is measured.
                 logs = np.log(np.where(matrix > 0, matrix, 1.0))
                 slack = min(_least_slack(matrix, logs, frame) or 0.0, slack)
-            return _Closed(matrix, delta, Fraction(slack), number) if slack > 0 else None
-        # Excess falls geometrically, so that its logarithm falls along a line: give up when that ends above zero.
-        high = math.log(excess)
-        hopeless = number > 5 and high + (high - before) * (most - number) > 0
-        if hopeless or (delta < _SURE and frame.late()):
+            return _Closed(matrix, delta, Fraction(slack), rounds) if slack > 0 else None
+        # The excess falls geometrically: give up if the line of its logarithm ends above zero.
+        log_excess = math.log(excess)
+        hopeless = rounds > 5 and log_excess + (log_excess - last_log) * (max_rounds - rounds) > 0
+        if hopeless or (delta < _SUFFICIENT_DELTA and frame.is_late()):
             return None
-        closed, before = closed / sums[:, None], high
-
-
-def _over_all(
-    source: NDArray[np.float64],
-    factor: NDArray[np.float64],
-    raised: NDArray[np.float64],
-    threads: int,
-) -> None:
-    """Close columns over all pairs at once, side by side."""
-    from discreet.metricdp.kernels.columns import raise_over_all
-
-    columns = source.shape[1]
-
-    def close(piece: int) -> None:
-        first = _WIDTH * piece
-        raise_over_all(first, min(first + _WIDTH, columns), source, factor, raised, _WIDTH)
-
-    in_threads(close, -(-columns // _WIDTH), threads)
+        closed, last_log = closed / sums[:, None], log_excess
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    given = _as_given(table, frame)
-    if given is not None and _cheap(given, price, _GIVEN_PRICE):
-        return given
+    unchanged = _keep_unchanged(table, frame)
+    if unchanged is not None and _rounding_is_cheap(unchanged, price, _MAX_UNCHANGED_LOSS):
+        return unchanged
     return _balanced(table, frame, price)
 
 
 def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    """Close at the delta, to one digit, at which slack and rounding cost the same.
+    """Close at the delta, to one digit, at which slack and rounding add the same loss.
 
-    A delta costs about ``kappa delta`` of the loss, and its rounding a price that falls with ``1 / delta``.
+    A delta adds about ``kappa delta`` of the loss, and its rounding a loss proportional to ``1 / delta``.
     """
-    delta, other = _digit(_FIRST if frame.limbs == 1 else 0.0, frame), None
-    found = _attempt(table, frame, delta)
-    if found is None and frame.every is None:
-        other = _mixed(table, frame)
-        if other is not None and _cheaper(other, delta, table, frame, price):
-            return other
-    first = found or _closed(table, frame, _following(delta, frame))
-    # Mixing looks at every pair for every column: with 1,000 secrets and all pairs for 2 CPU seconds.
-    if first.delta > _FAILED and (frame.every is None or not frame.late()):
-        other = other or _mixed(table, frame)
-        if other is not None and (price * other.matrix).sum() < (price * first.matrix).sum():
-            return other
-    if frame.late():
+    delta, mixture = _round_delta(_FIRST_DELTA if frame.limbs == 1 else 0.0, frame), None
+    at_first = _attempt(table, frame, delta)
+    if at_first is None and frame.every is None:
+        mixture = _mix(table, frame)
+        if mixture is not None and _mixture_is_cheaper(mixture, delta, table, frame, price):
+            return mixture
+    first = at_first or _close_at_delta(table, frame, _next_delta(delta, frame))
+    # A mixture takes n^2 K operations over all pairs: 2 CPU seconds for 1,000 secrets.
+    if first.delta > _MAX_DELTA_BEFORE_MIXING and (frame.every is None or not frame.is_late()):
+        mixture = mixture or _mix(table, frame)
+        if mixture is not None and (price * mixture.matrix).sum() < (price * first.matrix).sum():
+            return mixture
+    if frame.is_late():
         return first
     loss = float((price * first.matrix).sum())
-    rounding = _price_of_rounding(first, price, frame.limbs) * float(first.slack) / frame.scale
+    rounding = _rounding_loss(first, price, frame.limbs) * float(first.slack) / frame.scale
     kappa = max(1.0, frame.scale)
-    better = _digit(math.sqrt(rounding / (loss * kappa)) if loss > 0 else 0.0, frame)
-    return first if first.delta / 3 <= better <= first.delta * 3 else _closed(table, frame, better)
+    better = _round_delta(math.sqrt(rounding / (loss * kappa)) if loss > 0 else 0.0, frame)
+    return (
+        first
+        if first.delta / 3 <= better <= first.delta * 3
+        else _close_at_delta(table, frame, better)
+    )
 
 
-def _cheaper(
-    other: _Closed,
+def _mixture_is_cheaper(
+    mixture: _Closed,
     failed: Fraction,
     table: NDArray[np.float64],
     frame: _Frame,
     price: NDArray[np.float64],
 ) -> bool:
-    """Tell whether what was mixed costs less than closing would.
+    """Return whether the mixture adds less loss than a closure would.
 
-    It does where the largest delta that costs less is too small. To find that of each smaller one takes as long again:
-    1,000 words, a quarter nat, six deltas from 1e-6 to 0.1 took 2.1 CPU seconds, and mixing .18; November 2026.
+    It does if closing fails at the largest delta that would add less. Trying the smaller ones, too, takes a closure
+    each: 1,000 words, a quarter nat, six deltas from 1e-6 to 0.1 took 2.1 CPU seconds, the mixture .18; November 2026.
     """
     before = float((price * table / table.sum(axis=1, keepdims=True)).sum())
-    cost, unit = float((price * other.matrix).sum()) - before, max(1.0, frame.scale) * before
-    if cost >= _SURE * unit:
+    cost, unit = float((price * mixture.matrix).sum()) - before, max(1.0, frame.scale) * before
+    if cost >= _SUFFICIENT_DELTA * unit:
         return False
     if cost <= failed * unit:
         return True
@@ -497,14 +490,14 @@ def _cheaper(
     return _attempt(table, frame, max(delta, failed)) is None
 
 
-def _mixed(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Mix where closing and dividing did not end for a small delta."""
-    part = float(_MIXING)
-    kept = (1 - part) * frame.nats - np.minimum(part * frame.scale, frame.nats / 4)
-    floored = _floored(table, frame)
-    matrix = mixed(
+def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
+    """Return a mixture that keeps nearly all of epsilon, or ``None`` if it has no slack."""
+    share = float(_MIXING_DELTA)
+    lengths = (1 - share) * frame.nats - np.minimum(share * frame.scale, frame.nats / 4)
+    floored = _raise_to_floor(table, frame)
+    matrix = mix_with_private(
         floored / floored.sum(axis=1, keepdims=True),
-        kept,
+        lengths,
         frame.start,
         frame.ends,
         frame.ids,
@@ -514,40 +507,42 @@ def _mixed(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     if matrix is None:
         return None
     least = _least_slack(matrix, np.log(np.where(matrix > 0, matrix, 1.0)), frame)
-    return None if least is None or least <= 0 else _Closed(matrix, _MIXING, Fraction(least), 1)
+    return (
+        None if least is None or least <= 0 else _Closed(matrix, _MIXING_DELTA, Fraction(least), 1)
+    )
 
 
-def _digit(delta: float, frame: _Frame) -> Fraction:
-    """Round to one digit, at least so much that floats can vouch for the slack."""
+def _round_delta(delta: float, frame: _Frame) -> Fraction:
+    """Round a delta to one digit, and up to the least one whose slack exceeds the error of the floats."""
     least = max(delta, 1e-10 / frame.scale)
-    return min(Fraction(f"{least:.0e}"), _SURE)
+    return min(Fraction(f"{least:.0e}"), _SUFFICIENT_DELTA)
 
 
-def _cheap(closed: _Closed, price: NDArray[np.float64], part: float) -> bool:
-    return _price_of_rounding(closed, price, 1) <= part * float((price * closed.matrix).sum())
+def _rounding_is_cheap(closed: _Closed, price: NDArray[np.float64], part: float) -> bool:
+    return _rounding_loss(closed, price, 1) <= part * float((price * closed.matrix).sum())
 
 
-def _price_of_rounding(closed: _Closed, price: NDArray[np.float64], limbs: int) -> float:
-    """Estimate what the rounding adds to the loss: theta times the loss of the uniform report."""
+def _rounding_loss(closed: _Closed, price: NDArray[np.float64], limbs: int) -> float:
+    """Estimate the loss added by the rounding: theta times the loss of the uniform report."""
     support = closed.matrix > 0
     reports = support.sum(axis=1)
     theta = mixing_weight(int(reports.max()), closed.slack, limbs)
     return float(theta) * float(((price * support).sum(axis=1) / reports).sum())
 
 
-def _closed_factors(nats: NDArray[np.float64], part: float, extra: float) -> NDArray[np.float64]:
-    r"""Give :math:`e^{-w}`, w the closure of what is left of lengths, each of which gives up something.
+def _closed_factors(nats: NDArray[np.float64], share: float, extra: float) -> NDArray[np.float64]:
+    r"""Return :math:`e^{-w}`, w the closure of shortened lengths under the triangle inequality.
 
-    Where all pairs are constrained, the least column above z that keeps :math:`z_i \ge e^{-w_{ij}} z_j` is
+    If all pairs are constrained, the least column above z that keeps :math:`z_i \ge e^{-w_{ij}} z_j` is
     :math:`\max_j e^{-w_{ij}} z_j`, if w keeps the triangle inequality: one product of matrices, with maxima for sums.
-    Where edges give up something besides their part of epsilon, w is closed first.
+    Lengths shortened by a constant violate it, so that w is closed first.
 
     Parameters
     ----------
     nats
         ``(n, n)`` symmetric lengths.
-    part, extra
-        A part of each length is given up, and so many nats besides; 1 leaves nothing.
+    share, extra
+        Share of each length, and nats, by which it is shortened, at most to 0.
 
     Returns
     -------
@@ -560,10 +555,10 @@ def _closed_factors(nats: NDArray[np.float64], part: float, extra: float) -> NDA
     """
     from discreet.core.kernels.distances import close
 
-    kept = np.zeros_like(nats)
-    if part < 1:
-        np.maximum((1 - part) * nats - extra, 0.0, out=kept)
-    np.fill_diagonal(kept, 0.0)
-    close(kept, _PIVOTS, _COLUMNS)
-    factors: NDArray[np.float64] = np.exp(-kept)
+    lengths = np.zeros_like(nats)
+    if share < 1:
+        np.maximum((1 - share) * nats - extra, 0.0, out=lengths)
+    np.fill_diagonal(lengths, 0.0)
+    close(lengths, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
+    factors: NDArray[np.float64] = np.exp(-lengths)
     return factors

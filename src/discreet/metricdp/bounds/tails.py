@@ -1,15 +1,14 @@
-r"""Private channels for very many secrets, of exponential tails alone: no linear program and no table.
+r"""Private channels of exponential tails for very many secrets, without a linear program or a table.
 
 .. math:: \Pr[k \mid i] \propto A_k e^{-\rho d_{i o_k}}
 
 With equal anchors and :math:`\rho = \epsilon / 2` this is the exponential mechanism [MT07]_; half of the budget
-is for the row totals, which hardly differ away from the border. Here anchors are chosen such that the totals are nearly
+pays for the row totals, which hardly differ away from the border. Here anchors make the totals nearly
 equal, by the multiplicative iteration ``A <- A T'(1 / TA) / T'1`` of expectation-maximization with Nesterov's momentum
 on the logarithms, and tails fall at nearly :math:`\epsilon`. On a grid T is a convolution, so that a round takes four
 fast Fourier transforms.
 
-All of that is done in floats and proves nothing. The channel consists of integers, and
-:func:`~discreet.core.channels.check_implicit.verify_anchored` judges it.
+Proposes; checked by :func:`~discreet.core.channels.check_implicit.verify_anchored` on the integers of the channel.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.spaces.points import PointLengths
 from discreet.metricdp.bounds.local import local_bound
-from discreet.metricdp.bounds.renaming import renamed
+from discreet.metricdp.bounds.renaming import rename_reports
 from discreet.metricdp.costs import ImplicitCosts
 
 if TYPE_CHECKING:
@@ -55,38 +54,37 @@ if TYPE_CHECKING:
 
 __all__ = ["TailDesign", "expected_loss", "tail_channel"]
 
-_SHARES = tuple(Fraction(1, share) for share in (40, 25, 20, 16, 12, 8, 5, 3))
-"""Parts of epsilon for the totals that are tried, least first. One half never fails, with equal anchors."""
+_TOTALS_SHARES = tuple(Fraction(1, share) for share in (40, 25, 20, 16, 12, 8, 5, 3))
+"""Candidate shares of epsilon for the row totals, ascending."""
 
-_SHARES_OF_POINTS = (Fraction(1, 4), Fraction(1, 3))
-"""The same where points lie without a pattern and there are so many that a round takes long: of 1,600 random points a
+_TOTALS_SHARES_OF_POINTS = (Fraction(1, 4), Fraction(1, 3))
+"""The same for scattered points, where a round takes long: of 1,600 random points a
 few edges need 0.24 after 50 rounds, 0.22 after 100 and 0.206 however many there are (half a nat, November 2026)."""
 
-_HALF = Fraction(1, 2)
+_EXPONENTIAL_TOTALS_SHARE = Fraction(1, 2)
+"""Share of epsilon for the row totals of the exponential mechanism, which never fails."""
 
-_LEAST_SLACK, _MOST_SLACK = 1 / 5000, 1 / 10
-"""Least and largest part of the columns' budget that is left to the rounding: it decides the lift."""
+_MIN_SLACK_SHARE, _MAX_SLACK_SHARE = 1 / 5000, 1 / 10
+"""Limits on the share of the columns' budget that is left to the rounding, which determines the lift."""
 
-_PRICE = 50.0
-"""A uniform report costs so many times as much as one of the channel: a guess, which decides no more than the slack."""
+_UNIFORM_COST_PER_REPORT = 50 / 16
+"""Loss of a uniform report in units of that of the channel, divided by the number of reports with most of the weight of
+a row: guesses, which only affect the slack."""
 
-_OVERLAP = 16.0
-"""Reports that share a row, roughly: another guess."""
+_MAX_ANCHOR_SUM = 1 << 61
+"""Limit on the sum of all anchors, so that row totals fit into 64 bits."""
 
-_LARGEST_SUM = 1 << 61
-"""Of all anchors."""
+_MAX_USED_TOTALS_SHARE = 0.98
+"""Share of the totals' budget that the iteration may use; the rest covers the rounding of the anchors."""
 
-_MARGIN = 0.98
-"""Part of the totals' budget that floats may use."""
+_WEIGHTS_PER_BLOCK = 1 << 21
+"""Weights in a block, to bound memory."""
 
-_SLICE = 1 << 21
-"""Weights that are computed at once, to bound memory."""
+_MAX_SECRETS_FOR_TABLE = 1 << 14
+"""Secrets up to which a table of decays is computed, in single precision: 1 GiB."""
 
-_LARGEST_TABLE = 1 << 14
-"""Secrets up to which a table of decays is made, in single precision: 1 GiB."""
-
-_EVERY = 10
-"""Rounds between two looks at the totals."""
+_ROUNDS_BETWEEN_CHECKS = 10
+"""Rounds between two checks of the totals."""
 
 
 @final
@@ -99,17 +97,17 @@ class TailDesign:
     channel
         The channel.
     guarantee
-        What it was verified against.
+        The verified guarantee.
     totals_share
-        The part of epsilon that is for the row totals.
+        Share of epsilon for the row totals.
     certificate
         The verifier's checks, all passed.
     rounds
-        Rounds of the iteration on the anchors; 0 where they are equal.
+        Rounds of the iteration on the anchors; 0 if they are equal.
     costs
-        What reports cost, where a loss was stated.
+        Costs of the reports, or ``None`` without a stated loss.
     bound
-        The lower bound on that, and what it took.
+        Lower bound on the expected loss, with the size of its search, or ``None`` without a stated loss.
     upper
         Expected utility loss of the channel, rounded up.
     """
@@ -125,12 +123,12 @@ class TailDesign:
 
     @property
     def lower(self) -> float | None:
-        """No channel with this guarantee loses less on the stated loss; ``None`` only where none was stated."""
+        """Lower bound on the expected loss of every channel with this guarantee, or ``None`` without a stated loss."""
         return None if self.bound is None else self.bound.lower
 
     @property
     def gap(self) -> float | None:
-        """``(upper - lower) / upper``, 0 when both are 0; ``None`` only where no loss was stated."""
+        """``(upper - lower) / upper``, 0 when both are 0; ``None`` without a stated loss."""
         if self.bound is None or self.upper is None:
             return None
         lower = self.bound.lower
@@ -149,45 +147,44 @@ def tail_channel(
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> TailDesign:
-    """Make a private channel of tails in which every secret may be reported, and bound what it loses.
+    """Compute a private channel of exponential tails with every secret as a report, and bounds on its loss.
 
     Parameters
     ----------
     space
-        The secrets, none at distance 0 from another, connected by the pairs within the radius.
+        The secrets, no two at distance 0, connected by the pairs within the radius.
     guarantee
         Epsilon, unit, and a radius beyond 5120 secrets.
     rounds
-        Most rounds on the anchors for each share that is tried. 0 asks for the exponential mechanism, which is also
-        what spaces of more than 16,384 secrets get that are no full grids.
+        Limit on the rounds on the anchors for each candidate share. 0 gives the exponential mechanism, as do spaces of
+        more than 16,384 secrets that are not full grids.
     utility_loss
-        The name of a loss, as :class:`~discreet.metricdp.Problem` knows it. With it reports get the names that cost
-        least given them, and the result has ``lower``, ``upper`` and ``gap``, none of them ever ``None``.
+        The name of a loss, as :class:`~discreet.metricdp.Problem` knows it. With it reports are
+        renamed as their cheapest secrets, and the result has ``lower``, ``upper`` and ``gap``.
     prior
         ``(n,)`` probabilities of the secrets for that loss; uniform by default. Public.
     gap
-        How near the bound should come to the least loss as far as it is known, relatively. The channel does not depend
-        on it, and may lose more than the gap beyond its bound.
+        Relative gap between the bound and the estimated least loss at which the search for the bound ends. The channel
+        does not depend on it, and its own gap may be larger.
     time_limit
-        Seconds from the start after which no step for the bound is taken any more, a hundred apart, which are always
-        taken.
+        Seconds from the start after which steps for the bound end; the first hundred are always taken.
     threads
         Threads of these steps.
     on_progress
-        Called at each look at the bound.
+        Called at each evaluation of the bound.
 
     Returns
     -------
     TailDesign
-        The channel with its certificate, and with its loss and bound where a loss was stated.
+        The channel with its certificate, and with its loss and bound for a stated loss.
 
     Raises
     ------
     InvalidProblemError
-        For another unit, negative rounds, all pairs of too many secrets, secrets so near to each other that their
-        lift would be all there is, an unknown loss, or a prior that is none or has no loss beside it.
+        For another unit, negative rounds, all pairs of too many secrets, secrets so near to each other that the lift
+        would exceed all weights, an unknown loss, an invalid prior, or a prior without a loss.
     CertificateError
-        When the pairs within the radius do not connect the secrets, or some are at distance 0.
+        If the pairs within the radius do not connect the secrets, or some are at distance 0.
 
     Guarantee
     ---------
@@ -195,8 +192,8 @@ def tail_channel(
 
     Complexity
     ----------
-    A grid of 10^5 cells at half a nat a cell takes 300 rounds of 0.02 s, then the exact totals: 14 s of one core,
-    and 260 MB. Loss and bound: see :func:`~discreet.metricdp.bounds.local.local_bound`.
+    A grid of 10^5 cells at half a nat a cell: 14 s of one core and 260 MB, for 300 rounds of 0.02 s and the exact
+    totals. Loss and bound: see :func:`~discreet.metricdp.bounds.local.local_bound`.
 
     Examples
     --------
@@ -221,37 +218,41 @@ def tail_channel(
         raise InvalidProblemError("prior", "a utility_loss beside it", "none")
     costs = None if utility_loss is None else ImplicitCosts(space, utility_loss, prior)
     edges = space.adjacency(guarantee.radius)
-    made = _private(space, guarantee, edges, rounds)
+    tail_design = _private(space, guarantee, edges, rounds)
     if costs is None:
-        return made
-    upper = expected_loss(made.channel, costs)
-    better = renamed(made.channel, costs)
-    less = expected_loss(better, costs)
-    if less < upper:
-        # Names are post-processing: the certificate is about the weights, which are the same.
-        made, upper = replace(made, channel=better), less
-    left = None if time_limit is None else max(0.0, time_limit - (clock() - start))
+        return tail_design
+    channel, upper = _remap(tail_design.channel, costs)
+    remaining = None if time_limit is None else max(0.0, time_limit - (clock() - start))
     bound = local_bound(
         costs,
         edges,
         guarantee.epsilon,
         gap=gap,
-        time_limit=left,
+        time_limit=remaining,
         threads=threads,
         on_progress=on_progress,
     )
-    return replace(made, costs=costs, bound=bound, upper=upper)
+    # Names are post-processing: the certificate is about the weights, which are the same.
+    return replace(tail_design, channel=channel, costs=costs, bound=bound, upper=upper)
+
+
+def _remap(channel: AnchoredChannel, costs: ImplicitCosts) -> tuple[AnchoredChannel, float]:
+    """Return the channel with renamed reports, or as it is if that loses less, and its expected loss."""
+    candidates = [channel, rename_reports(channel, costs)]
+    losses = [expected_loss(candidate, costs) for candidate in candidates]
+    best = int(np.argmin(losses))
+    return candidates[best], losses[best]
 
 
 def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
-    """Compute what a channel loses, rounded up, without a table.
+    """Compute the expected loss of a channel, rounded up, without a table.
 
     Parameters
     ----------
     channel
         A channel whose names are secrets.
     costs
-        What reports cost.
+        Costs of the reports.
 
     Returns
     -------
@@ -260,7 +261,7 @@ def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
 
     Complexity
     ----------
-    One weight and one cost for each secret and report, in slices.
+    One weight and one cost for each secret and report, in blocks.
 
     Notes
     -----
@@ -277,107 +278,119 @@ def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
     True
     """
     n, k = channel.n_secrets, channel.n_reports
-    reports, step = np.arange(k), max(1, _SLICE // k)
-    spent = []
+    reports, step = np.arange(k), max(1, _WEIGHTS_PER_BLOCK // k)
+    losses = []
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
         weights = channel.weights_at(np.repeat(some, k), np.tile(reports, len(some)))
         weighed = weights.reshape(len(some), k) * costs.block(some, channel.names)
-        spent += (weighed.sum(axis=1) / channel.totals[some]).tolist()
-    return float(math.fsum(spent) * (1 + 2 * (n + k + 8) * 2.0**-53))
+        losses += (weighed.sum(axis=1) / channel.totals[some]).tolist()
+    return float(math.fsum(losses) * (1 + 2 * (n + k + 8) * 2.0**-53))
 
 
 def _private(space: MetricSpace, guarantee: MetricDP, edges: Adjacency, rounds: int) -> TailDesign:
-    """Try shares of epsilon for the totals until one is verified."""
+    """Return the first verified design among the candidate shares, or the exponential mechanism."""
     slack = _slack(guarantee, edges)
     anchors, count = np.ones(space.n), 0
     operators = _operators(space) if rounds else None
-    few = not (space.has_matrix or isinstance(space.source, LatticeLengths))
-    for share in _SHARES_OF_POINTS if few else _SHARES:
+    scattered = not (space.has_matrix or isinstance(space.source, LatticeLengths))
+    for share in _TOTALS_SHARES_OF_POINTS if scattered else _TOTALS_SHARES:
         if operators is None:
             break
         rate = guarantee.epsilon * (1 - share) * (1 - slack)
         operator = operators(float(rate))
         room = float(guarantee.epsilon * share) * 2.0**-edges.scale_bits
-        anchors, used, even = _even(operator, anchors, edges, room, rounds)
-        count += used
+        anchors, rounds_taken, even = _equalize_totals(operator, anchors, edges, room, rounds)
+        count += rounds_taken
         if even:
-            made = _finish(space, guarantee, edges, (share, slack), anchors)
-            certificate = verify_anchored(made, guarantee, totals_share=share)
+            channel = _to_integers(space, guarantee, edges, (share, slack), anchors)
+            certificate = verify_anchored(channel, guarantee, totals_share=share)
             if certificate.passed:
-                return TailDesign(made, guarantee, share, certificate, count)
-    made = _finish(space, guarantee, edges, (_HALF, slack), np.ones(space.n))
-    certificate = verify_anchored(made, guarantee, totals_share=_HALF)
+                return TailDesign(channel, guarantee, share, certificate, count)
+    channel = _to_integers(
+        space, guarantee, edges, (_EXPONENTIAL_TOTALS_SHARE, slack), np.ones(space.n)
+    )
+    certificate = verify_anchored(channel, guarantee, totals_share=_EXPONENTIAL_TOTALS_SHARE)
     certificate.raise_for_failure()
-    return TailDesign(made, guarantee, _HALF, certificate, 0)
+    return TailDesign(channel, guarantee, _EXPONENTIAL_TOTALS_SHARE, certificate, 0)
 
 
 def _slack(guarantee: MetricDP, edges: Adjacency) -> Fraction:
-    """Balance what the slack costs against the uniform reports that a lift for the shortest edge costs.
+    """Return the slack s that minimizes its own loss plus that of the uniform reports of the lift, ``s + c / s``.
 
-    The cost ``s + c / s`` is least at the root of c: with a lift of ``2 / (s nats)`` for n reports, in rows that weigh
+    This is the square root of c, with a lift of ``2 / (s nats)`` for n reports, in rows that weigh
     about ``16 2^61 / n``.
     """
     units = max(1, int(edges.lengths.min(initial=1 << 46)))
     nats = float(guarantee.epsilon) * units * 2.0**-edges.scale_bits
-    best = math.sqrt(2 * _PRICE * edges.n**2 / (nats * _OVERLAP * _LARGEST_SUM))
-    return Fraction(1, round(1 / min(max(best, _LEAST_SLACK), _MOST_SLACK)))
+    best = math.sqrt(2 * _UNIFORM_COST_PER_REPORT * edges.n**2 / (nats * _MAX_ANCHOR_SUM))
+    return Fraction(1, round(1 / min(max(best, _MIN_SLACK_SHARE), _MAX_SLACK_SHARE)))
 
 
-def _finish(
+def _to_integers(
     space: MetricSpace,
     guarantee: MetricDP,
     edges: Adjacency,
     parts: tuple[Fraction, Fraction],
     anchors: NDArray[np.float64],
 ) -> AnchoredChannel:
-    """Choose the lift by the theorem, and anchors as large as their sum may be."""
+    """Round anchors, scaled to their largest sum, to integers, with the least lift that the theorem allows."""
     column = guarantee.epsilon * (1 - parts[0])
     rate = column * (1 - parts[1])
     shortest = int(edges.lengths.min(initial=1 << 46))
     spare = column * shortest - rate * (shortest + triangle_defect(space))
-    # Without any slack no lift is enough, and the verifier says so.
+    # Without slack no lift is enough, and the verification fails.
     lift = least_lift(spare / 2**edges.scale_bits) if spare > 0 else 1
-    if space.n * lift > _LARGEST_SUM >> 3:
+    if space.n * lift > _MAX_ANCHOR_SUM >> 3:
         expected = "secrets that are farther apart; merge those that nearly coincide"
         raise InvalidProblemError("space", expected, at_most(shortest * 2.0**-edges.scale_bits, 3))
-    scale = min(_LARGEST_SUM / float(anchors.sum()), (LARGEST_ANCHOR - 1) / float(anchors.max()))
-    whole = np.floor(anchors * scale).astype(np.int64)
-    return AnchoredChannel(space, rate, np.arange(space.n), whole, lift=lift)
+    scale = min(_MAX_ANCHOR_SUM / float(anchors.sum()), (LARGEST_ANCHOR - 1) / float(anchors.max()))
+    integers = np.floor(anchors * scale).astype(np.int64)
+    return AnchoredChannel(space, rate, np.arange(space.n), integers, lift=lift)
 
 
-def _even(
+def _equalize_totals(
     operator: Operator,
     anchors: NDArray[np.float64],
     edges: Adjacency,
     room: float,
     rounds: int,
 ) -> tuple[NDArray[np.float64], int, bool]:
-    """Make totals alike until each edge has room for their difference; say after how many rounds, and whether."""
+    """Equalize row totals until their ratio on each edge fits its room.
+
+    Returns the anchors, the number of rounds, and whether the totals fit.
+    """
     i, j = edges.pairs.T
     scale = operator(np.ones_like(anchors))
-    here = before = np.log(anchors / operator(anchors).mean())
+    iterate = previous = np.log(anchors / operator(anchors).mean())
     step, least = 1, math.inf
     for count in range(rounds + 1):
-        ahead = here + (step - 1) / (step + 2) * (here - before)
-        tried = np.exp(ahead)
-        totals = operator(tried)
+        extrapolated = iterate + (step - 1) / (step + 2) * (iterate - previous)
+        candidate = np.exp(extrapolated)
+        totals = operator(candidate)
         logs = np.log(totals)
-        even = (
-            count % _EVERY == 0
-            and (np.abs(logs[i] - logs[j]) <= _MARGIN * room * edges.lengths).all()
+        within_room = (
+            count % _ROUNDS_BETWEEN_CHECKS == 0
+            and (np.abs(logs[i] - logs[j]) <= _MAX_USED_TOTALS_SHARE * room * edges.lengths).all()
         )
-        if even:
-            return tried, count, True
-        # What the iteration makes less: where it does not, momentum has gone too far.
-        value = float(tried @ scale - logs.sum())
+        if within_room:
+            return candidate, count, True
+        # The objective of the iteration: if it grows, the momentum is reset.
+        value = float(candidate @ scale - logs.sum())
         step = 1 if value > least else step + 1
-        before, here, least = here, ahead + np.log(operator(1 / totals) / scale), value
-    return np.exp(here), rounds, False
+        previous, iterate, least = (
+            iterate,
+            extrapolated + np.log(operator(1 / totals) / scale),
+            value,
+        )
+    return np.exp(iterate), rounds, False
 
 
 def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
-    """Find how to multiply a vector by ``e^(-rate d)`` for any rate: by a table, or by transforms on full grids."""
+    """Return the product with ``e^(-rate d)`` as a function of the rate: a table, or transforms on full grids.
+
+    Returns ``None`` for too many secrets.
+    """
     if space.has_matrix:
 
         def tabled(rate: float) -> Operator:
@@ -391,7 +404,7 @@ def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
         cells = np.stack(np.divmod(np.arange(height * width), width), axis=1)
         if len(cells) == space.n and (source.places - source.places.min(axis=0) == cells).all():
             return lambda rate: _convolution(height, width, rate * float(source.cell))
-    if space.n > _LARGEST_TABLE:
+    if space.n > _MAX_SECRETS_FOR_TABLE:
         return None
     lengths = _rough_lengths(space)
 
@@ -399,25 +412,25 @@ def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
         decay = lengths * np.float32(-rate)
         np.exp(decay, out=decay)
         least = math.ulp(1.0)
-        # Far tails may come out as zero.
+        # Far tails may underflow to zero.
         return lambda vector: np.maximum((decay @ vector.astype(np.float32)).astype(float), least)
 
     return single
 
 
 def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
-    """Compute all distances in single precision, in slices: the verifier judges what comes of them."""
+    """Compute all distances in single precision, in blocks; the channel computed from them is verified."""
     n, source = space.n, space.source
     lengths = np.empty((n, n), dtype=np.float32)
-    every, step = np.arange(n), max(1, _SLICE // n)
+    every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
         pairs = np.repeat(some, n), np.tile(every, len(some))
         if isinstance(source, PointLengths):
-            found = source.measure(*pairs)
+            block = source.measure(*pairs)
         else:
-            found = np.ldexp(source.between(*pairs).astype(np.float64), -space.scale_bits)
-        lengths[some] = found.reshape(len(some), n)
+            block = np.ldexp(source.between(*pairs).astype(np.float64), -space.scale_bits)
+        lengths[some] = block.reshape(len(some), n)
     return lengths
 
 
@@ -425,13 +438,13 @@ def _convolution(height: int, width: int, rate: float) -> Operator:
     from scipy.fft import irfft2, next_fast_len, rfft2
 
     shape = (next_fast_len(2 * height - 1, real=True), next_fast_len(2 * width - 1, real=True))
-    # Distances around a torus that is twice as wide as the grid.
+    # Distances on a torus twice as wide as the grid.
     down, along = (np.minimum(np.arange(size), size - np.arange(size)) for size in shape)
     transform = rfft2(np.exp(-rate * np.hypot(down[:, None], along[None, :])))
 
     def apply(vector: NDArray[np.float64]) -> NDArray[np.float64]:
         image = irfft2(rfft2(vector.reshape(height, width), shape) * transform, shape)
-        # Far tails of a transform may come out a little below zero.
+        # Rounding may make far tails of a transform slightly negative.
         inside: NDArray[np.float64] = np.maximum(image[:height, :width], math.ulp(1.0))
         return inside.ravel()
 

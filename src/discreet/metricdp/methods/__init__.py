@@ -1,4 +1,4 @@
-"""The methods by the names that people type: one table for ``method=``, commands, comparisons, audits and reports."""
+"""Methods by name: one table for ``method=``, commands, comparisons, audits and reports."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ BASELINES = Methods(
         ),
     ]
 )
-"""What optimal channels are compared with; none gives a lower bound."""
+"""Methods without a lower bound, with which optimal channels are compared."""
 
 METHODS = Methods(
     [
@@ -117,4 +117,4 @@ METHODS = Methods(
         ),
     ]
 )
-"""Everything that ``design`` takes as its method, with default parameters, and what it refuses with the reason."""
+"""Methods of ``design`` with default parameters, and methods without a guarantee, which it refuses with the reason."""

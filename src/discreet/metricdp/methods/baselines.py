@@ -1,9 +1,9 @@
-r"""What an optimal channel is compared with: published mechanisms, and the two that need no metric.
+r"""Baselines: published mechanisms, and two mechanisms that need no metric.
 
 Each is a frozen method of :func:`discreet.metricdp.design`, so that its matrix is repaired, rounded and verified like
-any other: what is compared are channels of integers with the same guarantee. None of them gives a lower bound.
+any other, and comparisons are between channels of integers with the same guarantee. None of them gives a lower bound.
 
-:func:`bayes_remap` improves any of them for a prior, and :func:`nearest_output_floor` is what no channel can beat.
+:func:`bayes_remap` improves any of them for a prior, and :func:`nearest_output_floor` is the loss without privacy.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ __all__ = [
 ]
 
 
-_NODES, _FEW_NODES = 12, 4
-"""Nodes of Gauss's rule on a panel, and on one over which the integrand hardly varies."""
+_NODES_PER_PANEL, _NODES_PER_FLAT_PANEL = 12, 4
+"""Nodes of Gauss's rule on a panel, and on a panel over which the integrand hardly varies."""
 
 
-_LEAST_EXTENT = 1e-6
-"""Nats between the outermost reports from which on integrals over their cells are computed."""
+_MIN_EXTENT_IN_NATS = 1e-6
+"""Least extent of the reports, in nats, for which integrals over their cells are accurate."""
 
-_SECRETS_AT_ONCE = 256
-"""Secrets whose integrals over all sides of cells are held at once."""
+_SECRETS_PER_BLOCK = 256
+"""Secrets in a block of integrals over all sides of cells, to bound memory."""
 
 
 class Baseline(Protocol):
     """A method without bounds."""
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Find a matrix; ``None`` where the method does not apply to the part."""
+        """Return a matrix, or ``None`` if the method does not apply to the part."""
         ...
 
 
@@ -66,9 +66,9 @@ class Exponential:
 
     One half of epsilon is for the numerator and one for the denominator, whence the 1/2: by the triangle inequality
     :math:`z_{ik} \le e^{\epsilon d_{ij}} z_{jk}` for *all* pairs. Here d are shortest paths of constraints: with all
-    pairs constrained the distances themselves, as published; with a radius no shorter, which costs less and keeps the
-    same constraints as what it is compared with. A report stands at :attr:`~discreet.metricdp.part.Part.places`: at
-    its own secret, or where it is cheapest.
+    pairs constrained the distances themselves, as published; with a radius they are no shorter, which loses less
+    under the same constraints as an optimal channel. A report is located at
+    :attr:`~discreet.metricdp.part.Part.places`: at its own secret, or at its home.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Exponential:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Write the matrix down."""
+        """Return the matrix."""
         nats = -0.5 * part.rate * part.paths[:, part.places]
         matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
         matrix /= matrix.sum(axis=1, keepdims=True)
@@ -96,8 +96,8 @@ class PlanarLaplace:
     r"""Planar Laplace noise, moved to the nearest report: [ABCP13]_, Section 4.
 
     Noise with density :math:`\frac{\epsilon^2}{2\pi} e^{-\epsilon |x - s|}` around the secret s is epsilon-private in
-    the plane. Giving the nearest report instead of the point is post-processing, for points that fall outside the map
-    as well, so that the exact probabilities of the Voronoi cells,
+    the plane. Reporting the nearest report instead of the point is post-processing, for points outside the map, too,
+    so that the exact probabilities of the Voronoi cells,
 
     .. math::
 
@@ -105,8 +105,7 @@ class PlanarLaplace:
         = [s \in V_k] - \frac{1}{2\pi} \oint_{\partial V_k} (1 + \epsilon r)\, e^{-\epsilon r}\, d\varphi,
 
     keep epsilon for all pairs: the truncation costs nothing. The integrals over the sides of the cells are taken by
-    Gauss's rule to about 1e-12 of the mass. What that may break is mended by the repair, and the epsilon that the
-    stored integers have is found by the verification.
+    Gauss's rule to about 1e-12 of the mass; the repair corrects the error, and the stored integers are verified.
 
     It needs secrets in a Euclidean plane, or on a sphere, and reports that name secrets. Places on a sphere are
     projected, and :math:`\epsilon` is divided by the largest ratio :math:`\rho` of a distance in the plane to that on
@@ -130,8 +129,8 @@ class PlanarLaplace:
         Returns
         -------
         Candidate or None
-            ``None`` where there is no plane, or no plane that keeps distances up to a factor, and where all reports
-            lie within a millionth of a nat: floats do not resolve cells that are so much smaller than the noise.
+            ``None`` without a plane, without a bound on its stretch, or if all reports lie within a millionth of a nat,
+            since floats do not resolve cells so much smaller than the noise.
 
         Complexity
         ----------
@@ -140,9 +139,9 @@ class PlanarLaplace:
         if part.plane is None or not math.isfinite(part.stretch):
             return None
         secrets, reports = part.plane
-        # A plane with one secret has no ratio.
+        # With one secret the stretch is 0.
         rate = float(part.epsilon) / (part.stretch or 1.0)
-        if 0 < rate * float(np.ptp(reports, axis=0).max()) < _LEAST_EXTENT:
+        if 0 < rate * float(np.ptp(reports, axis=0).max()) < _MIN_EXTENT_IN_NATS:
             return None
         matrix = _cell_masses(secrets, reports, rate)
         note = f"Planar Laplace noise was integrated over the cells of {len(reports)} reports."
@@ -152,7 +151,7 @@ class PlanarLaplace:
 @final
 @dataclass(frozen=True)
 class Uniform:
-    """Any report, each equally likely: private for every epsilon.
+    """All reports with equal probability: private for every epsilon.
 
     Examples
     --------
@@ -161,7 +160,7 @@ class Uniform:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Write the matrix down."""
+        """Return the matrix."""
         matrix = np.full_like(part.cost, 1 / part.n_reports)
         return Candidate("uniform", matrix, None, "All reports are equally likely.")
 
@@ -169,7 +168,7 @@ class Uniform:
 @final
 @dataclass(frozen=True)
 class BestConstant:
-    """Always the same report, the one that costs least on average: private for every epsilon.
+    """The report of least expected cost for every secret: private for every epsilon.
 
     Examples
     --------
@@ -178,7 +177,7 @@ class BestConstant:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Write the matrix down."""
+        """Return the matrix."""
         matrix = np.zeros_like(part.cost)
         matrix[:, part.cost.sum(axis=0).argmin()] = 1.0
         return Candidate("constant", matrix, None, "The same report is given for every secret.")
@@ -187,7 +186,7 @@ class BestConstant:
 def baseline_matrix(
     method: Baseline, problem: Problem, constraints: Adjacency, epsilon: Fraction
 ) -> NDArray[np.float64]:
-    """Give the matrix of a baseline as it is before repair: floats, to look at and to test.
+    """Return the matrix of a baseline before repair, in floats.
 
     Parameters
     ----------
@@ -208,7 +207,7 @@ def baseline_matrix(
     Raises
     ------
     InvalidProblemError
-        Where the method does not apply.
+        If the method does not apply.
 
     Examples
     --------
@@ -219,19 +218,23 @@ def baseline_matrix(
     >>> baseline_matrix(Exponential(), problem, line.adjacency(), Fraction(1)).round(4).tolist()
     [[0.7311, 0.2689], [0.2689, 0.7311]]
     """
-    whole = WholeProblem(problem, constraints, epsilon)
-    found = [method.solve(part, PartLimits()) for part in whole.parts]
-    matrices = [one.matrix for one in found if one is not None and one.matrix is not None]
-    if len(matrices) < len(found):
+    whole_problem = WholeProblem(problem, constraints, epsilon)
+    candidates = [method.solve(part, PartLimits()) for part in whole_problem.parts]
+    matrices = [
+        candidate.matrix
+        for candidate in candidates
+        if candidate is not None and candidate.matrix is not None
+    ]
+    if len(matrices) < len(candidates):
         raise InvalidProblemError(
             "method", "one that applies to this problem", type(method).__name__
         )
-    table: NDArray[np.float64] = whole.assemble(matrices)[whole.labels]
+    table: NDArray[np.float64] = whole_problem.assemble(matrices)[whole_problem.labels]
     return table
 
 
 def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:
-    r"""Rename each report as the one that costs least on average, given what was reported: [CEP17]_.
+    r"""Rename each report as the one of least expected cost given the report: [CEP17]_.
 
     .. math:: b(k) = \arg\min_{k'} \sum_i p_i\, c_{ik'} z_{ik}
 
@@ -245,12 +248,12 @@ def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:
     Returns
     -------
     Channel
-        As many reports; those that are no one's best have weight zero for every secret.
+        A channel with the same number of reports; reports that are never cheapest have weight 0 for every secret.
 
     Raises
     ------
     InvalidProblemError
-        When the cost has another shape than the channel.
+        If the cost has another shape than the channel.
 
     Guarantee
     ---------
@@ -272,7 +275,7 @@ def bayes_remap(channel: Channel, cost: ArrayLike) -> Channel:
 
 
 def nearest_output_floor(problem: Problem) -> float:
-    r"""Give the loss without any privacy, :math:`\sum_i p_i \min_k c_{ik}`, rounded down: no channel loses less.
+    r"""Compute the loss without privacy, :math:`\sum_i p_i \min_k c_{ik}`, rounded down, a lower bound for any channel.
 
     Examples
     --------
@@ -296,32 +299,35 @@ def _cell_masses(
 
     sites, at_site = np.unique(reports, axis=0, return_index=True)
     matrix = np.zeros((len(secrets), len(reports)))
-    everything = np.concatenate([secrets, sites])
-    center = everything.mean(axis=0)
-    extent = float(np.linalg.norm(everything - center, axis=1).max())
-    # Guards so far away that no noise gets near them close the outer cells.
+    all_points = np.concatenate([secrets, sites])
+    center = all_points.mean(axis=0)
+    extent = float(np.linalg.norm(all_points - center, axis=1).max())
+    # Distant guard points close the outer cells beyond all noise.
     far = 4 * extent + 100 / epsilon
-    turns = np.arange(8) * (math.pi / 4) + 0.1
-    guards = center + far * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    angles = np.arange(8) * (math.pi / 4) + 0.1
+    guards = center + far * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     diagram = Voronoi(np.concatenate([sites, guards]) - center)
-    real = (diagram.ridge_points < len(sites)).all(axis=1)
-    left, right = np.sort(diagram.ridge_points[real], axis=1).T
-    corners = center + diagram.vertices[np.array(diagram.ridge_vertices)[real].reshape(-1, 2)]
+    is_finite = (diagram.ridge_points < len(sites)).all(axis=1)
+    left, right = np.sort(diagram.ridge_points[is_finite], axis=1).T
+    corners = center + diagram.vertices[np.array(diagram.ridge_vertices)[is_finite].reshape(-1, 2)]
     normals = sites[right] - sites[left]
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    turned = np.stack([-normals[:, 1], normals[:, 0]], axis=1)
+    tangents = np.stack([-normals[:, 1], normals[:, 0]], axis=1)
     offsets = (normals * (sites[left] + sites[right])).sum(axis=1) / 2
-    spans = np.sort(np.einsum("ecx,ex->ec", corners, turned), axis=1)
-    # A secret on a side belongs to two cells: a step aside by a part in 10^12 makes it one.
+    spans = np.sort(np.einsum("ecx,ex->ec", corners, tangents), axis=1)
+    # A secret on a side of two cells is moved by a relative 10^-12 into one of them.
     aside = secrets + 1e-12 * extent * np.array([0.8, 0.6])
-    rules = *np.polynomial.legendre.leggauss(_NODES), *np.polynomial.legendre.leggauss(_FEW_NODES)
+    rules = (
+        *np.polynomial.legendre.leggauss(_NODES_PER_PANEL),
+        *np.polynomial.legendre.leggauss(_NODES_PER_FLAT_PANEL),
+    )
     masses = np.zeros((len(secrets), len(sites)))
     nearest = cKDTree(sites).query(aside)[1]
     masses[np.arange(len(secrets)), nearest] = 1.0
-    for first in range(0, len(secrets), _SECRETS_AT_ONCE):
-        some = slice(first, first + _SECRETS_AT_ONCE)
-        swept = swept_tails(aside[some], normals, offsets, spans, epsilon, *rules) / (2 * math.pi)
-        np.subtract.at(masses[some].T, left, swept.T)
-        np.add.at(masses[some].T, right, swept.T)
+    for first in range(0, len(secrets), _SECRETS_PER_BLOCK):
+        rows = slice(first, first + _SECRETS_PER_BLOCK)
+        swept = swept_tails(aside[rows], normals, offsets, spans, epsilon, *rules) / (2 * math.pi)
+        np.subtract.at(masses[rows].T, left, swept.T)
+        np.add.at(masses[rows].T, right, swept.T)
     matrix[:, at_site] = np.maximum(masses, 0.0)
     return matrix

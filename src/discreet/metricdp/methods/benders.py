@@ -1,17 +1,17 @@
-r"""Benders decomposition along a partition of the secrets, as [Qiu24]_ proposes it, with what it takes to converge.
+r"""Benders decomposition along a partition of the secrets, as [Qiu24]_ proposes it, with changes for convergence.
 
-The master decides the rows of the boundary records, and a subproblem for each block those of its internal records
-(Equations (9) to (20) of the paper). What differs from the print, each with its reason in the errata:
+The variables of the master are the rows of the boundary records, those of a block's subproblem the rows of its
+internal records (Equations (9) to (20) of the paper). Deviations from the paper, with reasons in the errata:
 
-- the boundary's cost stands in the master alone: with the printed cut the lower bound passes the optimum (E1);
+- the boundary's cost is in the master alone: with the published cut the lower bound passes the optimum (E1);
 - the cost of a block is bounded below before the first iteration, and gaps are relative (E4);
-- of the initial cuts H_0 only those stand here that the others don't imply, which leaves the program the same (E7);
-- blocks are asked between the exponential mechanism and the master's point: without that no point was ever feasible on
-  problems of 200 secrets;
+- the initial cuts H_0 are without those implied by others, which does not change the feasible set (E7);
+- subproblems are evaluated between the exponential mechanism and the master's point: without that no point was feasible
+  on problems of 200 secrets;
 - internal records give feasibility cuts in closed form, before any subproblem is solved;
-- the lower bound is proved by prices of stated constraints, since cuts are fragile numerically.
+- the lower bound is proved by prices of stated constraints, since cuts are numerically fragile.
 
-Plain linear programming was faster wherever both finished; ``benchmarks/metricdp_benders.py`` measures that.
+Linear programming without decomposition was faster whenever both finished; see ``benchmarks/metricdp_benders.py``.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Benders"]
 
-_LARGEST_PROGRAM = 400_000
-"""Rows of one of the programs beyond which none is built: its first solve alone would take minutes. A fixed number, so
+_MAX_PROGRAM_ROWS = 400_000
+"""Rows of the master or a subproblem beyond which none is built: the first solve would take minutes. A fixed number, so
 that the same input gives the same design."""
 
-_STEPS = 6000
-"""Primal-dual steps at most where no master is built."""
+_MAX_PRIMAL_DUAL_STEPS = 6000
+"""Limit on the primal-dual steps if no master is built."""
 
 
 @final
@@ -60,15 +60,15 @@ class Benders:
     Parameters
     ----------
     blocks
-        Number of blocks M, at most; ``None`` takes that for which the paper's model of an iteration costs least.
+        Largest number of blocks M; ``None`` minimizes the paper's model of the work of an iteration.
     partitioner
         ``"k-m-DV"``, ``"k-m-rec"``, ``"k-m-adj"`` or ``"BSC"``, in any case; see :mod:`discreet.metricdp.blocks`.
     iterations
-        Most solves of the master.
+        Limit on the solves of the master.
     seed
-        Of the partition.
+        Seed of the partition.
     executor
-        Where subproblems are solved side by side: a pool of threads of this process.
+        Pool of threads of this process that solves subproblems in parallel.
 
     Examples
     --------
@@ -77,8 +77,8 @@ class Benders:
     >>> from discreet.metricdp import Problem, design
     >>> problem = Problem(MetricSpace.grid(2, 6, cell=1, unit="km"), utility_loss="euclidean")
     >>> within = MetricDP(1, unit="km", radius=1)
-    >>> made = design(problem, within, method=Benders(blocks=2), gap=1e-4)
-    >>> made.certificate.passed, made.gap < 1e-4
+    >>> result = design(problem, within, method=Benders(blocks=2), gap=1e-4)
+    >>> result.certificate.passed, result.gap < 1e-4
     (True, True)
     """
 
@@ -99,22 +99,22 @@ class Benders:
         Returns
         -------
         Candidate
-            The best point so far, at worst the exponential mechanism that the decomposition starts from. Where the
-            master would be too large, what primal-dual steps on the whole find, called by their name, with the better
-            of their bound and that of the blocks without the master; without such steps that exponential mechanism,
-            its reports renamed.
+            The incumbent, at worst the exponential mechanism, from which the decomposition starts. If the master would
+            be too large, the candidate of primal-dual steps on the complete program, under their name, with the better
+            of their bound and that of separate blocks; if these give no matrix, the exponential mechanism with renamed
+            reports.
 
         Raises
         ------
         InvalidProblemError
-            When the partitioner needs coordinates that the space has not.
+            If the partitioner needs coordinates and the space has none.
         SolverError
-            When the master cannot be solved.
+            If the master cannot be solved.
 
         Complexity
         ----------
         An iteration solves a program of ``K |Y|`` variables, Y the boundary records, and one of ``K |X_l|`` for each
-        block; there is no bound on the iterations.
+        block; there is no bound on the number of iterations.
         """
         from discreet.core.lp.benders import BendersOptions, benders
         from discreet.metricdp.boundary import Envelopes, inner_pairs
@@ -122,13 +122,13 @@ class Benders:
         anchor = _anchor(part, limits)
         layout = self._layout(part, anchor)
         rows = _largest_program(layout, None)
-        if rows > _LARGEST_PROGRAM:
+        if rows > _MAX_PROGRAM_ROWS:
             return self._without_master(layout, anchor, rows, limits)
         chains = inner_pairs(layout)
         rows = _largest_program(layout, chains)
-        if rows > _LARGEST_PROGRAM:
+        if rows > _MAX_PROGRAM_ROWS:
             return self._without_master(layout, anchor, rows, limits)
-        found = benders(
+        result = benders(
             layout.program(),
             layout.columns,
             options=BendersOptions(
@@ -142,7 +142,7 @@ class Benders:
             anchor=anchor.ravel(),
             separate=Envelopes(layout),
         )
-        return self._candidate(layout, chains, found, anchor)
+        return self._candidate(layout, chains, result, anchor)
 
     def _layout(self, part: Part, anchor: NDArray[np.float64]) -> Layout:
         from discreet.metricdp.boundary import Layout
@@ -163,56 +163,60 @@ class Benders:
     def _without_master(
         self, layout: Layout, anchor: NDArray[np.float64], rows: int, limits: PartLimits
     ) -> Candidate:
-        """Bound the whole by its blocks, nothing between them, and by steps on the whole: the better of both stands."""
+        """Return the result of steps on the complete program, with the better of their bound and that of the blocks."""
         part, start = layout.part, clock()
         half = None if limits.seconds is None else limits.seconds / 2
         prices = prices_of_blocks(part, layout.split.labels, replace(limits, seconds=half))
-        alone = lower_bound(part.cost, part.constraints, part.epsilon, prices)
+        block_bound = lower_bound(part.cost, part.constraints, part.epsilon, prices)
         note = (
-            f"The largest program would have {rows} rows and was not built. {layout.split.n_blocks} blocks that "
-            f"nothing joins bound the loss by {at_least(alone)}"
+            f"The largest program would have {rows} rows and was not built. {layout.split.n_blocks} separate "
+            f"blocks bound the loss by {at_least(block_bound)}"
         )
         facts = {
             "blocks": layout.split.n_blocks,
             "partitioner": partitioner_name(self.partitioner),
             "boundary": len(layout.boundary),
         }
-        left = None
+        remaining = None
         if limits.seconds is not None:
-            left = max(0.0, limits.seconds - (clock() - start))
-        steps = PrimalDual(iterations=_STEPS).solve(part, replace(limits, seconds=left, offer=None))
+            remaining = max(0.0, limits.seconds - (clock() - start))
+        steps = PrimalDual(iterations=_MAX_PRIMAL_DUAL_STEPS).solve(
+            part, replace(limits, seconds=remaining, offer=None)
+        )
         if steps is None or steps.matrix is None:
             best = (anchor.T @ part.cost).argmin(axis=1)
             matrix = np.zeros_like(anchor)
             np.add.at(matrix.T, best, anchor.T)
-            note += ". What is left is the exponential mechanism that all starts from, its reports renamed."
+            note += ". The channel is the exponential mechanism with renamed reports."
             return Candidate("benders", matrix, prices, note, facts)
-        whole = 0.0
+        step_bound = 0.0
         if steps.multipliers is not None:
-            whole = lower_bound(part.cost, part.constraints, part.epsilon, steps.multipliers)
-        note += f", and by {at_least(whole)} what is not Benders decomposition: {steps.note}"
-        better = steps.multipliers if whole > alone else prices
+            step_bound = lower_bound(part.cost, part.constraints, part.epsilon, steps.multipliers)
+        note += (
+            f"; steps, which are not Benders decomposition, by {at_least(step_bound)}: {steps.note}"
+        )
+        better = steps.multipliers if step_bound > block_bound else prices
         facts |= steps.parameters
         return replace(steps, multipliers=better, note=note, parameters=facts)
 
     def _candidate(
-        self, layout: Layout, chains: Chains, found: BendersResult, anchor: NDArray[np.float64]
+        self, layout: Layout, chains: Chains, result: BendersResult, anchor: NDArray[np.float64]
     ) -> Candidate:
-        split, last = layout.split, found.history[-1] if found.history else None
-        matrix = anchor if found.x is None else np.maximum(found.x, 0.0).reshape(anchor.shape)
-        iterations = 0 if last is None else last.iteration
+        split, last_iteration = layout.split, result.history[-1] if result.history else None
+        matrix = anchor if result.x is None else np.maximum(result.x, 0.0).reshape(anchor.shape)
+        iterations = 0 if last_iteration is None else last_iteration.iteration
         facts = {
             "blocks": split.n_blocks,
             "partitioner": partitioner_name(self.partitioner),
             "boundary": len(layout.boundary),
             "iterations": iterations,
-            "cuts": len(found.cuts),
+            "cuts": len(result.cuts),
         }
         note = (
             f"{iterations} iterations of Benders decomposition on {split.n_blocks} blocks, {len(layout.boundary)} of "
-            f"{layout.part.n} secrets on the boundary, {len(found.cuts)} cuts: {found.status}."
+            f"{layout.part.n} secrets on the boundary, {len(result.cuts)} cuts: {result.status}."
         )
-        return Candidate("benders", matrix, layout.prices(found, chains), note, facts)
+        return Candidate("benders", matrix, layout.prices(result, chains), note, facts)
 
 
 def _space(part: Part) -> MetricSpace:
@@ -222,15 +226,15 @@ def _space(part: Part) -> MetricSpace:
 
 
 def _anchor(part: Part, limits: PartLimits) -> NDArray[np.float64]:
-    """Take the exponential mechanism: private, and with every report possible, well inside."""
+    """Return the exponential mechanism: private with positive entries, in the interior of the feasible set."""
     return np.asarray(Exponential().solve(part, limits).matrix, dtype=np.float64)
 
 
 def _largest_program(layout: Layout, chains: Chains | None) -> int:
-    """Count the rows of the largest of the programs, at least where the chains are not known yet."""
+    """Count the rows of the largest of the programs; without chains a lower bound."""
     k, edges, boundary = layout.part.n_reports, layout.edges, layout.split.boundary
     inside = boundary[edges.pairs].all(axis=1)
     i = edges.pairs[:, 0]
-    # A constraint that touches an internal record has both ends in its block.
+    # A constraint of an internal record has both ends in its block.
     blocks = np.bincount(layout.split.labels[i[~inside]], minlength=1)
     return 2 * k * max(int(inside.sum()) + len(chains or ()), int(blocks.max())) + layout.part.n

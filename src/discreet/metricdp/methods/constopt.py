@@ -1,4 +1,4 @@
-r"""An exponential form far away and a linear program near by: ConstOPT, as [QLPSX24]_ describe it.
+r"""ConstOPT, as [QLPSX24]_ describe it: an exponential form for distant entries, a linear program for near ones.
 
 Entries beyond a free radius r from their report's secret have the exponential form with one scale for each column;
 those within r are variables. With :math:`e_{ik} = e^{-\lambda \epsilon d_{ik}}`,
@@ -10,9 +10,9 @@ those within r are variables. With :math:`e_{ik} = e^{-\lambda \epsilon d_{ik}}`
 and the program minimizes the loss over y and the free entries, subject to privacy for all pairs and to rows that sum to
 1. Pairs of far entries keep :math:`\lambda \epsilon` by the triangle inequality and need no rows.
 
-The mechanism is due to [IKWAT22]_, whose paper was not at hand. What is built follows the account in [QLPSX24]_:
+The mechanism is due to [IKWAT22]_, whose paper was not available. This follows the account in [QLPSX24]_:
 the exponential form for some entries, with the exponent :math:`\epsilon d / 2` of its Equation (18), linear programming
-for the others, all secrets together. The choice of r is ours; where no channel of the form exists it is doubled.
+for the others, all secrets together. The choice of r is ours; it is doubled if no channel of the form exists.
 
 *Fewer rows.* A free entry is bound to the far entries of its column only through the tightest of them:
 :math:`L_{ik}\, y_k \le z_{ik} \le U_{ik}\, y_k` with :math:`U_{ik} = \min_j e^{\epsilon d_{ij}} e_{jk}` and
@@ -31,6 +31,7 @@ import numpy as np
 
 from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.printed import share as printed_share
+from discreet.metricdp.methods.direct import LARGEST_EXPONENT
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
@@ -41,33 +42,27 @@ if TYPE_CHECKING:
 
 __all__ = ["ConstOPT"]
 
-_LARGEST = 20.0
-"""Nats beyond which a row says nothing that floats would notice."""
-
-_LEAST = 1e-9
-"""Shares of a row that are left out of its sum; the repair makes up for them."""
-
-_MOST_ROWS = 2_000_000
+_MAX_ROWS = 2_000_000
 """Rows beyond which the program is not built."""
 
 
 @final
 @dataclass(frozen=True)
 class ConstOPT:
-    """The exponential form far away, a linear program near by.
+    """ConstOPT: the exponential form for distant entries, a linear program for near ones.
 
     Parameters
     ----------
     rate
-        Lambda, in (0, 1]: the decay of the far entries in parts of epsilon. 1/2 as published.
+        Lambda, in (0, 1]: decay of the far entries as a share of epsilon. 1/2 as published.
     free
-        Entries at most this far from their report are free, in the unit of the space. ``None`` for the largest distance
-        between a secret and its nearest neighbor, so that every secret has a free neighbor.
+        Free radius, in the unit of the space: largest distance of a free entry from its report. ``None`` for the
+        largest distance between a secret and its nearest neighbor, so that every secret has a free neighbor.
 
     Raises
     ------
     InvalidProblemError
-        For a rate outside (0, 1], or a radius that is negative.
+        For a rate outside (0, 1], or a negative radius.
 
     Examples
     --------
@@ -98,9 +93,9 @@ class ConstOPT:
         Raises
         ------
         InfeasibleError
-            When no channel of the form exists, however large the radius.
+            If no channel of the form exists for any radius.
         LimitReachedError, SolverError
-            As the solver.
+            From the solver.
 
         Complexity
         ----------
@@ -109,14 +104,14 @@ class ConstOPT:
         home = part.places
         nats = np.asarray(part.rate * part.paths, dtype=np.float64)
         radius = self._radius(nats, part)
-        tries = 0
+        attempts = 0
         while True:
             free = nats[:, home] <= radius
             rows = int((free.sum(axis=0) ** 2).sum()) + 2 * int(free.sum())
-            if rows > _MOST_ROWS:
+            if rows > _MAX_ROWS:
                 note = f"ConstOPT would need {rows} rows and was not built."
                 return Candidate("constopt", None, None, note)
-            tries += 1
+            attempts += 1
             try:
                 matrix = self._program(part, nats, home, free, limits)
             except InfeasibleError:
@@ -124,22 +119,22 @@ class ConstOPT:
                     raise
                 radius = max(2 * radius, float(nats[nats > 0].min(initial=math.inf)))
                 continue
-            return self._candidate(matrix, free, rows, tries)
+            return self._candidate(matrix, free, rows, attempts)
 
     def _candidate(
-        self, matrix: NDArray[np.float64], free: NDArray[np.bool_], rows: int, tries: int
+        self, matrix: NDArray[np.float64], free: NDArray[np.bool_], rows: int, attempts: int
     ) -> Candidate:
         share = float(free.mean())
-        note = f"ConstOPT with {printed_share(share)} of the entries free had {rows} rows (radius number {tries})."
+        note = f"ConstOPT with {printed_share(share)} of the entries free had {rows} rows (radius number {attempts})."
         facts = {"rate": str(self.rate), "free entries": int(free.sum()), "rows": rows}
         return Candidate("constopt", matrix, None, note, facts)
 
     def _radius(self, nats: NDArray[np.float64], part: Part) -> float:
-        """Give the first free radius, in nats, a little longer than stated so that ties are in."""
+        """Return the first free radius in nats, increased by more than rounding errors so that ties are included."""
         if self.free is not None:
             return float(part.epsilon * self.free) * (1 + 1e-9)
-        others = np.where(np.eye(part.n, dtype=bool), np.inf, nats)
-        return float(others.min(axis=1).max()) * (1 + 1e-9)
+        to_others = np.where(np.eye(part.n, dtype=bool), np.inf, nats)
+        return float(to_others.min(axis=1).max()) * (1 + 1e-9)
 
     def _program(
         self,
@@ -152,10 +147,10 @@ class ConstOPT:
         from discreet.core.lp import solve
 
         form = _Form(part, nats, float(self.rate) * nats[:, home], free)
-        found = solve(
+        solution = solve(
             form.program(), method="simplex", time_limit=limits.solving, threads=limits.threads
         )
-        return form.matrix(found.x)
+        return form.matrix(solution.x)
 
 
 @final
@@ -171,27 +166,29 @@ class _Form:
     ) -> None:
         self.cost, self.nats, self.decay, self.free = part.cost, nats, decay, free
         self.n, self.k = free.shape
-        # Number of each free entry's variable; -1 for the others.
+        # Index of each free entry's variable; -1 for the others.
         self.at = np.full(free.shape, -1)
         self.at[free] = self.k + np.arange(int(free.sum()))
 
     def matrix(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Write the channel out."""
+        """Return the channel of a solution."""
         which = np.where(self.free, self.at, np.arange(self.k))
         table: NDArray[np.float64] = np.exp(-self.decay) * np.maximum(x, 0.0)[which]
         return table
 
     def program(self) -> LinearProgram:
-        """Write the rows down: privacy as ``x_a - e^s x_b <= 0`` with s >= 0, then sums."""
+        """Return the linear program: privacy rows ``x_a - e^s x_b <= 0`` with s >= 0, then row sums."""
         from scipy.sparse import coo_array
 
         from discreet.core.lp import LinearProgram
+        from discreet.core.lp.program import SMALLEST_ENTRY
 
         blocks = [self._ratios(k) for k in range(self.k)]
         first, second, spare = (np.concatenate([block[t] for block in blocks]) for t in range(3))
         m, size = len(first), self.k + int(self.free.sum())
         weight = np.exp(-self.decay)
-        i, k = np.nonzero(weight > _LEAST)
+        # HiGHS drops smaller coefficients; the repair corrects the sums.
+        i, k = np.nonzero(weight > SMALLEST_ENTRY)
         variable = np.where(self.free, self.at, np.arange(self.k))[i, k]
         row = np.concatenate([np.arange(m), np.arange(m), m + i])
         column = np.concatenate([first, second, variable])
@@ -207,7 +204,7 @@ class _Form:
         return LinearProgram(scaled, matrix, row_lower=lower, row_upper=upper)
 
     def _ratios(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """List the rows of one column: variable, variable that bounds it, and the nats between."""
+        """Return the privacy rows of a column: variable, bounding variable, and the nats between them."""
         near, far = np.flatnonzero(self.free[:, k]), np.flatnonzero(~self.free[:, k])
         decay = self.decay[:, k]
         between = self.nats[np.ix_(near, near)] + decay[near][:, None] - decay[near][None, :]
@@ -222,5 +219,5 @@ class _Form:
             second += [scale, self.at[near, k]]
             spare += [above, below]
         nats = np.concatenate(spare)
-        kept = nats <= _LARGEST
-        return np.concatenate(first)[kept], np.concatenate(second)[kept], nats[kept]
+        in_range = nats <= LARGEST_EXPONENT
+        return np.concatenate(first)[in_range], np.concatenate(second)[in_range], nats[in_range]

@@ -1,4 +1,4 @@
-r"""The linear program itself, on the constraints that no others imply.
+r"""The linear program on the constraints that are not implied by others.
 
 .. math::
 
@@ -6,9 +6,10 @@ r"""The linear program itself, on the constraints that no others imply.
     z_{ik} \le e^{\epsilon d_{ij}} z_{jk},\qquad \sum_k z_{ik} = 1,
 
 Equations (4) to (7) of [Qiu24]_, each constraint in both directions. The paper states all pairs within its radius;
-those that a path of others implies are left out here, which changes nothing but the number of rows.
+those that a path of others implies are left out here, which only changes the number of rows.
 
-What the solver returns is private up to tolerances only, which is not private: others repair it.
+The solver's answer satisfies the constraints up to tolerances only, which is not private. Proposes; checked by repair
+and :func:`~discreet.metricdp.verify`.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ if TYPE_CHECKING:
 __all__ = ["Direct", "constraint_matrix", "priced_edges", "program_rows", "ratio_prices"]
 
 LARGEST_EXPONENT = 20.0
-"""Nats beyond which a constraint is left out of the program: its coefficient would drown the others. Leaving it out
-relaxes the program, so that its prices stay valid; the repair knows all constraints."""
+"""Nats beyond which a constraint is left out of the program: the other terms of its rows would be below the solver's
+tolerance. Leaving it out relaxes the program, so that prices stay valid; the repair keeps all constraints."""
 
-_STEEP = 3.0
-"""Nats between nearest secrets above which the simplex method was faster than the interior-point method."""
+_MIN_SPACING_FOR_SIMPLEX_IN_NATS = 3.0
+"""Median of the nats to the nearest secret above which the simplex method was faster than the interior-point method."""
 
 _BYTES_PER_ROW = 1200
-"""Memory that HiGHS takes for a row of this program with its variables, measured: 2.5 GB for 1.9 million rows."""
+"""Memory of HiGHS for a row of this program with its variables, measured: 2.5 GB for 1.9 million rows."""
 
-_LARGEST_MODEL = 6 * 2**30
-"""Bytes beyond which a program is not built; a fixed number, so that the same input gives the same design."""
+_MAX_MODEL_BYTES = 6 * 2**30
+"""Memory beyond which a program is not built; a fixed number, so that the same input gives the same design."""
 
-_SECONDS_A_ROW = 2e-6
-"""Seconds for each row below which the program is not built. Building, handing it over and HiGHS' presolve, which does
-not look at its limit, took 0.9e-6 for 1.9 million rows, after which there was no answer; November 2026."""
+_MIN_SECONDS_PER_ROW = 2e-6
+"""Seconds for each row below which the program is not built. Building, transfer and HiGHS' presolve, which ignores the
+time limit, took 0.9e-6 for 1.9 million rows, after which there was no answer; November 2026."""
 
 
 @final
@@ -60,8 +61,8 @@ class Direct:
     Parameters
     ----------
     solver
-        ``"simplex"``, ``"ipm"`` (interior point, without crossover), or ``"auto"``: simplex where nearest secrets are
-        more than three nats apart, where most of the channel is at its vertices' tails, else interior point.
+        ``"simplex"``, ``"ipm"`` (interior point, without crossover), or ``"auto"``: simplex if the median distance to
+        the nearest secret is more than three nats, else interior point.
 
     Raises
     ------
@@ -87,44 +88,44 @@ class Direct:
         Returns
         -------
         Candidate
-            Without a matrix where the program would not fit into memory.
+            Without a matrix if the program would not fit into memory.
 
         Raises
         ------
         LimitReachedError
-            When time runs out, or is too short to build the program.
+            If time is up, or too short to build the program.
         SolverError
-            When HiGHS finds no answer by either method.
+            If HiGHS has no answer by either method.
 
         Complexity
         ----------
-        ``2 m K + n`` rows and ``n K`` variables for n secrets, K reports and m constraints that no others imply.
+        ``2 m K + n`` rows and ``n K`` variables for n secrets, K reports and m constraints not implied by others.
         """
         edges = priced_edges(part)
         rows = program_rows(part, edges)
-        if rows * _BYTES_PER_ROW > _LARGEST_MODEL:
+        if rows * _BYTES_PER_ROW > _MAX_MODEL_BYTES:
             gib = rows * _BYTES_PER_ROW / 2**30
             note = f"The linear program of {rows} rows would take {at_most(gib, 2)} GiB and was not built;"
             note += " PrimalDual() needs less."
             return Candidate("direct", None, None, note)
         begun, seconds = clock(), limits.solving
-        if seconds is not None and seconds < _SECONDS_A_ROW * rows:
+        if seconds is not None and seconds < _MIN_SECONDS_PER_ROW * rows:
             raise LimitReachedError(
                 f"there is no time left to build the linear program of {rows} rows"
             )
         stop = None if seconds is None else begun + seconds
         program = self._program(part, edges)
-        first: Literal["simplex", "ipm"] = self._choose(part)
+        first: Literal["simplex", "ipm"] = self._first_solver(part)
         second: Literal["simplex", "ipm"] = "simplex" if first == "ipm" else "ipm"
         try:
-            found, used = self._run(program, first, limits, stop), first
+            solution, solver = self._run(program, first, limits, stop), first
         except SolverError:
             # Interior points without crossover may end as "unknown", and simplex in numerical trouble.
-            found, used = self._run(program, second, limits, stop), second
-        matrix = np.maximum(found.x, 0.0).reshape(part.cost.shape)
-        note = f"The linear program of {rows} rows was solved by {used} in {found.iterations} iterations."
-        facts = {"solver": used, "rows": rows, "iterations": found.iterations}
-        return Candidate("direct", matrix, _prices(part, edges, found), note, facts)
+            solution, solver = self._run(program, second, limits, stop), second
+        matrix = np.maximum(solution.x, 0.0).reshape(part.cost.shape)
+        note = f"The linear program of {rows} rows was solved by {solver} in {solution.iterations} iterations."
+        facts = {"solver": solver, "rows": rows, "iterations": solution.iterations}
+        return Candidate("direct", matrix, _prices(part, edges, solution), note, facts)
 
     def _program(self, part: Part, edges: Adjacency) -> LinearProgram:
         from discreet.core.lp import LinearProgram
@@ -132,7 +133,7 @@ class Direct:
         matrix, upper = constraint_matrix(part, edges)
         lower = np.where(upper == 0, -np.inf, 1.0)
         # Tolerances are absolute: without scaling a small optimum would vanish in them.
-        cost = (part.cost / _magnitude(part)).ravel()
+        cost = (part.cost / _optimum_scale(part)).ravel()
         return LinearProgram(cost, matrix, row_lower=lower, row_upper=upper)
 
     @staticmethod
@@ -152,17 +153,21 @@ class Direct:
             threads=limits.threads,
         )
 
-    def _choose(self, part: Part) -> Literal["simplex", "ipm"]:
+    def _first_solver(self, part: Part) -> Literal["simplex", "ipm"]:
         if self.solver != "auto":
             return self.solver
         nearest = np.full(part.n, np.iinfo(np.int64).max)
         i, j = part.constraints.pairs.T
         np.minimum.at(nearest, np.concatenate([i, j]), np.tile(part.constraints.lengths, 2))
-        return "simplex" if part.rate * float(np.median(nearest)) > _STEEP else "ipm"
+        return (
+            "simplex"
+            if part.rate * float(np.median(nearest)) > _MIN_SPACING_FOR_SIMPLEX_IN_NATS
+            else "ipm"
+        )
 
 
 def priced_edges(part: Part) -> Adjacency:
-    """Return the constraints that no others imply, as far as floats can tell their coefficients from a large number."""
+    """Return the constraints not implied by others whose coefficients are within the solver's precision."""
     graph = part.binding
     return graph.subgraph(np.flatnonzero(part.rate * graph.lengths <= LARGEST_EXPONENT))
 
@@ -173,7 +178,7 @@ def program_rows(part: Part, edges: Adjacency) -> int:
 
 
 def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[np.float64]]:
-    """List the rows and their upper sides: ratios first, both directions, then sums.
+    """Return the rows and their upper bounds: ratios first, both directions, then sums.
 
     Row ``e K + k`` of the first ``m K`` is ``z_ik - e^(epsilon d) z_jk <= 0`` for constraint e = (i, j); the same
     place of the next ``m K`` has i and j exchanged; then one row for each secret.
@@ -194,8 +199,8 @@ def constraint_matrix(part: Part, edges: Adjacency) -> tuple[csr_array, NDArray[
     return csr_array((data, indices, starts), shape=(m + n, n * k)), upper
 
 
-def _magnitude(part: Part) -> float:
-    """Guess the size of the optimum: the loss without privacy, and that of a channel that decays at full rate."""
+def _optimum_scale(part: Part) -> float:
+    """Estimate the size of the optimum: the loss without privacy, plus that of exponential decay at full rate."""
     guess = float(part.cost.min(axis=1).sum())
     if part.own is not None:
         decay = np.exp(-part.rate * part.paths)
@@ -204,18 +209,18 @@ def _magnitude(part: Part) -> float:
     return max(guess, 1e-9 * largest) or 1.0
 
 
-def _prices(part: Part, edges: Adjacency, found: LPSolution) -> Multipliers:
-    """Read the prices of the constraints from the solver's duals; those of the wrong sign are none."""
+def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
+    """Return the prices of the constraints from the solver's duals, without those of the wrong sign."""
     m, k = len(edges), part.n_reports
-    dual = ratio_prices(found, 2 * m * k) * _magnitude(part)
-    at = np.flatnonzero(dual)
-    ends = np.concatenate([edges.pairs, edges.pairs[:, ::-1]])[at // k]
-    return Multipliers(at % k, ends[:, 0], ends[:, 1], dual[at])
+    dual = ratio_prices(solution, 2 * m * k) * _optimum_scale(part)
+    priced = np.flatnonzero(dual)
+    ends = np.concatenate([edges.pairs, edges.pairs[:, ::-1]])[priced // k]
+    return Multipliers(priced % k, ends[:, 0], ends[:, 1], dual[priced])
 
 
-def ratio_prices(found: LPSolution, count: int) -> NDArray[np.float64]:
-    """Read the prices of the first rows, which are all of the form ``<= 0``."""
-    if found.row_duals is None:
+def ratio_prices(solution: LPSolution, count: int) -> NDArray[np.float64]:
+    """Return the prices of the first rows, which are all of the form ``<= 0``."""
+    if solution.row_duals is None:
         raise SolverError("HiGHS", "no multipliers", "of an optimal solution")  # pragma: no cover
-    prices: NDArray[np.float64] = np.maximum(-found.row_duals[:count], 0.0)
+    prices: NDArray[np.float64] = np.maximum(-solution.row_duals[:count], 0.0)
     return prices

@@ -1,7 +1,7 @@
-r"""Exponential tails and a hub: the best channel of a family with one number for each report, in any metric.
+r"""Exponential tails and a hub: the best channel of a family with one parameter for each report, in any metric.
 
 Every report k but the hub h has the column :math:`a_k e^{-\epsilon D_{i o_k}}` with a height :math:`a_k \ge 0`, and the
-hub gets what the rows lack:
+hub gets the rest of each row:
 
 .. math::
 
@@ -10,7 +10,7 @@ hub gets what the rows lack:
 
 By the triangle inequality the tails keep :math:`\epsilon` for all pairs; the rest r does if
 :math:`e^{-\epsilon D_{ij}} r_i \le r_j`, which is linear in a. So the best heights solve a program of n_reports
-variables, whose rows about r are added as they are violated. With :math:`a = E^{-1} 1` it is the closed form of
+variables, whose rows for r are added once they are violated. With :math:`a = E^{-1} 1` it is the closed form of
 :mod:`~discreet.metricdp.methods.kernel`; with :math:`a \ge 0` it always applies.
 """
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["TailsAndHub"]
 
 _MAX_ROUNDS = 8
-"""Programs, each with the rows that the last heights violate: two or three were enough for words, six to eight for
-maps of 225 places."""
+"""Limit on the programs, each with the rows violated by the last heights: two or three were enough for words, six to
+eight for maps of 225 places."""
 
 _MAX_VIOLATION = 1e-4
-"""Probability by which a row may be violated. With 1e-7 ten families of 225 secrets had the same loss to four digits
-after the repair, which makes up for it."""
+"""Largest violation of a row, as a probability. With 1e-7 ten families of 225 secrets had the same loss to four digits
+after the repair, which corrects it."""
 
 _MAX_COEFFICIENTS = 4_500_000
 """Coefficients of the first program from which on it is not built: those of 2,100 secrets and as many reports, some
@@ -47,14 +47,11 @@ hundred bytes each in the solver."""
 _COEFFICIENTS_WITHOUT_LIMIT = 160_000
 """The same where no time limit stops the solver: about five CPU seconds, growing with the power 3.7 of the secrets."""
 
-_LEAST_COEFFICIENT = 1e-9
-"""Coefficients up to it are left out of the program, because HiGHS drops them."""
-
 
 @final
 @dataclass(frozen=True)
 class TailsAndHub:
-    """Exponential tails with the best heights; what is left of each row goes to one report.
+    """Exponential tails with optimal heights; the rest of each row goes to one report.
 
     Examples
     --------
@@ -69,7 +66,7 @@ class TailsAndHub:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Find the best heights, and fill the rows up with the hub.
+        """Compute the optimal heights, and add the rest of each row to the hub.
 
         Returns
         -------
@@ -79,13 +76,15 @@ class TailsAndHub:
         Raises
         ------
         LimitReachedError
-            If the time ends before the heights of a first program are known.
+            If time is up before the first program is solved.
 
         Complexity
         ----------
-        A dense linear program of n rows and n_reports variables by the dual simplex method, then some rounds of at most
-        n rows more from where the last ended: .1 to .9 CPU seconds for 225 secrets.
+        A dense linear program of n rows and n_reports variables by the dual simplex method, then some rounds with at
+        most n more rows and a warm start: .1 to .9 CPU seconds for 225 secrets.
         """
+        from discreet.core.lp.program import SMALLEST_ENTRY
+
         if part.n < 2:
             return None
         stop = None if limits.solving is None else clock() + limits.solving
@@ -93,10 +92,11 @@ class TailsAndHub:
         tails = np.exp(-nats[:, part.places])
         hub = int(part.cost.sum(axis=0).argmin())
         gain = (tails * (part.cost - part.cost[:, hub, None])).sum(axis=0)
-        # A report that is no better than the hub has height 0 in some best channel.
+        # A report that is no better than the hub has height 0 in an optimal channel.
         used = np.flatnonzero(gain < 0)
+        # HiGHS drops coefficients up to SMALLEST_ENTRY.
         allowed = _MAX_COEFFICIENTS if limits.seconds is not None else _COEFFICIENTS_WITHOUT_LIMIT
-        if int((tails[:, used] > _LEAST_COEFFICIENT).sum()) > allowed:
+        if int((tails[:, used] > SMALLEST_ENTRY).sum()) > allowed:
             return None
         heights = np.zeros(len(tails[0]))
         rounds = 0
@@ -118,39 +118,40 @@ class TailsAndHub:
         stop: float | None,
         threads: int,
     ) -> tuple[NDArray[np.float64], int]:
-        """Return the best heights and the number of programs solved; without time for more, those of the last."""
+        """Return the optimal heights, or those of the last program within the time, and the number of programs."""
         from discreet.core.lp import LinearModel, LinearProgram
+        from discreet.core.lp.program import SMALLEST_ENTRY
 
-        each, matrix = np.arange(len(tails)), np.where(tails > _LEAST_COEFFICIENT, tails, 0.0)
+        each, matrix = np.arange(len(tails)), np.where(tails > SMALLEST_ENTRY, tails, 0.0)
         model = LinearModel(LinearProgram(gain / np.abs(gain).max(), matrix, row_upper=1.0))
         heights = np.zeros(len(gain))
         for number in range(1, _MAX_ROUNDS + 1):
-            left_over = None if stop is None else max(0.0, stop - clock())
+            remaining = None if stop is None else max(0.0, stop - clock())
             try:
-                answer = model.solve(method="simplex", time_limit=left_over, threads=threads)
+                answer = model.solve(method="simplex", time_limit=remaining, threads=threads)
             except (LimitReachedError, SolverError):
                 if number == 1:
                     raise
-                return _kept(heights, tails, decay), number - 1
+                return _shrink_heights(heights, tails, decay), number - 1
             heights = np.maximum(answer.x, 0.0)
             rest = 1.0 - tails @ heights
-            # Of all sources the one whose rest asks most of each secret.
-            asked = decay * rest[:, None]
-            source = asked.argmax(axis=0)
-            target = np.flatnonzero(asked[source, each] - rest > _MAX_VIOLATION)
+            # For each secret the source whose rest requires most of it.
+            required = decay * rest[:, None]
+            source = required.argmax(axis=0)
+            target = np.flatnonzero(required[source, each] - rest > _MAX_VIOLATION)
             if not len(target):
                 return heights, number
             factor = decay[source[target], target]
             rows = tails[target] - factor[:, None] * tails[source[target]]
-            rows[np.abs(rows) <= _LEAST_COEFFICIENT] = 0.0
+            rows[np.abs(rows) <= SMALLEST_ENTRY] = 0.0
             model.add_rows(rows, -np.inf, 1.0 - factor)
-        return _kept(heights, tails, decay), _MAX_ROUNDS
+        return _shrink_heights(heights, tails, decay), _MAX_ROUNDS
 
 
-def _kept(
+def _shrink_heights(
     heights: NDArray[np.float64], tails: NDArray[np.float64], decay: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Shrink all heights by the least factor with which the rest of the rows keeps its ratios.
+    """Multiply all heights by the largest factor with which the rest of the rows keeps its ratios.
 
     With heights t a the rest is ``(1 - t) + t r``, so that ``e_ij r_i - r_j = v > 0`` becomes at most 0 for
     ``t <= (1 - e_ij) / (1 - e_ij + v)``.

@@ -1,18 +1,18 @@
-r"""The closed form: each report's column falls off as fast as privacy allows, from its own secret.
+r"""The closed form: each report's column decays from its own secret as fast as privacy allows.
 
 With :math:`T_{ik} = e^{-\epsilon D_{ik}}`, D the shortest path lengths of the constraint graph, and one report for each
 secret, the channel :math:`Z = T\,\mathrm{diag}(y)` with :math:`T y = 1` keeps every constraint if :math:`y \ge 0`.
 Put :math:`T^\top \lambda = \mathrm{diag}(T^\top C)`, C the costs. If moreover :math:`C_{ik} \ge \lambda_i` for all
-:math:`i \ne k`, no private channel costs less. A report k that is no secret's own asks for :math:`C_{ik} \ge
+:math:`i \ne k`, no private channel costs less. A report k without an owner needs :math:`C_{ik} \ge
 \lambda_i` for all i.
 
 *Proof.* A column v with :math:`v_k = 1` that keeps the constraints has :math:`v_i \ge T_{ik}`, hence
 :math:`(C_k - \lambda)^\top v \ge (C_k - \lambda)^\top T_k = 0`; so :math:`\lambda` is feasible for the dual, with value
 :math:`1^\top \lambda = \langle C, Z \rangle`. ∎
 
-That last equality is an identity: it holds for any y, so that primal and dual agreeing proves nothing here. What counts
-is :math:`y \ge 0`, and the bound that the prices :math:`\max(0, C_{ik} - \lambda_i)` give in
-:func:`~discreet.metricdp.bounds.bound.lower_bound`, which is valid whether the test succeeds or not.
+The last equality is an identity for any y, so that equal primal and dual values prove nothing. The channel needs
+:math:`y \ge 0`, and the bound of the prices :math:`\max(0, C_{ik} - \lambda_i)` by
+:func:`~discreet.metricdp.bounds.bound.lower_bound` is valid whether the test succeeds or not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.metricdp.bounds.bound import route
+from discreet.metricdp.bounds.bound import route_demands
 from discreet.metricdp.part import Candidate
 
 if TYPE_CHECKING:
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
     from discreet.metricdp.part import Part, PartLimits
 
-__all__ = ["Kernel"]
+__all__ = ["MIN_PROBABILITY", "Kernel"]
 
-_LEAST = 1e-280
-"""Probabilities are kept above the end of the floats: a constant is as private as can be, and so is a maximum."""
+MIN_PROBABILITY = 1e-280
+"""Least probability in a used column, against underflow: the maximum of a column and a constant is private, too."""
 
 
 @final
 @dataclass(frozen=True)
 class Kernel:
-    """The closed form of this module, where it is a channel. It needs a report for each secret.
+    """The closed form of this module, if it is a channel. It needs an own report for each secret.
 
     Examples
     --------
@@ -47,8 +47,8 @@ class Kernel:
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> from discreet.metricdp import Problem, design
     >>> problem = Problem(MetricSpace.grid(3, 3, cell=1.0, unit="km"), utility_loss="euclidean")
-    >>> made = design(problem, MetricDP(10, unit="km"), method=Kernel())
-    >>> made.gap < 1e-4
+    >>> result = design(problem, MetricDP(10, unit="km"), method=Kernel())
+    >>> result.gap < 1e-4
     True
     """
 
@@ -58,8 +58,7 @@ class Kernel:
         Returns
         -------
         Candidate or None
-            ``None`` where the part has not one report for each secret, where T is singular, or where y has a negative
-            entry, so that there is no such channel.
+            ``None`` if the part has not one report for each secret, if T is singular, or if y has a negative entry.
 
         Complexity
         ----------
@@ -69,31 +68,35 @@ class Kernel:
             return None
         decay = np.exp(-part.rate * part.paths)
         own = part.cost[:, part.own]
-        answers = _solve(decay, np.stack([np.ones(part.n), (decay * own).sum(axis=0)], axis=1))
-        if answers is None or answers[:, 0].min() < 0:
+        solutions = _solve_checked(
+            decay, np.stack([np.ones(part.n), (decay * own).sum(axis=0)], axis=1)
+        )
+        if solutions is None or solutions[:, 0].min() < 0:
             return None
-        scale, level = answers[:, 0], answers[:, 1]
+        scale, level = solutions[:, 0], solutions[:, 1]
         spare = own - level[:, None]
         np.fill_diagonal(spare, 0.0)
         matrix = np.zeros_like(part.cost)
-        matrix[:, part.own] = np.where(scale > 0, np.maximum(decay * scale, _LEAST), 0.0)
+        matrix[:, part.own] = np.where(scale > 0, np.maximum(decay * scale, MIN_PROBABILITY), 0.0)
         demands = np.zeros_like(part.cost)
         demands[:, part.own] = np.maximum(spare, 0.0)
         roots = np.full(part.n_reports, -1)
         roots[part.own] = np.arange(part.n)
-        prices = route(demands, roots, part.paths, part.constraints, part.epsilon)
-        # A report that is nobody's own, such as one of another component, must cost everybody at least the price.
-        others = np.delete(part.cost, part.own, axis=1) - level[:, None]
-        best = min(spare.min(), others.min(initial=0.0)) >= 0
+        prices = route_demands(demands, roots, part.paths, part.constraints, part.epsilon)
+        # A report without an owner, as of another component, must cost each secret at least its price.
+        excess = np.delete(part.cost, part.own, axis=1) - level[:, None]
+        best = min(spare.min(), excess.min(initial=0.0)) >= 0
         shown = f"its test of optimality {'succeeds' if best else 'fails'}"
         return Candidate("kernel", matrix, prices, f"The closed form is a channel; {shown}.")
 
 
-def _solve(table: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Solve a symmetric system; ``None`` where the matrix is singular or the answer does not satisfy it."""
+def _solve_checked(
+    table: NDArray[np.float64], sides: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Solve a symmetric system; return ``None`` for a singular matrix or an inaccurate solution."""
     try:
-        answers = np.asarray(np.linalg.solve(table, sides), dtype=np.float64)
+        solutions = np.asarray(np.linalg.solve(table, sides), dtype=np.float64)
     except np.linalg.LinAlgError:
         return None
-    error = np.abs(table @ answers - sides).max(axis=0)
-    return answers if (error <= 1e-9 * np.abs(sides).max(axis=0)).all() else None
+    error = np.abs(table @ solutions - sides).max(axis=0)
+    return solutions if (error <= 1e-9 * np.abs(sides).max(axis=0)).all() else None

@@ -2,7 +2,7 @@ r"""Multivariate Laplace noise around a word's vector, then the nearest word: th
 
 Noise with density proportional to :math:`e^{-\epsilon |x|}` in m dimensions has a uniform direction and a radius with
 the Gamma distribution of shape m and scale :math:`1 / \epsilon`. By the triangle inequality its densities around two
-secrets differ by a factor of at most :math:`e^{\epsilon d}`, and giving the nearest word is post-processing.
+secrets differ by a factor of at most :math:`e^{\epsilon d}`, and reporting the nearest word is post-processing.
 
 The probabilities of the words have no closed form beyond the plane. Here they are integrated exactly along rays: along
 a direction the nearest word changes at the corners of the lower envelope of
@@ -11,8 +11,8 @@ a direction the nearest word changes at the corners of the lower envelope of
 
 which are straight lines in r, and the mass between two corners is a difference of Gamma distribution functions. The
 mean over directions is taken over a Sobol sequence and its mirror images, in a plane over equal angles, the same for
-all secrets. In one dimension there are two directions, and the result is exact; elsewhere it is an estimate of the
-published mechanism, and what that breaks is mended by the repair and judged by the verification, as for every method.
+all secrets. In one dimension there are two directions, and the result is exact; in others it is an estimate of the
+published mechanism. Proposes; checked by repair and :func:`~discreet.metricdp.verify`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MultivariateLaplace"]
 
-_BATCH = 1 << 22
-"""Pairs of a direction and a word that are looked at in one go."""
+_PAIRS_PER_BLOCK = 1 << 22
+"""Pairs of a direction and a word in a block, to bound memory."""
 
 
 @final
@@ -44,12 +44,12 @@ class MultivariateLaplace:
     Parameters
     ----------
     directions
-        How many, a power of two; their mirror images are taken too.
+        Number of directions, a power of two; their mirror images are used, too.
 
     Raises
     ------
     InvalidProblemError
-        For a number that is no power of two.
+        For a number that is not a power of two.
 
     Examples
     --------
@@ -58,8 +58,8 @@ class MultivariateLaplace:
     >>> from discreet.metricdp import Problem, design
     >>> words = MetricSpace.from_points([[0, 0, 1], [0, 1, 1], [1, 1, 0], [2, 0, 1]], unit="unit")
     >>> problem = Problem(words, utility_loss="distance")
-    >>> made = design(problem, MetricDP(2, "unit"), method=MultivariateLaplace(), throw=False)
-    >>> made.certificate.passed
+    >>> result = design(problem, MetricDP(2, "unit"), method=MultivariateLaplace(), throw=False)
+    >>> result.certificate.passed
     True
     """
 
@@ -75,11 +75,11 @@ class MultivariateLaplace:
         Returns
         -------
         Candidate or None
-            ``None`` where distances are not Euclidean, or there are no points.
+            ``None`` if distances are not Euclidean, or there are no points.
 
         Complexity
         ----------
-        For each secret and direction one look at all reports for each word that the ray passes.
+        ``n_reports`` operations for each secret, each direction and each cell on the ray.
         """
         space = part.space
         if space is None or space.points is None or part.home is None:
@@ -89,14 +89,14 @@ class MultivariateLaplace:
         words = space.points[part.home]
         rays = _directions(space.points.shape[1], self.directions)
         matrix = np.stack(
-            [_masses(words - secret, rays, float(part.epsilon)) for secret in space.points]
+            [_cell_masses(words - secret, rays, float(part.epsilon)) for secret in space.points]
         )
         note = f"Multivariate Laplace noise was integrated along {len(rays)} rays from each secret."
         return Candidate("multivariate-laplace", matrix, None, note, {"rays": len(rays)})
 
 
 def _directions(dimensions: int, count: int) -> NDArray[np.float64]:
-    """Spread directions over the sphere, always the same ones, each with its mirror image."""
+    """Return fixed directions that cover the sphere evenly, each with its mirror image."""
     if dimensions == 1:
         return np.array([[1.0], [-1.0]])
     if dimensions == 2:
@@ -105,7 +105,7 @@ def _directions(dimensions: int, count: int) -> NDArray[np.float64]:
     from scipy.special import ndtri
     from scipy.stats.qmc import Sobol
 
-    # The first block of the sequence holds the point 0, and the middle, which is no direction.
+    # The first block of the sequence has the point 0 and the center, which gives no direction.
     sequence = Sobol(dimensions, scramble=False).fast_forward(count).random(count)
     # Its points lie in [0, 1); half of the finest step keeps them off the ends.
     normal = ndtri(sequence + 2.0**-31)
@@ -113,32 +113,36 @@ def _directions(dimensions: int, count: int) -> NDArray[np.float64]:
     return np.concatenate([unit, -unit])
 
 
-def _masses(
+def _cell_masses(
     words: NDArray[np.float64], rays: NDArray[np.float64], epsilon: float
 ) -> NDArray[np.float64]:
-    """Integrate noise around the origin over the words' cells, along some rays."""
+    """Integrate noise around the origin over the Voronoi cells of words, along rays."""
     from scipy.special import gammainc
 
     shape = rays.shape[1]
     square = (words**2).sum(axis=1)
     mass = np.zeros(len(words))
-    step = max(1, _BATCH // len(words))
+    step = max(1, _PAIRS_PER_BLOCK // len(words))
     for start in range(0, len(rays), step):
         along = rays[start : start + step] @ words.T
         each = np.arange(len(along))
-        here = np.full(len(along), int(square.argmin()))
-        done = np.zeros(len(along))
+        current = np.full(len(along), int(square.argmin()))
+        mass_so_far = np.zeros(len(along))
         while len(each):
-            rise = along[each] - along[each, here][:, None]
+            rise = along[each] - along[each, current][:, None]
             with np.errstate(divide="ignore", invalid="ignore"):
-                corner = (square - square[here][:, None]) / (2 * rise)
-            # Only a word that the ray approaches faster can take over.
+                corner = (square - square[current][:, None]) / (2 * rise)
+            # Only a word that the ray approaches faster can be the next nearest one.
             corner[rise <= 0] = np.inf
-            after = corner.argmin(axis=1)
-            at = corner[np.arange(len(each)), after]
-            until = gammainc(shape, epsilon * np.maximum(at, 0.0))
-            until = np.where(np.isinf(at), 1.0, until)
-            np.add.at(mass, here, np.maximum(until - done, 0.0))
-            more = np.isfinite(at)
-            each, here, done = each[more], after[more], np.maximum(until, done)[more]
+            following = corner.argmin(axis=1)
+            at = corner[np.arange(len(each)), following]
+            mass_to_corner = gammainc(shape, epsilon * np.maximum(at, 0.0))
+            mass_to_corner = np.where(np.isinf(at), 1.0, mass_to_corner)
+            np.add.at(mass, current, np.maximum(mass_to_corner - mass_so_far, 0.0))
+            continues = np.isfinite(at)
+            each, current, mass_so_far = (
+                each[continues],
+                following[continues],
+                np.maximum(mass_to_corner, mass_so_far)[continues],
+            )
     return mass / len(rays)

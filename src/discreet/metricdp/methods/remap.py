@@ -1,9 +1,9 @@
-r"""A method whose reports are renamed for the prior: the Bayes remap of [CEP17]_, as a method of its own.
+r"""Methods with reports renamed for the prior: the Bayes remap of [CEP17]_.
 
 .. math:: b(k) = \arg\min_{k'} \sum_i p_i\, c_{ik'} z_{ik}
 
-Renaming reports is post-processing: privacy stays, and the loss never grows. Where a method is solved for each
-component on its own, each has its own names, which no constraint compares.
+Renaming reports is post-processing: it keeps the guarantee and never increases the loss. Components may have different
+names for a report, since no constraint is between components.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["Remapped", "exponential_remap", "planar_laplace_remap"]
 @final
 @dataclass(frozen=True)
 class Remapped:
-    """Another method, and then the Bayes remap.
+    """A method followed by the Bayes remap.
 
     Parameters
     ----------
     method
-        Any method; its prices, if it has some, stay what they are.
+        Any method; its prices do not change.
 
     Examples
     --------
@@ -48,29 +48,29 @@ class Remapped:
     method: Method
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Solve by the method, then add up the columns that become one report.
+        """Run the method, then add up the columns with the same new report.
 
         Returns
         -------
         Candidate or None
-            ``None`` where the method does not apply.
+            ``None`` if the method does not apply.
 
         Complexity
         ----------
         One product of ``(n_reports, n)`` and ``(n, n_reports)`` matrices.
         """
-        found = self.method.solve(part, limits)
-        if found is None or found.matrix is None:
-            return found
-        best = (found.matrix.T @ part.cost).argmin(axis=1)
-        renamed = np.zeros_like(found.matrix)
-        np.add.at(renamed.T, best, found.matrix.T)
-        note = f"{found.note} Its reports were renamed: {len(np.unique(best))} are in use."
-        return replace(found, method=f"{found.method}-remap", matrix=renamed, note=note)
+        candidate = self.method.solve(part, limits)
+        if candidate is None or candidate.matrix is None:
+            return candidate
+        best = (candidate.matrix.T @ part.cost).argmin(axis=1)
+        renamed = np.zeros_like(candidate.matrix)
+        np.add.at(renamed.T, best, candidate.matrix.T)
+        note = f"{candidate.note} Its reports were renamed: {len(np.unique(best))} are in use."
+        return replace(candidate, method=f"{candidate.method}-remap", matrix=renamed, note=note)
 
 
 def exponential_remap() -> Remapped:
-    """Remap the exponential mechanism.
+    """Return the exponential mechanism with renamed reports.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def exponential_remap() -> Remapped:
 
 
 def planar_laplace_remap() -> Remapped:
-    """Remap planar Laplace noise.
+    """Return planar Laplace noise with renamed reports.
 
     Examples
     --------

@@ -3,8 +3,8 @@ r"""The linear program on a spanner, at a smaller epsilon: [BCP14]_.
 Let a graph S on the secrets stretch no distance by more than t. A channel with
 :math:`z_{ik} \le e^{(\epsilon / t) d_{ij}} z_{jk}` on the edges of S keeps :math:`\epsilon` for all pairs, since
 along a shortest path of S from i to j the exponents add up to at most :math:`(\epsilon / t) \cdot t\, d_{ij}`. In a
-plane a greedy spanner has O(n) edges, instead of O(n^2) pairs. The price is that more is promised than was requested:
-the optimum of this program is an upper bound of what is lost, not the optimum of the problem.
+plane a greedy spanner has O(n) edges, instead of O(n^2) pairs. The program is a restriction:
+its optimum is an upper bound on the least loss.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Spanner:
     Parameters
     ----------
     dilation
-        t, above 1: the larger, the fewer constraints, and the less of epsilon is left for each.
+        t, above 1: a larger dilation gives fewer constraints with a smaller epsilon.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class Spanner:
             raise InvalidProblemError("dilation", "a factor above 1", self.dilation)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate | None:
-        """Build the spanner of the shortest paths of constraints, and solve on it.
+        """Build a spanner of the shortest paths of constraints, and solve the program on it.
 
         Returns
         -------
@@ -85,29 +85,38 @@ class Spanner:
         scale = part.constraints.scale_bits
         space = MetricSpace("any", "matrix", scale, TableLengths(part.paths))
         graph = greedy_spanner(space, self.dilation)
-        eased = replace(part, constraints=graph, epsilon=part.epsilon / self.dilation)
-        found = Direct().solve(eased, limits)
-        prices = found.multipliers
+        restricted = replace(part, constraints=graph, epsilon=part.epsilon / self.dilation)
+        answer = Direct().solve(restricted, limits)
+        prices = answer.multipliers
         return replace(
-            found,
+            answer,
             method="spanner",
-            multipliers=None if prices is None else _restated(prices, graph, part, eased.rate),
-            note=f"A spanner of dilation {self.dilation} has {len(graph)} edges. {found.note}",
-            parameters={**found.parameters, "dilation": str(self.dilation), "edges": len(graph)},
+            multipliers=None if prices is None else _rescale(prices, graph, part, restricted.rate),
+            note=f"A spanner of dilation {self.dilation} has {len(graph)} edges. {answer.note}",
+            parameters={
+                **answer.parameters,
+                "dilation": str(self.dilation),
+                "edges": len(graph),
+            },
         )
 
 
-def _restated(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
-    """Let each price pay at the full epsilon what it paid at the smaller one; pairs that are not stated get none."""
+def _rescale(prices: Multipliers, graph: Adjacency, part: Part, rate: float) -> Multipliers:
+    """Scale prices to the same negative terms at the full epsilon as at the smaller one; drop unstated pairs."""
     n, stated = part.n, part.constraints
     keys = np.minimum(prices.source, prices.target).astype(np.int64) * n
     keys += np.maximum(prices.source, prices.target)
-    lengths = graph.lengths[np.searchsorted(_keys(graph), keys)]
-    kept = np.isin(keys, _keys(stated))
+    lengths = graph.lengths[np.searchsorted(_pair_keys(graph), keys)]
+    keep = np.isin(keys, _pair_keys(stated))
     value = prices.value * np.exp((rate - part.rate) * lengths)
-    return Multipliers(prices.report[kept], prices.source[kept], prices.target[kept], value[kept])
+    return Multipliers(
+        prices.report[keep],
+        prices.source[keep],
+        prices.target[keep],
+        value[keep],
+    )
 
 
-def _keys(graph: Adjacency) -> NDArray[np.int64]:
-    """Number the pairs of a graph; they are in lexicographic order, so that the numbers ascend."""
+def _pair_keys(graph: Adjacency) -> NDArray[np.int64]:
+    """Return a number for each pair of a graph, ascending, since pairs are in lexicographic order."""
     return graph.pairs[:, 0].astype(np.int64) * graph.n + graph.pairs[:, 1]

@@ -1,9 +1,9 @@
 r"""The truncated exponential mechanism for words: TEM of [CVFW23]_.
 
-Words within a threshold :math:`\gamma` of the secret score minus their distance. One more candidate stands for all F
-words beyond it, with the score :math:`-\gamma + (2/\epsilon) \ln |F|`. Gumbel noise of scale :math:`2/\epsilon` is
-added to each score, and if that candidate wins, one of the words beyond is drawn, all equally likely. The winner of
-scores with Gumbel noise is distributed like the exponential mechanism, so that this is
+The score of a word within a threshold :math:`\gamma` of the secret is minus its distance. One more candidate represents
+all F words beyond it, with the score :math:`-\gamma + (2/\epsilon) \ln |F|`. Gumbel noise of scale :math:`2/\epsilon`
+is added to each score, and if that candidate wins, one of the words beyond is drawn uniformly. The winner of scores
+with Gumbel noise is distributed like the exponential mechanism, so that this is
 
 .. math:: z_{ik} \propto e^{-\epsilon \min(d_{ik}, \gamma) / 2}, \qquad
           \gamma = \frac{2}{\epsilon} \ln \frac{(1 - \beta)(K - 1)}{\beta},
@@ -35,17 +35,17 @@ __all__ = ["TruncatedExponential"]
 @final
 @dataclass(frozen=True)
 class TruncatedExponential:
-    """TEM, as the mechanism that it is: a table.
+    """The truncated exponential mechanism as a table.
 
     Parameters
     ----------
     beta
-        The chance, at most, that a report comes from beyond the threshold, in (0, 1).
+        Upper bound on the probability of a report beyond the threshold, in (0, 1).
 
     Raises
     ------
     InvalidProblemError
-        For a chance outside (0, 1).
+        For a probability outside (0, 1).
 
     Examples
     --------
@@ -54,8 +54,8 @@ class TruncatedExponential:
     >>> from discreet.metricdp import Problem, design
     >>> words = MetricSpace.from_points([[0, 0, 1], [0, 1, 1], [1, 1, 0], [9, 9, 9]], unit="1")
     >>> problem = Problem(words, utility_loss="distance")
-    >>> made = design(problem, MetricDP(2, unit="1"), method=TruncatedExponential(), throw=False)
-    >>> made.certificate.passed
+    >>> result = design(problem, MetricDP(2, unit="1"), method=TruncatedExponential(), throw=False)
+    >>> result.certificate.passed
     True
     """
 
@@ -66,7 +66,7 @@ class TruncatedExponential:
             raise InvalidProblemError("beta", "a chance between 0 and 1", self.beta)
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Write the matrix down."""
+        """Return the matrix."""
         odds = (1 - self.beta) * (part.n_reports - 1) / self.beta
         threshold = max(0.0, 2 * math.log(odds)) if odds > 0 else 0.0
         nats = -0.5 * np.minimum(part.rate * part.paths[:, part.places], threshold)

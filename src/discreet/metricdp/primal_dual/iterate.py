@@ -15,119 +15,123 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "LANES",
     "LEAST_ENTRY",
     "LEAST_PRICE",
+    "REPORTS_PER_BLOCK",
     "ROW_WEIGHT",
-    "aligned",
-    "balanced",
-    "blocked",
-    "follows",
-    "lanes_changed",
-    "restart_due",
-    "share",
-    "unblocked",
+    "aligned_zeros",
+    "balance_weight",
+    "follows_distance",
+    "from_blocks",
+    "is_restart_due",
+    "run_pieces",
+    "to_blocks",
+    "unit_changes",
 ]
 
-LANES = 16
-"""Reports side by side: one vector register of floats."""
+REPORTS_PER_BLOCK = 16
+"""Reports of a block: one vector register of floats."""
 
 _LEAST_CORRELATION = 0.3
-"""Correlation with the distance above which losses are scaled by it."""
+"""Correlation of losses with the distance above which variables are scaled by it."""
 
 ROW_WEIGHT = 0.15
-"""Squared weight of the rows' sums beside the ratios, in units of the largest of either: random points, 225 secrets of
+"""Squared weight of the row sums beside the ratios, in units of the largest of both: random points, 225 secrets of
 3 to 25 neighbors, needed 15 to 25 % fewer steps to the same bound than with one weight for all, November 2026."""
 
 _BALANCED_WEIGHT_LIMITS = 0.02, 100.0
-"""Limits on the primal weight once it is balanced."""
+"""Limits on the primal weight after it is balanced."""
 
 _MAX_WEIGHT_CHANGE_POWER = 0.5
-"""Power of the ratio of the two residuals by which the weight changes, and the least factor of a change; the largest
-is its inverse."""
+"""Power of the ratio of the residuals in a change of the weight, and least factor of a change; the largest is its
+inverse."""
 
 _SUFFICIENT_DECAY, _NECESSARY_DECAY, _MAX_SHARE_OF_STEPS = 0.2, 0.8, 0.36
-"""Decay of the steps since the last restart that is enough for another, or enough once they grow again, and share of
-all steps after which one is due: the usual factors of restarted first-order methods."""
+"""Factors of the step length since the last restart that trigger a restart at once, or if steps grow again, and share
+of all steps that triggers one: the usual values of restarted first-order methods."""
 
 LEAST_PRICE, LEAST_ENTRY = 1e-12, 1e-18
-"""Multipliers, in units of what a row costs, and variables that become zero where the anchor moves. With 1e-32 for both
-a step of 225 random points took 0.5 ms at first, and 1.4 after 1,000 steps, when 8 % of the multipliers had squares
-below the normal floats; November 2026."""
+"""Multipliers, in units of the cost of a row, and variables below which an entry of a new anchor becomes zero. With
+1e-32 for both a step of 225 random points took 0.5 ms at first, and 1.4 after 1,000 steps, when 8 % of the multipliers
+had squares below the normal floats; November 2026."""
 
-_CACHE_LINE_BYTES = 64
-"""Rows of 16 floats start at a line of the cache."""
+_ROW_BYTES = 4 * REPORTS_PER_BLOCK
+"""Size of a row of a block, which is a cache line, and alignment of rows."""
 
 
-def aligned(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Return an array of zeros that begins at a line of the cache, so that no row of 16 floats lies in two."""
+def aligned_zeros(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return zeros aligned to cache lines, so that a row of 16 floats is in one line."""
     size = math.prod(shape)
-    room = np.zeros(size + _CACHE_LINE_BYTES // 4, dtype=np.float32)
-    skipped = -(room.ctypes.data // 4) % (_CACHE_LINE_BYTES // 4)
+    room = np.zeros(size + _ROW_BYTES // 4, dtype=np.float32)
+    skipped = -(room.ctypes.data // 4) % (_ROW_BYTES // 4)
     return room[skipped : skipped + size].reshape(shape)
 
 
-def blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return a table of (secret, report) in blocks of 16 reports, the last filled up with zeros."""
+def to_blocks(table: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return a table of secrets and reports in blocks of 16 reports, the last one padded with zeros."""
     n, k = table.shape
-    blocks = -(-k // LANES)
-    padded = np.zeros((n, blocks * LANES), dtype=np.float32)
+    blocks = -(-k // REPORTS_PER_BLOCK)
+    padded = np.zeros((n, blocks * REPORTS_PER_BLOCK), dtype=np.float32)
     padded[:, :k] = table
-    laid = aligned((blocks, n, LANES))
-    laid[:] = padded.reshape(n, blocks, LANES).transpose(1, 0, 2)
-    return laid
+    blocks_of_reports = aligned_zeros((blocks, n, REPORTS_PER_BLOCK))
+    blocks_of_reports[:] = padded.reshape(n, blocks, REPORTS_PER_BLOCK).transpose(1, 0, 2)
+    return blocks_of_reports
 
 
-def unblocked(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float64]:
-    """Return the table of (secret, report) of an array in blocks."""
+def from_blocks(blocks: NDArray[np.float32], n_reports: int) -> NDArray[np.float64]:
+    """Return the table of secrets and reports of an array in blocks."""
     number, n, lanes = blocks.shape
     table = blocks.transpose(1, 0, 2).reshape(n, number * lanes)[:, :n_reports]
     return table.astype(np.float64)
 
 
-def share(
+def run_pieces(
     pool: ThreadPoolExecutor | None, threads: int, pieces: int, work: Callable[[int], object]
 ) -> None:
-    """Run each piece of work once, in this thread and in those of the pool."""
-    following = count()
+    """Run each piece of work once, in this thread and in those of a pool."""
+    numbers = count()
 
-    def take() -> None:
-        while (piece := next(following)) < pieces:
+    def run_remaining() -> None:
+        while (piece := next(numbers)) < pieces:
             work(piece)
 
-    others = [] if pool is None else [pool.submit(take) for _ in range(min(threads, pieces) - 1)]
-    take()
-    for other in others:
-        other.result()
+    tasks = (
+        []
+        if pool is None
+        else [pool.submit(run_remaining) for _ in range(min(threads, pieces) - 1)]
+    )
+    run_remaining()
+    for task in tasks:
+        task.result()
 
 
-def lanes_changed(change: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return changes of units in blocks, 1 in the lanes that fill up the last block."""
-    laid = blocked(change)
-    laid[laid == 0] = 1.0
-    return laid
+def unit_changes(change: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return factors of units in blocks, 1 in the padding of the last block."""
+    changes = to_blocks(change)
+    changes[changes == 0] = 1.0
+    return changes
 
 
-def restart_due(count: int, age: int, size: float, first: float, last: float) -> bool:
-    """Return whether to restart, from the steps in all and since the last restart and from their lengths.
+def is_restart_due(count: int, age: int, size: float, first: float, last: float) -> bool:
+    """Return whether to restart, from the number of all steps and of those since the last restart, and their lengths.
 
     Examples
     --------
-    >>> restart_due(100, 9, 0.1, 1.0, 0.2), restart_due(100, 9, 0.5, 1.0, 0.6)
+    >>> is_restart_due(100, 9, 0.1, 1.0, 0.2), is_restart_due(100, 9, 0.5, 1.0, 0.6)
     (True, False)
     """
-    enough = size < _SUFFICIENT_DECAY * first
+    shrunk = size < _SUFFICIENT_DECAY * first
     stalled = last < size < _NECESSARY_DECAY * first
-    old = count > 50 and age > _MAX_SHARE_OF_STEPS * count
-    return count > 5 and (enough or stalled or old)
+    overdue = count > 50 and age > _MAX_SHARE_OF_STEPS * count
+    return count > 5 and (shrunk or stalled or overdue)
 
 
-def balanced(weight: float, primal: float, dual: float) -> float:
+def balance_weight(weight: float, primal: float, dual: float) -> float:
     """Return the next primal weight from the residuals of the channel and of the bound, in the same unit.
 
     Examples
     --------
-    >>> balanced(4.0, 0.01, 0.01), balanced(4.0, 1.0, 0.0), balanced(4.0, 0.0, 1.0)
+    >>> balance_weight(4.0, 0.01, 0.01), balance_weight(4.0, 1.0, 0.0), balance_weight(4.0, 0.0, 1.0)
     (4.0, 8.0, 2.0)
     """
     ratio = max(primal, 0.0) / dual if dual > 0 else math.inf
@@ -138,8 +142,8 @@ def balanced(weight: float, primal: float, dual: float) -> float:
     return float(min(max(weight * factor, low), high))
 
 
-def follows(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
-    """Return whether losses correlate with the distance from home, each secret's in its own unit."""
+def follows_distance(cost: NDArray[np.float64], away: NDArray[np.float64]) -> bool:
+    """Return whether losses, in units of each secret's mean, correlate with the distance from home."""
     mean = cost.mean(axis=1, keepdims=True)
     relative = np.divide(cost, mean, out=np.ones_like(cost), where=mean > 0) - 1.0
     far = np.where(mean > 0, away - away.mean(axis=1, keepdims=True), 0.0)

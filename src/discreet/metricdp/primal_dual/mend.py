@@ -1,21 +1,20 @@
-r"""Mending: from an iterate of the primal-dual method to a matrix that is as good as private.
+r"""Mending: from an iterate of the primal-dual method to a nearly private matrix.
 
 Let :math:`U z` be the least column above z that keeps the ratios, and :math:`\Lambda z` the greatest below. The repair
-alternates U with division by the row sums. From an iterate that ends in a cycle: a secret whose row is held up by its
-neighbors on all sides is divided, raised and divided again, and only a large delta helps. Logarithms of private columns
-form a convex set, so that :math:`\sqrt{Uz \cdot \Lambda z}` is private too and moves both sides of a broken ratio half
-the way. Rounds of that converge. But they move more than needed while the iterate is far from private, so that some
+alternates U with division by the row sums. Started from an iterate, this cycles: a row with large neighbors on all
+sides is divided, raised and divided again, and only a large delta ends it. Logarithms of private columns form a convex
+set, so that :math:`\sqrt{Uz \cdot \Lambda z}` is private, too, and moves both entries of a violated ratio half the way.
+Rounds of this geometric mean converge. They change more than needed while the iterate is far from private, so that some
 rounds of U alone come first: on a grid of 225 secrets with a skewed prior the loss after 2200 steps was 1.7 % above
-that of the iterate with U alone, 0.16 % with the middle, 0.11 % with both.
+that of the iterate with U alone, 0.16 % with the mean, 0.11 % with both.
 
-Where a spanner stood for very many constraints, U is taken over all of them at once, as a product of matrices with
-maxima for sums, and the middle, which takes twice as long, only where U alone is not going to end. On 900 secrets, half
-a nat a cell, all pairs, the loss after 2,100 steps on a 1.015-spanner was 3.274 so, and 3.293 where lengths were
+If steps used a spanner instead of very many constraints, U is computed over all pairs at once, as a product of matrices
+with maxima for sums, and the mean, which takes twice as long, only if U alone will not converge. On 900 secrets, half
+a nat a cell, all pairs, the loss after 2,100 steps on a 1.015-spanner was 3.274 this way, and 3.293 with lengths
 divided by the dilation instead. With two cities of 98 points each, 80 km apart, .4 nats a km, an iterate that lost
-2.024 lost 2.138 once it was mended without the middle, since ever more of epsilon was left for rows that circled, and
-2.030 with it.
+2.024 lost 2.138 after mending without the mean, since delta kept growing for rows in a cycle, and 2.030 with it.
 
-Nothing is claimed: the repair looks at what comes out, and finds enough slack or makes it.
+Proposes; checked by the repair.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.metricdp.bounds.closure import ALL_SWEEPS, close_columns, in_threads
+from discreet.metricdp.bounds.closure import ALL_SWEEPS, close_columns, close_over_all_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,35 +33,32 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.adjacency import Adjacency
 
-__all__ = ["fill", "mend", "mend_all", "raise_once", "raised"]
+__all__ = ["fill_rows", "mend", "mend_over_all_pairs", "raise_columns", "raise_once"]
 
-_ABOVE, _MIDDLE = 20, 80
-"""Rounds of U, and most rounds of the geometric mean."""
+_RAISING_ROUNDS, _MAX_MEAN_ROUNDS = 20, 80
+"""Number of rounds of U, and limit on the rounds of the geometric mean."""
 
-_SWEEPS = 2
-"""Sweeps over the edges in a round, there and back, before sums fit."""
+_SWEEPS_PER_ROUND = 2
+"""Sweeps over the edges in a round before sums fit: one in each direction."""
 
-_FEW_ABOVE = 4
-"""Rounds of U over all pairs before it matters whether they are going to end."""
+_MIN_ROUNDS_FOR_FORECAST = 4
+"""Rounds of U over all pairs from which the convergence is forecast."""
 
-_PATIENT, _MOST = 16, 24
-"""Rounds over all pairs of one kind after which twice as much is left for the sums each time, and most rounds."""
+_ROUNDS_AT_FIRST_DELTA, _MAX_ROUNDS = 16, 24
+"""Rounds of one kind over all pairs after which delta is doubled in each round, and limit on the rounds."""
 
-_BEYOND = 1.7
-"""Power of the sums by which rows are divided between rounds over all pairs: with 1, sums still were apart by 1.34
-times what they may after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87 after 12, with 1.9 by 1.15 after 18."""
+_ROW_SUM_POWER = 1.7
+"""Power of the sums by which rows are divided between rounds over all pairs: with 1, differences of sums were 1.34
+times their room after 18 rounds, with 1.5 by 0.82 after 14, with 1.7 by 0.87 after 12, with 1.9 by 1.15 after 18."""
 
-_BEYOND_MIDDLE = 1.5
-"""The same between rounds of the middle: the two cities above took 13 of them with 1, 8 with 1.5, November 2026."""
+_MEAN_ROW_SUM_POWER = 1.5
+"""The same between rounds of the mean: the two cities above took 13 of them with 1, 8 with 1.5, November 2026."""
 
-_FLOOR = 1e-100
-"""Stands for a zero that U will raise; its inverse is a float."""
+_ZERO_REPLACEMENT = 1e-100
+"""Replacement of a zero, which U raises; its inverse is a float."""
 
-_EMPTY = 0.9
-"""Sum below which a row is raised before it is divided by it."""
-
-_WIDTH = 64
-"""Columns that are closed at once."""
+_MIN_ROW_SUM = 0.9
+"""Sum of a row below which :func:`fill_rows` raises it."""
 
 
 def mend(
@@ -72,9 +68,9 @@ def mend(
     delta: float,
     *,
     threads: int = 1,
-    late: Callable[[], bool] = lambda: False,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
-    """Make rows sum to 1 and columns keep ratios, but for a part of about ``delta`` of the nats.
+    """Return a matrix close to an iterate with rows of sum 1 and columns that violate ratios by about ``delta``.
 
     Parameters
     ----------
@@ -83,40 +79,42 @@ def mend(
     edges, nats
         The constraints and their lengths.
     delta
-        Part of the nats that is left for the rows' sums to differ by.
+        Share of the nats for the differences of row sums.
     threads
-        What columns are divided among; the result does not depend on it.
-    late
-        Looked at after each round: whether no other is to begin. Sums may then differ by more.
+        Number of threads; the result does not depend on it.
+    is_late
+        Called after each round; once it returns true, this round is the last, and sums may differ by more.
 
     Returns
     -------
     ndarray
-        Of the same shape.
+        ``(n, n_reports)``.
     """
     i, j = edges.pairs.T
     start, ends, factor = _neighbors(edges, (1 - delta) * nats)
-    table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    table: NDArray[np.float64] = np.maximum(
+        matrix / matrix.sum(axis=1, keepdims=True), _ZERO_REPLACEMENT
+    )
     exact = False
-    for number in range(_ABOVE + _MIDDLE):
-        # Until sums fit, what a few sweeps leave open is closed by the next rounds.
-        exact |= number == _ABOVE + _MIDDLE - 1
-        most = ALL_SWEEPS if exact else _SWEEPS
+    for round_number in range(_RAISING_ROUNDS + _MAX_MEAN_ROUNDS):
+        # Until sums fit, a few sweeps are enough, since the next rounds close the rest.
+        exact |= round_number == _RAISING_ROUNDS + _MAX_MEAN_ROUNDS - 1
+        sweeps = ALL_SWEEPS if exact else _SWEEPS_PER_ROUND
         above = table.copy()
-        close_columns(above, start, ends, factor, threads=threads, most=most)
-        if number < _ABOVE:
+        close_columns(above, start, ends, factor, threads=threads, max_sweeps=sweeps)
+        if round_number < _RAISING_ROUNDS:
             table = above
         else:
             below = 1.0 / table
-            close_columns(below, start, ends, factor, threads=threads, most=most)
+            close_columns(below, start, ends, factor, threads=threads, max_sweeps=sweeps)
             table = np.sqrt(above / below)
         sums = table.sum(axis=1)
         logs = np.log(sums)
         table /= sums[:, None]
-        fit = bool((np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all())
-        if (fit and exact) or late():
+        sums_fit = bool((np.abs(logs[i] - logs[j]) <= 0.9 * delta * nats).all())
+        if (sums_fit and exact) or is_late():
             break
-        exact = fit
+        exact = sums_fit
     return table
 
 
@@ -127,7 +125,7 @@ def raise_once(
     *,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Do one round of U: what it loses is near to what the mended matrix will lose, at a twentieth of the time.
+    """Return a matrix after one round of U: its loss is close to that of the mended one, in a twentieth of the time.
 
     Parameters
     ----------
@@ -137,45 +135,45 @@ def raise_once(
     Returns
     -------
     ndarray
-        Of the same shape; rows sum to 1.
+        ``(n, n_reports)``; rows sum to 1.
     """
-    table = raised(matrix / matrix.sum(axis=1, keepdims=True), edges, nats, threads=threads)
+    table = raise_columns(matrix / matrix.sum(axis=1, keepdims=True), edges, nats, threads=threads)
     table /= table.sum(axis=1, keepdims=True)
     return table
 
 
-def raised(
+def raise_columns(
     matrix: NDArray[np.float64],
     edges: Adjacency,
     nats: NDArray[np.float64],
     *,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Raise columns once to where they nearly keep their ratios, whatever rows then sum to.
+    """Raise columns by a few sweeps of U until they nearly keep their ratios; row sums grow.
 
     Parameters
     ----------
     matrix, edges, nats, threads
-        As for :func:`mend`; rows may be empty.
+        As for :func:`mend`; rows may be zero.
 
     Returns
     -------
     ndarray
-        Of the same shape, positive.
+        ``(n, n_reports)``, positive.
     """
-    table: NDArray[np.float64] = np.maximum(matrix, _FLOOR)
-    close_columns(table, *_neighbors(edges, nats), threads=threads, most=_SWEEPS)
+    table: NDArray[np.float64] = np.maximum(matrix, _ZERO_REPLACEMENT)
+    close_columns(table, *_neighbors(edges, nats), threads=threads, max_sweeps=_SWEEPS_PER_ROUND)
     return table
 
 
-def fill(
+def fill_rows(
     matrix: NDArray[np.float64],
     edges: Adjacency,
     nats: NDArray[np.float64],
     *,
     threads: int = 1,
 ) -> None:
-    """Raise rows that hold less than they should, in place, to what the rows of their neighbors ask for.
+    """Raise rows of small sum, in place, to the values that the ratios to their neighbors require.
 
     Parameters
     ----------
@@ -184,15 +182,15 @@ def fill(
     edges, nats, threads
         As for :func:`mend`.
     """
-    empty = np.flatnonzero(matrix.sum(axis=1) < _EMPTY)
+    empty = np.flatnonzero(matrix.sum(axis=1) < _MIN_ROW_SUM)
     if len(empty):
-        matrix[empty] = raised(matrix, edges, nats, threads=threads)[empty]
+        matrix[empty] = raise_columns(matrix, edges, nats, threads=threads)[empty]
 
 
 def _neighbors(
     edges: Adjacency, nats: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """List each secret's neighbors one after the other: where they start, who they are, how far entries may fall."""
+    """Return edges in compressed rows: first position of each secret, other ends, and ``e^-nats``."""
     i, j = edges.pairs.T
     order = np.argsort(np.concatenate([i, j]), kind="stable")
     start = np.zeros(edges.n + 1, dtype=np.int64)
@@ -201,83 +199,74 @@ def _neighbors(
     return start, np.concatenate([j, i])[order], factor
 
 
-def mend_all(
+def mend_over_all_pairs(
     matrix: NDArray[np.float64],
     nats: NDArray[np.float64],
     delta: float,
     *,
     threads: int = 1,
-    late: Callable[[], bool] = lambda: False,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
-    """Do the same for all pairs of secrets.
+    """Return a matrix as :func:`mend` does, for the constraints of all pairs of secrets.
 
     Parameters
     ----------
     matrix
-        As for :func:`mend`.
+        ``(n, n_reports)`` non-negative, with a positive entry in each row.
     nats
         ``(n, n)`` lengths of all pairs, closed under the triangle inequality.
     delta
         As for :func:`mend`.
-    threads, late
+    threads, is_late
         As for :func:`mend`.
 
     Returns
     -------
     ndarray
-        Of the same shape.
+        ``(n, n_reports)``.
 
     Complexity
     ----------
-    ``n^2 n_reports`` products for each U, of which there are about 12 as a rule, and two for each round of the middle.
+    ``n^2 n_reports`` products for each U, usually about 12 in all; two U for each round of the mean.
     """
-    from discreet.metricdp.kernels.columns import raise_over_all
-
-    table: NDArray[np.float64] = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), _FLOOR)
+    table: NDArray[np.float64] = np.maximum(
+        matrix / matrix.sum(axis=1, keepdims=True), _ZERO_REPLACEMENT
+    )
     above, below = np.empty_like(table), None
     factor, room = np.exp(-(1 - delta) * nats), 0.9 * delta * nats
-
-    def close(source: NDArray[np.float64], raised: NDArray[np.float64]) -> None:
-        def piece(number: int) -> None:
-            first = _WIDTH * number
-            last = min(first + _WIDTH, source.shape[1])
-            raise_over_all(first, last, source, factor, raised, _WIDTH)
-
-        in_threads(piece, -(-source.shape[1] // _WIDTH), threads)
-
     excess, rounds = [], 0
     while True:
         rounds += 1
-        close(table, above)
+        close_over_all_pairs(table, factor, above, threads=threads)
         sums = above.sum(axis=1)
-        excess.append(_excess(np.log(sums), room))
-        if excess[-1] <= 1 or rounds == _MOST or late():
+        excess.append(_largest_excess(np.log(sums), room))
+        if excess[-1] <= 1 or rounds == _MAX_ROUNDS or is_late():
             break
-        if below is None and _stays(excess):
+        if below is None and _will_not_converge(excess):
             below, rounds = np.empty_like(table), 0
-        elif rounds >= _PATIENT:
+        elif rounds >= _ROUNDS_AT_FIRST_DELTA:
             delta = min(2 * delta, 0.5)
             factor, room = np.exp(-(1 - delta) * nats), 0.9 * delta * nats
         if below is None:
-            table = above / sums[:, None] ** _BEYOND
+            table = above / sums[:, None] ** _ROW_SUM_POWER
         else:
-            close(1.0 / table, below)
+            close_over_all_pairs(1.0 / table, factor, below, threads=threads)
             table = np.sqrt(above / below)
-            table /= table.sum(axis=1, keepdims=True) ** _BEYOND_MIDDLE
+            table /= table.sum(axis=1, keepdims=True) ** _MEAN_ROW_SUM_POWER
     result: NDArray[np.float64] = above / sums[:, None]
     return result
 
 
-def _excess(logs: NDArray[np.float64], room: NDArray[np.float64]) -> float:
-    """Find how many times the room that there is for it sums of any two rows are apart, at most."""
+def _largest_excess(logs: NDArray[np.float64], room: NDArray[np.float64]) -> float:
+    """Return the largest difference of two logarithms of row sums, in units of its room."""
     apart = np.abs(logs[:, None] - logs)
     return float(np.divide(apart, room, out=np.zeros_like(apart), where=room > 0).max(initial=0.0))
 
 
-def _stays(excess: list[float]) -> bool:
-    """Tell whether it will not fall to 1 in time; over two rounds, since it swings from one to the next."""
-    if len(excess) < _FEW_ABOVE or len(excess) >= _PATIENT:
-        return len(excess) == _PATIENT
-    high = math.log(excess[-1])
-    fallen = 0.5 * (math.log(excess[-3]) - high)
-    return high > fallen * (_PATIENT - len(excess))
+def _will_not_converge(excess: list[float]) -> bool:
+    """Forecast whether the excess stays above 1; from its decrease over two rounds, since it oscillates."""
+    if len(excess) < _MIN_ROUNDS_FOR_FORECAST or len(excess) >= _ROUNDS_AT_FIRST_DELTA:
+        return len(excess) == _ROUNDS_AT_FIRST_DELTA
+    log_excess = math.log(excess[-1])
+    decrease = 0.5 * (math.log(excess[-3]) - log_excess)
+    return log_excess > decrease * (_ROUNDS_AT_FIRST_DELTA - len(excess))
