@@ -81,7 +81,7 @@ def test_the_files_of_a_folder_have_the_origin_that_was_stated(
 ) -> None:
     stated: list[bool] = []
 
-    def note(*_: Any, unknown: bool, **__: Any) -> None:  # noqa: ANN401 - whatever else is passed
+    def note(*_: Any, unknown: bool, **__: Any) -> None:
         stated.append(unknown)
 
     monkeypatch.setattr(reading, "refuse_killers", note)

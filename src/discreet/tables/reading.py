@@ -66,13 +66,13 @@ def read_rows(
     most: int | None = None,
     fits: str = "",
 ) -> pl.DataFrame:
-    """Read microdata from a file of any kind that :data:`discreet.tables.sources.READABLE` lists; the cells of CSV come as text.
+    """Read microdata from a file of any kind that :data:`discreet.tables.sources.READABLE` lists, cell by cell.
 
     Parameters
     ----------
     path
         The file, which may be compressed; ``-`` for standard input; or a folder of folders named ``column=value``.
-        Cells of text are taken as they stand there.
+        Cells of CSV come as text, as they stand there; other files keep their types.
     argument
         The argument that named it.
     options
@@ -183,7 +183,7 @@ def _read_hive(
             got = f"{error.got} in one file, and {in_words(taken)} in those before it"
             raise error.renamed(error.field, got=got) from None
         tables.append(part.with_columns(columns))
-        taken += part.estimated_size()
+        taken += int(part.estimated_size())
     try:
         table = pl.concat(tables)
     except (pl.exceptions.PolarsError, ValueError):
