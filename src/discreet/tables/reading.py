@@ -72,7 +72,7 @@ def read_rows(
     ----------
     path
         The file, which may be compressed; ``-`` for standard input; or a folder of folders named ``column=value``.
-        Cells of CSV come as text, as they stand there; other files keep their types.
+        Cells of CSV come as text, as they stand there; those of Parquet keep their types.
     argument
         The argument that named it.
     options
