@@ -88,3 +88,8 @@ def test_text_that_cannot_be_read_is_refused(
         path.write_bytes(data)
     with pytest.raises(InvalidProblemError, match=f"--prior: .*{words}"):
         text_in(path, "--prior")
+
+
+def test_a_path_with_a_zero_byte_is_refused_as_a_file_that_cannot_be_read() -> None:
+    with pytest.raises(InvalidProblemError, match="--prior: .*a path with a zero byte"):
+        text_in("a\0b.csv", "--prior")

@@ -129,6 +129,7 @@ def choice_content(release: Release[Selection]) -> FileContent:
 
 
 def _decoded(stated: dict[str, Any]) -> Release[Selection]:
+    """Read a choice from its JSON; raise for parts that do not fit each other, such as names of other elements."""
     facts, coefficient, named = stated["statement"], stated["coefficient"], stated["candidates"]
     selection = Selection(
         tuple((_integer(element), _integer(kind)) for element, kind in stated["chosen"]),

@@ -249,6 +249,10 @@ def _stated_space(space: MetricSpace) -> dict[str, Any]:
 
 
 def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnchoredArtefact:
+    """Read an artefact from the members of its file.
+
+    What the file says of its factors and digest is computed anew, and refused where it differs.
+    """
     allowed = {"centers", "anchors", "names", "factors", "points", "places", "distances", "binding"}
     parts = [f"ball_{part}" for part in ("secrets", "reports", "weights")]
     foreign = arrays.keys() - allowed - set(parts)

@@ -429,7 +429,7 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
     path
         The table.
     optimality
-        Must not be asked for: a published table does not hold what its loss could be measured by.
+        Must be ``False``: a published table does not hold what its loss could be measured by.
 
     Returns
     -------
@@ -470,7 +470,10 @@ def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[s
 
 
 def judge_folder(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify a folder of parts as its record says; parameters and results are those of :func:`judge_anonymous`."""
+    """Verify a folder of parts as its record says, by the parameters and with the results of :func:`judge_anonymous`.
+
+    As there, `optimality` must be ``False``.
+    """
     from discreet.artefact.anonymous import ANONYMOUS, recorded_models, unmapped
     from discreet.artefact.folders import count_folder, load_folder
 

@@ -335,6 +335,7 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
 
 
 def _cause(error: BaseException) -> str:
+    """Return what went wrong in words that hold nothing of the error's own message, which may quote a value."""
     if isinstance(error, MemoryError):
         return "there was not enough memory; give the process more, or less to do"
     if isinstance(error, OSError) and error.strerror:

@@ -96,7 +96,13 @@ def _recorder() -> Record:
 
 
 def attack_service(request: AttackRequest) -> Attacked:
-    """Attack a mode of the location service by the recorded traffic of its clients, or by borders of places."""
+    """Attack a mode of the location service by the recorded traffic of its clients, or by borders of places.
+
+    Raises
+    ------
+    InvalidProblemError
+        For options other than ``mode``, ``epsilon`` and those of how an attack is run.
+    """
     from discreet.evaluate.simulate.borders import BORDER_MODES, attack_borders
     from discreet.evaluate.simulate.location import attack_places
 

@@ -302,7 +302,10 @@ def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int
 
 
 def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.int64], int]:
-    """Return the factor of each noisy value of a region, and that of its public number of groups."""
+    """Return the factor of each noisy value of a region, and that of its public number of groups.
+
+    `weights` holds the weight of each size that counts; the others have none.
+    """
     frame = measured.frame
     by_size = np.array([weights.get(size, 0) for size in frame.sizes.tolist()], dtype=np.int64)
     if measured.kind == "direct":

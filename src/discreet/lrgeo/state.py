@@ -160,5 +160,6 @@ def _number(value: object) -> int | None:
 
 
 def _pair(values: Sequence[float]) -> tuple[float, float]:
+    """Read the two coordinates of a report, which JSON holds as a list."""
     first, second = values
     return float(first), float(second)

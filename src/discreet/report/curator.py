@@ -172,6 +172,7 @@ def _columns(
 
 
 def _became(role: str, cells: Any) -> str:  # noqa: ANN401 - a series or nothing
+    """What a column became: the commonest values of a published quasi-identifier, words for any other role."""
     if role != "quasi" or cells is None:
         return {"sensitive": "as it was", "keep": "as it was"}.get(role, "not published")
     common = cells.cast(str).value_counts(sort=True).head(_MOST_VALUES).to_series(0).to_list()

@@ -153,7 +153,10 @@ def _work(task: Task, pipe: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """End where the studio was killed: nobody waits for the result, and its folder is about to be removed."""
+    """Wait until the studio has ended, then end this process; it blocks, and so runs in a thread of its own.
+
+    Nobody waits for the result any more, and its folder is about to be removed.
+    """
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -223,7 +223,10 @@ _WESTERN = "cp1252"
 
 
 def _ending(path: Path, name: str) -> str:
-    """Return the ending by which a file is read: Parquet by its bytes, another by its name, and else CSV."""
+    """Return the ending by which a file is read: Parquet by its bytes, another by its name, and else CSV.
+
+    That of a compressed file has two parts, such as ".csv.gz".
+    """
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
             return ".parquet"

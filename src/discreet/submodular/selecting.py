@@ -296,7 +296,7 @@ def _ints(values: Sequence[Any], name: str) -> list[int]:
 
 
 def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: ANN401 - a frame of Polars
-    """The capacity of each group; default: 1."""
+    """The capacity of each group; 1 for all in a table without a column of capacities."""
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
     capacities: dict[Any, int] = {}

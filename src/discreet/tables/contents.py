@@ -70,6 +70,7 @@ def mark_table_verified(outcome: TabledT) -> TabledT:
 
 
 def _of_outcome(outcome: TabledT) -> object:
+    """Return the fingerprint of its table, by which a later change of the table is noticed."""
     return contents(outcome.table)
 
 

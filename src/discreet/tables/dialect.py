@@ -85,7 +85,8 @@ def stored_file(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OSError
-        Where there is none, and for a pipe or a device: one that nobody writes to is waited for without end.
+        Where there is none, for a path with a zero byte, and for a pipe or a device: one that nobody writes to is
+        waited for without end.
 
     Examples
     --------
@@ -94,7 +95,10 @@ def stored_file(path: str | os.PathLike[str]) -> Path:
     OSError: [Errno 22] a pipe or a device; save what comes out of it to a file
     """
     where = Path(path)
-    mode = where.stat().st_mode
+    try:
+        mode = where.stat().st_mode
+    except ValueError:
+        raise OSError(errno.EINVAL, "a path with a zero byte") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(errno.EINVAL, "a pipe or a device; save what comes out of it to a file")
     return where

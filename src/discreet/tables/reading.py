@@ -72,7 +72,7 @@ def read_rows(
     ----------
     path
         The file, which may be compressed; ``-`` for standard input; or a folder of folders named ``column=value``.
-        Cells of text are taken as they stand there.
+        Cells of CSV come as text, as they stand there; those of Parquet keep their types.
     argument
         The argument that named it.
     options
@@ -98,10 +98,16 @@ def read_rows(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        read_rows_of = partial(
-            read_rows, argument=argument, options=options, unknown=unknown, most=most, fits=fits
+        read_part = partial(
+            read_rows,
+            options=options,
+            mark=mark,
+            unknown=unknown,
+            nested=nested,
+            show_columns=show_columns,
+            fits=fits,
         )
-        return _read_hive(Path(path), argument, read_rows_of)
+        return _read_hive(Path(path), argument, read_part, most, fits)
     request = FileRequest(argument, path, options, most, fits)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame
@@ -144,11 +150,17 @@ def _named(shown: str, path: Path) -> Iterator[None]:
         raise error.renamed(error.field, got=str(error.got).replace(str(path), shown)) from None
 
 
-def _read_hive(folder: Path, argument: str, read: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
-    """Read a folder of folders named ``column=value``, whose names are cells of its files."""
+def _read_hive(
+    folder: Path, argument: str, read_part: Callable[..., pl.DataFrame], most: int, fits: str
+) -> pl.DataFrame:
+    """Read a folder of folders named ``column=value``, whose names are cells of its files.
+
+    All files together may take `most` bytes: each may take what those before it leave.
+    """
     import polars as pl
 
-    tables = []
+    tables: list[pl.DataFrame] = []
+    taken = 0
     for file in sorted(one for one in folder.rglob("*") if one.is_file()):
         inside = file.relative_to(folder).parts
         if any(part.startswith(("_", ".")) for part in inside):
@@ -162,11 +174,22 @@ def _read_hive(folder: Path, argument: str, read: Callable[[str], pl.DataFrame])
             pl.lit(None if value == _NO_VALUE else unquote(value), pl.String).alias(unquote(name))
             for name, _, value in cells
         ]
-        tables.append(read(str(file)).with_columns(columns))
+        try:
+            # At least 1, because 0 stands for the default.
+            part = read_part(str(file), argument, most=max(1, most - taken))
+        except InvalidProblemError as error:
+            if error.code != "table-too-large" or not taken:
+                raise
+            got = f"{error.got} in one file, and {in_words(taken)} in those before it"
+            raise error.renamed(error.field, got=got) from None
+        tables.append(part.with_columns(columns))
+        taken += int(part.estimated_size())
     try:
-        return pl.concat(tables)
+        table = pl.concat(tables)
     except (pl.exceptions.PolarsError, ValueError):
         raise refused("folder-hive", argument, f"{folder}, with others or none") from None
+    refuse_long_text(table, most, argument, fits)
+    return table
 
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -226,10 +249,10 @@ def read_row_by_row(
     options = options or ReadingOptions()
     most, fits = most or allowed(), fits or _fits(most or allowed())
     if is_hive_folder(path):
-        read_rows_of = partial(
-            read_row_by_row, argument=argument, options=options, most=most, fits=fits, quoted=quoted
+        read_part = partial(
+            read_row_by_row, options=options, mark=mark, unknown=unknown, quoted=quoted, fits=fits
         )
-        return _read_hive(Path(path), argument, read_rows_of)
+        return _read_hive(Path(path), argument, read_part, most, fits)
     request = FileRequest(argument, path, options, most, fits, row_by_row=True)
     with plain_file(path, request) as plain, _named(path, plain.path):
         table = plain.frame

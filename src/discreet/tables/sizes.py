@@ -265,7 +265,8 @@ def refuse_killers(
         The argument that named it.
     unknown
         Whether its origin is unknown. Then a Parquet file is tried, however small it is; otherwise what may take
-        more than an eighth of the free memory, and all where the process has a limit of memory.
+        more than an eighth of the free memory, and all where the process has a limit of memory. A trial takes
+        about 0.25 s, and the time to read the file once more.
     whole
         Whether it will be held in memory at once.
     shown
@@ -274,7 +275,7 @@ def refuse_killers(
     Raises
     ------
     InvalidProblemError
-        When the child ran out of memory, died or panicked.
+        When the child ran out of memory, died, panicked or took too long, and when it could not be started.
     """
     tried = (unknown and not mark) or parsing.is_limited()
     if not tried and _bytes_of(path, mark) <= parsing.free_memory() // _FREE_BYTES_PER_UNTRIED_BYTE:

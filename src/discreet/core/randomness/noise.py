@@ -189,6 +189,7 @@ def _check_scale(scale: Exact) -> Fraction:
 
 
 def _draw(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:
+    """Draw `size` times from the discrete Laplace law, its magnitudes in blocks of `block` integers and a remainder."""
     pairs = _draw_pairs(scale, block, size, bits)
     negative = pairs & 1
     magnitude = (pairs >> 1) * block + negative

@@ -101,9 +101,9 @@ def read_domain(data: Mapping[str, Any], by: Sequence[str] | None = None) -> Dom
     ----------
     data
         Categories by attribute, or these under ``"attributes"`` beside structural zeros under ``"zeros"``. A coarsened
-        attribute has in place of its categories what :func:`read_groups` reads.
+        attribute has what :func:`read_groups` reads: groups that hold each category of the fine one exactly once.
     by
-        Which attributes, in which order; all of them by default.
+        Which attributes, in which order; all of them by default. A coarsened one needs its fine one among them.
 
     Raises
     ------

@@ -104,6 +104,11 @@ class TopDown:
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
         """Compute consistent counts from noisy counts of all levels.
 
+        Raises
+        ------
+        InvalidProblemError
+            Unless every level was measured, by direct counts.
+
         Complexity
         ----------
         Variant a sorts the children of each region, for each size.

@@ -377,6 +377,7 @@ def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArra
 
 
 def _leaf_places(tree: Tree) -> list[int]:
+    """The places of the leaves among the nodes without the root, which is node 0."""
     return [leaf - 1 for leaf in tree.leaves.tolist()]
 
 

@@ -60,7 +60,13 @@ class Balls:
         guarantee: MetricDP,
         limits: PartLimits,
     ) -> Made | None:
-        """Solve the program and round its answer to integers."""
+        """Solve the program and round its answer to integers; never ``None``.
+
+        Raises
+        ------
+        InvalidProblemError
+            Without a problem.
+        """
         stated, rate = need_problem(problem, "balls"), column_rate(guarantee)
         part = WholeProblem(stated, space.adjacency(), rate).parts[0]
         answer = Anchored(radius=self.steps).alternate(part, limits)

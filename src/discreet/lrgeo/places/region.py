@@ -110,6 +110,7 @@ class Region:
             raise InvalidProblemError("cosine", expected, self.cosine)
 
     def _safe_cosine(self) -> float:
+        """The cosine of :func:`cosine_for` for these places: none are farther apart in the plane than on the sphere."""
         sphere = self.coordinates
         return cosine_for(sphere[:, 0], float(np.ptp(sphere[:, 1])))
 

@@ -91,7 +91,10 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return {"reports": self.K, "control points": columns * rows, "nodes": self.noise.size}
 
     def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
-        """Draw a report from a control point: a step of the noise, and the name of the node."""
+        """Draw a report from the control point in a column and row of the net.
+
+        A step of the noise leads to a node, whose name is the report; a step beyond an edge of the torus wraps around.
+        """
         m, n = self.noise.shape
         drawn = bits.randrange(1 << self.bits)
         step = int(np.searchsorted(self._partial_sums, drawn, side="right"))

@@ -248,4 +248,5 @@ def _claimed(
     reports: int,
     claim: MetricDP,
 ) -> ClaimedNoise:
+    """Gather a claim for the verifier from noise and names, ``(m, n)`` each; nothing is checked here."""
     return ClaimedNoise(*plane_and_net(frame, net), *tables, reports, WEIGHT_SUM_BITS, claim)

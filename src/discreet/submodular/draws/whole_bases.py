@@ -160,6 +160,7 @@ def _count(groups: list[_Group]) -> None:
 
 
 def _most(groups: list[_Group], part: int) -> int:
+    """How many elements a part of a group can give at most: an inner group's number, and 1 for a single element."""
     return groups[part].most if part >= 0 else 1
 
 

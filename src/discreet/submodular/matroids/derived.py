@@ -164,6 +164,10 @@ class _Spared(IndependentSet):
         self._mask: NDArray[np.bool_] | None = None
 
     def feasible(self) -> NDArray[np.bool_]:
+        """As :meth:`IndependentSet.feasible`; after each addition it builds a base of the rest anew.
+
+        With a base of r elements that takes r^2 additions to sets of the matroid.
+        """
         if self._mask is None:
             self._mask = self._spare()
         return self._mask.copy()

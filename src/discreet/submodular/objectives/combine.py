@@ -109,7 +109,7 @@ class Sum(Objective):
         return _weighted_sensitivity(self._weights, self._parts)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask of those that count, for each part. All by default."""
         return _Summed(self, [part.start(records) for part in self._parts])
 
     def weighted(self, values: Sequence[Any]) -> Any:  # noqa: ANN401 - numbers or arrays
@@ -221,7 +221,7 @@ class FromRecords(Objective):
         self.scale_bits = read_bits(scale_bits)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask of those that count. All by default."""
         mask = kept_records(records, self.n_records)
         numbers = range(self.n_records) if mask is None else np.flatnonzero(mask).tolist()
         return _Parts(self, np.array(numbers, dtype=np.int64), np.zeros(len(numbers), np.int64))

@@ -123,6 +123,7 @@ class _Cells(GrowingChoice):
         self._cells = cells
 
     def _gain(self, element: int, kind: int) -> int:
+        """By how much a pair raises F, in units of ``2^-scale_bits``; a few passes over the records. Private."""
         finer = self._of.split(self._cells, element, kind)
         return self._of.level(finer) - self._of.level(self._cells)
 
