@@ -478,7 +478,7 @@ def test_a_label_must_stand_in_each_row(capsys: pytest.CaptureFixture[str], tmp_
 
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave nothing but the exponential mechanism to try: its gap is wide."""
-    monkeypatch.setattr(_design, "_QUICK", ())
+    monkeypatch.setattr(_design, "_FIRST_METHODS", ())
     monkeypatch.setattr(_design, "_costly", lambda *_, **__: ((Exponential(),), ""))
 
 
