@@ -479,7 +479,7 @@ def test_a_label_must_stand_in_each_row(capsys: pytest.CaptureFixture[str], tmp_
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave nothing but the exponential mechanism to try: its gap is wide."""
     monkeypatch.setattr(_design, "_FIRST_METHODS", ())
-    monkeypatch.setattr(_design, "_costly", lambda *_, **__: ((Exponential(),), ""))
+    monkeypatch.setattr(_design, "_costly_methods", lambda *_, **__: ((Exponential(),), ""))
 
 
 def test_a_gap_that_was_asked_for_and_missed_is_status_4_and_the_best_is_written(

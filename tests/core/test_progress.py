@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.core.progress import Progress, Reporter
+from discreet.core.progress import Pace, Progress, Reporter
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,20 @@ def test_a_reporter_may_have_started_earlier() -> None:
 
 def test_without_a_callback_nobody_is_told() -> None:
     Reporter(None)("draws")
+
+
+def test_a_pace_gives_the_share_done_and_the_time_left_of_a_stage() -> None:
+    pace = Pace()
+    assert pace(Progress(1.0, "start")) == "1 s, start"
+    assert pace(Progress(2.0, "columns", done=0, total=10)) == "2 s, columns, 0 of 10"
+    assert pace(Progress(5.0, "columns", done=3, total=10)).endswith("30 %, about 7 s left")
+    assert pace(Progress(9.0, "columns", done=10, total=10)) == "9 s, columns, 10 of 10"
+    # Another stage has a pace of its own, and its first step none.
+    assert pace(Progress(9.0, "rows", done=1, total=10)) == "9 s, rows, 1 of 10, 10 %"
+    assert "left" in pace(Progress(10.0, "rows", done=2, total=10))
+
+
+def test_a_release_without_times_has_no_time_left() -> None:
+    pace = Pace()
+    pace(Progress(None, "draws", done=0, total=4))
+    assert pace(Progress(None, "draws", done=2, total=4)) == "draws, 2 of 4, 50 %"

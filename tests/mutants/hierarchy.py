@@ -12,8 +12,8 @@ MUTANTS = (
         replace="added *= max(1, len(residual) * 0)",
         breaks="noise for a fraction of the sensitivity",
         tests=(
-            "tests/hierarchy/contingency/test_table_residuals.py::test_laws_of_neighbors_diverge_by_the_budget_at_most",
-            "tests/hierarchy/contingency/test_table_residuals.py::test_every_sensitivity_is_reached_and_not_passed",
+            "tests/hierarchy/contingency/test_verify_residuals.py::test_laws_of_neighbors_diverge_by_the_budget_at_most",
+            "tests/hierarchy/contingency/test_verify_residuals.py::test_every_sensitivity_is_reached_and_not_passed",
         ),
     ),
     Mutant(
@@ -23,7 +23,7 @@ MUTANTS = (
         replace='return added if neighbors == "add-remove-person" else 2 * added',
         breaks="rows in the same region differ by more than rows in two",
         tests=(
-            "tests/hierarchy/contingency/test_table_residuals.py::test_laws_of_neighbors_diverge_by_the_budget_at_most",
+            "tests/hierarchy/contingency/test_verify_residuals.py::test_laws_of_neighbors_diverge_by_the_budget_at_most",
         ),
     ),
     Mutant(

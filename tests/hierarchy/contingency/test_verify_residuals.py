@@ -29,7 +29,7 @@ from discreet.hierarchy.contingency.measure import marginal_scales, measure, mov
 from discreet.hierarchy.contingency.plan import plan
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
 from discreet.hierarchy.contingency.query import query
-from discreet.hierarchy.contingency.verify import verify_measured
+from discreet.hierarchy.contingency.verify import verify_guarantee, verify_measured
 from discreet.hierarchy.contingency.verify_loss import moved_residual
 from discreet.hierarchy.contingency.widths import noise_of_answer
 from discreet.hierarchy.measure import draw_noise
@@ -215,6 +215,25 @@ def test_plans_measure_residuals_where_plain_counts_are_far_from_the_bound() -> 
     assert [one.frame.residuals for one in (nested, replaced, pure)] == [False] * 3
     with pytest.raises(InvalidProblemError, match="residuals"):
         made.with_guarantee(PureDP(1, ADDED))
+
+
+def test_laplace_noise_on_residuals_has_no_proof() -> None:
+    guarantee = ZeroConcentratedDP(1, ADDED)
+    frame = plan(
+        [("x",)], guarantee, columns=["r"], domain=BINARY, workload=list(BINARY), loss="variance"
+    ).frame
+    assert frame.residuals
+    stated = {
+        "noise": "laplace",
+        "neighbors": ADDED,
+        "max_rows": 1,
+        "total": None,
+        "residuals": True,
+        "shares": {frame.domain.name(q): list(map(str, one)) for q, one in frame.shares.items()},
+        "scales": {frame.domain.name(q): ["1"] * len(one) for q, one in frame.shares.items()},
+    }
+    with pytest.raises(InvalidProblemError, match="residuals: expected plain counts with Laplace"):
+        verify_guarantee(frame, PureDP(1, ADDED), stated)
 
 
 def test_a_release_with_residuals_survives_its_files(tmp_path: Path) -> None:
