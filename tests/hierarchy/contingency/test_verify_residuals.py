@@ -219,9 +219,9 @@ def test_plans_measure_residuals_where_plain_counts_are_far_from_the_bound() -> 
 
 def test_laplace_noise_on_residuals_has_no_proof() -> None:
     guarantee = ZeroConcentratedDP(1, ADDED)
-    frame = plan(
-        [("x",)], guarantee, columns=["r"], domain=BINARY, workload=list(BINARY), loss="variance"
-    ).frame
+    regions = [(str(at),) for at in range(5)]
+    common: dict[str, Any] = {"columns": ["r"], "domain": BINARY, "loss": "variance"}
+    frame = plan(regions, guarantee, workload=list(BINARY), **common).frame
     assert frame.residuals
     stated = {
         "noise": "laplace",
@@ -230,7 +230,7 @@ def test_laplace_noise_on_residuals_has_no_proof() -> None:
         "total": None,
         "residuals": True,
         "shares": {frame.domain.name(q): list(map(str, one)) for q, one in frame.shares.items()},
-        "scales": {frame.domain.name(q): ["1"] * len(one) for q, one in frame.shares.items()},
+        "scales": {frame.domain.name(q): ["1"] * frame.n_strata for q in frame.shares},
     }
     with pytest.raises(InvalidProblemError, match="residuals: expected plain counts with Laplace"):
         verify_guarantee(frame, PureDP(1, ADDED), stated)
