@@ -85,8 +85,8 @@ def stored_file(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OSError
-        Where there is none, for a path with a zero byte, and for a pipe or a device: one that nobody writes to is
-        waited for without end.
+        If no file is there, if the path holds a zero byte, and for a pipe or a device: reading one that nobody writes
+        to never ends.
 
     Examples
     --------

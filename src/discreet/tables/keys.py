@@ -17,8 +17,8 @@ A mechanism that spends budget refuses nothing because of a value. What options,
 
 Why the guarantee stays: rules 1 and 2 look at one row and at public lists, rule 3 at the rows of one person. So the
 counted rows are the union, over persons, of a set that depends on the rows of that person alone, and that has at most m
-rows. Rule 3 draws from the rows of one person by a key that is random and does not depend on any row: for each value of
-the key it is such a set, so that the guarantee holds for each value, and hence for a key that nobody knows. Let T and
+rows. Rule 3 draws from the rows of one person by a random key that does not depend on any row. For each fixed key the
+drawn rows are such a set, so the guarantee holds for each key, and therefore for a random one. Let T and
 T' be neighbors by adding all rows of a person p. The sets of all other persons are the same in both
 tables, and that of p is empty in T: the counted tables differ in at most m rows of p, which is what the sensitivity of
 each mechanism is computed for. To replace p is to remove and to add. An order of the rows over all persons ("the first
