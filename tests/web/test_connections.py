@@ -114,21 +114,25 @@ def test_a_client_has_a_number_of_connections_and_a_proxy_has_more() -> None:
         in_thread(sound_app(), limits=few, on_ended=ended.append) as address,
         contextlib.ExitStack() as stack,
     ):
-        made = [stack.enter_context(socket.create_connection(address, 30)) for _ in range(5)]
-        answers = []
+        made, answers = [], []
+        for _ in range(5):
+            # The server may end a connection that it refuses before the client knows that it has one.
+            with contextlib.suppress(ConnectionError):
+                made.append(stack.enter_context(socket.create_connection(address, 30)))
         for each in made:
-            try:
+            with contextlib.suppress(ConnectionError):
                 each.sendall(ASK)
                 answers.append(each.recv(12))
-            except ConnectionError:
-                answers.append(b"")
-        assert answers == [b"HTTP/1.1 200"] * 3 + [b""] * 2
+        assert [answer for answer in answers if answer] == [b"HTTP/1.1 200"] * 3
         assert ended == ["crowded"] * 2
         made[0].close()
         deadline = time.monotonic() + 30
         while True:
             # Its place is free when the server has noticed.
-            with socket.create_connection(address, 30) as again, contextlib.suppress(OSError):
+            with (
+                contextlib.suppress(ConnectionError),
+                socket.create_connection(address, 30) as again,
+            ):
                 again.sendall(ASK)
                 if again.recv(12):
                     break
