@@ -52,11 +52,11 @@ class NoiseRows(OnNet):
         """Return the claim for the verifier: the arrays and the guarantee, without provenance."""
         return ClaimedNoise(
             *plane_and_net(self.frame, self.net),
+            self.bits,
+            self.guarantee,
             self.noise,
             self.names,
             len(self.reports),
-            self.bits,
-            self.guarantee,
         )
 
     def published(self) -> NoiseMechanism:

@@ -249,4 +249,4 @@ def _claimed(
     claim: MetricDP,
 ) -> ClaimedNoise:
     """Gather a claim for the verifier from noise and names, ``(m, n)`` each; nothing is checked here."""
-    return ClaimedNoise(*plane_and_net(frame, net), *tables, reports, WEIGHT_SUM_BITS, claim)
+    return ClaimedNoise(*plane_and_net(frame, net), WEIGHT_SUM_BITS, claim, *tables, reports)

@@ -19,6 +19,7 @@ from discreet.core.outcome import Provenance
 from discreet.lrgeo.mechanism import check_whole, packed, text_digest, unpacked
 from discreet.lrgeo.places.plane import on_the_ground
 from discreet.lrgeo.points.frame import PointFrame, read_decimal, region_digest
+from discreet.lrgeo.points.verify_claims import MOST_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,9 +41,6 @@ __all__ = [
     "relative",
     "write_bound",
 ]
-
-_MOST_BITS = 53
-"""Largest bits of a row sum: partial sums are then exact doubles."""
 
 _FORMAT_VERSION = 1
 
@@ -271,8 +269,8 @@ class PublishedPoints(EveryPoint):
             raise InvalidProblemError("reports", "a place and a text for each", "others")
         if len(set(self.shown)) != len(self.shown):
             raise InvalidProblemError("shown", "different texts", "one of them twice")
-        if isinstance(self.bits, bool) or not 0 < self.bits <= _MOST_BITS:
-            raise InvalidProblemError("bits", f"an integer from 1 to {_MOST_BITS}", self.bits)
+        if isinstance(self.bits, bool) or not 0 < self.bits <= MOST_BITS:
+            raise InvalidProblemError("bits", f"an integer from 1 to {MOST_BITS}", self.bits)
         if self.guarantee.unit != self.frame.unit:
             raise InvalidProblemError("guarantee", f"per {self.frame.unit}", self.guarantee.unit)
         if not self.certificate.passed:

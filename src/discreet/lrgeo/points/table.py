@@ -55,7 +55,7 @@ class LatticeRows(OnNet):
     def claimed(self) -> ClaimedTable:
         """Return the claim for the verifier: the array and the guarantee, without provenance."""
         plane = plane_and_net(self.frame, self.net)
-        return ClaimedTable(*plane, self.weights, self.bits, self.guarantee)
+        return ClaimedTable(*plane, self.bits, self.guarantee, self.weights)
 
     def published(self) -> LatticeMechanism:
         """Return the mechanism that a server publishes."""

@@ -371,4 +371,4 @@ def _on_points(
 def _claimed(
     frame: PointFrame, net: ControlNet, weights: NDArray[np.int64], claim: MetricDP
 ) -> ClaimedTable:
-    return ClaimedTable(*plane_and_net(frame, net), weights, NET_BITS, claim)
+    return ClaimedTable(*plane_and_net(frame, net), NET_BITS, claim, weights)

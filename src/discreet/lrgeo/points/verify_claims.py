@@ -1,4 +1,4 @@
-"""What the verifiers of both forms of mechanisms for every point check alike: the unit, the region, and the plane.
+"""What the verifiers of both forms of mechanisms for every point share: unit, region, plane, and the inequality.
 
 Trusted: the guarantee rests on this code, which verifies it.
 """
@@ -12,22 +12,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.core.certificate import Check
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import MetricDP, PointScope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from numpy.typing import NDArray
 
-__all__ = ["DECIMETERS", "FARTHEST", "MOST_BITS", "Stated", "check_claims", "check_none"]
+__all__ = ["MOST_BITS", "Claimed", "check_claims", "check_none", "count_violations"]
 
-DECIMETERS = {"km": 10_000, "m": 10}
+_DECIMETERS = {"km": 10_000, "m": 10}
 """In a unit."""
 
 MOST_BITS = 53
 """Largest bits of a row sum, so that weights are exact doubles."""
 
-FARTHEST = 1 << 30
+_FARTHEST = 1 << 30
 """Coordinates are below this, so that products of two of their differences are below 2^63."""
 
 _SCALE = 1 << 20
@@ -36,9 +38,16 @@ _PER_DEGREE = int(63_710_088 * _PI / 180 * _SCALE)
 """Decimeters in a degree of latitude on a sphere of radius 6371.0088 km, times 2^20, rounded down."""
 
 
-@dataclass(frozen=True)
-class Stated:
-    """What is stated of the plane and the region.
+_FLOAT_MARGIN = 2.0**-44
+"""Part by which one side of (**) has to be larger for floats to settle it: see :func:`count_violations`."""
+
+_ALLOWS_ALL = Fraction(1 << 200)
+"""A rate beyond all slopes, which are below 2^57, and below what floats hold: a larger one allows no more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claimed:
+    """What is verified: what is stated of the plane, the net and the sums, and what is claimed of them.
 
     Parameters
     ----------
@@ -50,8 +59,10 @@ class Stated:
         Of the plane, east and north.
     reach
         Decimeters around the region.
-    corners
-        Of the region, counterclockwise, in decimeters.
+    low, side, cells
+        The box: its corner, the side of its cells in decimeters, and how many there are.
+    bits
+        Bits of the sum of the noise, or of each row.
     guarantee
         The claim.
     """
@@ -60,8 +71,62 @@ class Stated:
     origin: tuple[str, str] | None
     factors: tuple[int, int]
     reach: int
-    corners: Sequence[Sequence[int]]
+    low: tuple[int, int]
+    side: int
+    cells: tuple[int, int]
+    bits: int
     guarantee: MetricDP
+
+    @property
+    def corners(self) -> tuple[tuple[int, int], ...]:
+        """Corners of the box, counterclockwise, in decimeters."""
+        (x, y), (wide, tall) = self.low, self.cells
+        right, high = x + wide * self.side, y + tall * self.side
+        return ((x, y), (right, y), (right, high), (x, high))
+
+    @property
+    def is_in_range(self) -> bool:
+        """Whether all numbers are so small that whatever is computed of them fits its type."""
+        return (
+            self.side >= 1
+            and min(self.cells) >= 1
+            and max(abs(end) for corner in self.corners for end in corner) < _FARTHEST
+            and 0 <= self.reach < _FARTHEST
+            and 0 < self.bits <= MOST_BITS
+            and self.unit in _DECIMETERS
+        )
+
+    @property
+    def rate(self) -> Fraction:
+        """Epsilon times the side of a cell: rho in (**)."""
+        return min(self.guarantee.epsilon * self.side / _DECIMETERS[self.unit], _ALLOWS_ALL)
+
+
+def count_violations(
+    value: NDArray[np.int64], east: NDArray[np.int64], north: NDArray[np.int64], rate: Fraction
+) -> int:
+    r"""Count where :math:`G_1^2 + G_2^2 \le (\rho V)^2` is false, in floats where these are sure, else in integers.
+
+    Parameters
+    ----------
+    value, east, north
+        V, G_1 and G_2, of one shape: sums of entries of at most 2^53 with factors whose magnitudes sum to at most 8, so
+        that they are at most 2^56 and exact. As floats they err by 2^-53 of themselves, the length by less than 2^-50
+        of itself, and the other side likewise: a comparison that holds with a margin of 2^-44 of both is sure.
+    rate
+        The factor rho.
+    """
+    left = np.hypot(east.astype(np.float64), north.astype(np.float64))
+    right = float(rate) * value.astype(np.float64)
+    wrong = left > right * (1 + _FLOAT_MARGIN)
+    close = ~wrong & (left > right * (1 - _FLOAT_MARGIN))
+    count = int(wrong.sum())
+    over, under = rate.numerator**2, rate.denominator**2
+    for v, gx, gy in zip(
+        value[close].tolist(), east[close].tolist(), north[close].tolist(), strict=True
+    ):
+        count += (gx * gx + gy * gy) * under > over * v * v
+    return count
 
 
 def check_none(name: str, found: int | bool, detail: str = "") -> Check:  # noqa: FBT001 - a count
@@ -69,12 +134,12 @@ def check_none(name: str, found: int | bool, detail: str = "") -> Check:  # noqa
     return Check(name, int(found), 0, exact=True, detail=detail)
 
 
-def check_claims(stated: Stated) -> list[Check]:
+def check_claims(claimed: Claimed) -> list[Check]:
     """Check the unit, the region that the claim names, and the plane against the sphere.
 
     Parameters
     ----------
-    stated
+    claimed
         The plane, the region, and the claim.
 
     Returns
@@ -82,18 +147,18 @@ def check_claims(stated: Stated) -> list[Check]:
     list of Check
         Exact, but for the plane, which is compared in floats with a margin of 2^-31.
     """
-    guarantee = stated.guarantee
-    wrong = guarantee.radius is not None or guarantee.unit != stated.unit
+    guarantee = claimed.guarantee
+    wrong = guarantee.radius is not None or guarantee.unit != claimed.unit
     scope = guarantee.scope
-    other = not isinstance(scope, PointScope) or scope.region != _digest(stated)
+    other = not isinstance(scope, PointScope) or scope.region != _digest(claimed)
     return [
         check_none("facts misstated in the claim", wrong),
         check_none("another region than stated", other),
-        Check("distances longer in the plane", int(not _is_flat(stated)), 0, exact=False),
+        Check("distances longer in the plane", int(not _is_flat(claimed)), 0, exact=False),
     ]
 
 
-def _digest(stated: Stated) -> str:
+def _digest(stated: Claimed) -> str:
     east, north = stated.factors
     named = {
         "unit": stated.unit,
@@ -107,11 +172,11 @@ def _digest(stated: Stated) -> str:
     return hashlib.sha256(b"discreet.points/1 " + text.encode()).hexdigest()
 
 
-def _is_flat(stated: Stated) -> bool:
+def _is_flat(stated: Claimed) -> bool:
     """Whether the distance in the plane is at most that on the ground, for all points within the reach."""
     east, north = stated.factors
     if stated.origin is None:
-        return east == north == DECIMETERS[stated.unit] * _SCALE
+        return east == north == _DECIMETERS[stated.unit] * _SCALE
     if not 0 < east <= north <= _PER_DEGREE:
         return False
     left, right = (end(x for x, _ in stated.corners) for end in (min, max))

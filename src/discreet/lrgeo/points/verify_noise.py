@@ -33,25 +33,15 @@ Trusted: the guarantee rests on this code, which verifies it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.core.certificate import Certificate, Check
-from discreet.lrgeo.points.verify_claims import (
-    DECIMETERS,
-    FARTHEST,
-    MOST_BITS,
-    Stated,
-    check_claims,
-    check_none,
-)
+from discreet.lrgeo.points.verify_claims import Claimed, check_claims, check_none, count_violations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from discreet.core.guarantee import MetricDP
 
 __all__ = ["MOST_NODES", "ClaimedNoise", "verify_noise"]
 
@@ -61,53 +51,26 @@ MOST_NODES = 1 << 22
 _KINDS = ("knot", "middle")
 """Where two cells meet, and the middle of one."""
 
-_FLOAT_MARGIN = 2.0**-44
-"""Part by which one side of (**) has to be larger for floats to settle it: see :func:`_violations`."""
-
-_ALLOWS_ALL = Fraction(1 << 200)
-"""A rate beyond all slopes, which are below 2^57, and below what floats hold: a larger one allows no more."""
-
 
 @dataclass(frozen=True, eq=False)
-class ClaimedNoise:
+class ClaimedNoise(Claimed):
     """What is verified: arrays of integers, and what is claimed of them.
+
+    Its parameters are those of :class:`~discreet.lrgeo.points.verify_claims.Claimed`, and these.
 
     Parameters
     ----------
-    unit
-        Of distances.
-    origin
-        Degrees, as decimal texts.
-    factors
-        Of the plane, east and north.
-    reach
-        Decimeters around the region.
-    low, side, cells
-        The box: its corner, the side of its cells in decimeters, and how many there are.
     noise
         ``(m, n)``.
     names
         ``(m, n)``: numbers of reports.
     reports
         How many there are.
-    bits
-        Bits of the sum of the noise.
-    guarantee
-        The claim.
     """
 
-    unit: str
-    origin: tuple[str, str] | None
-    factors: tuple[int, int]
-    reach: int
-    low: tuple[int, int]
-    side: int
-    cells: tuple[int, int]
     noise: NDArray[np.int64]
     names: NDArray[np.int64]
     reports: int
-    bits: int
-    guarantee: MetricDP
 
 
 def verify_noise(claimed: ClaimedNoise) -> Certificate:
@@ -136,26 +99,19 @@ def verify_noise(claimed: ClaimedNoise) -> Certificate:
     if all(check.passed for check in checks):
         checks += _numbers(claimed)
     if all(check.passed for check in checks):
-        checks += [_condition(claimed), *check_claims(_stated(claimed))]
+        checks += [_condition(claimed), *check_claims(claimed)]
     return Certificate(tuple(checks))
 
 
 def _shapes(claimed: ClaimedNoise) -> list[Check]:
     """Check shapes and sizes first, so that everything else fits its types."""
-    (x, y), (wide, tall), side = claimed.low, claimed.cells, claimed.side
-    noise, names = claimed.noise, claimed.names
-    corners = (x, y, x + wide * side, y + tall * side)
+    (wide, tall), noise, names = claimed.cells, claimed.noise, claimed.names
     strange = (
-        noise.ndim != 2
+        not claimed.is_in_range
+        or noise.ndim != 2
         or noise.shape != names.shape
         or {noise.dtype, names.dtype} != {np.dtype(np.int64)}
         or not 0 < noise.size <= MOST_NODES
-        or not 0 < claimed.bits <= MOST_BITS
-        or claimed.unit not in DECIMETERS
-        or not 0 <= claimed.reach < FARTHEST
-        or side < 1
-        or min(wide, tall) < 1
-        or max(map(abs, corners)) >= FARTHEST
         or claimed.reports < 1
     )
     checks = [check_none("numbers out of range", strange)]
@@ -186,14 +142,12 @@ def _numbers(claimed: ClaimedNoise) -> list[Check]:
 def _condition(claimed: ClaimedNoise) -> Check:
     """Count the nodes at which (**) does not hold."""
     noise = claimed.noise
-    rho = claimed.guarantee.epsilon * claimed.side / DECIMETERS[claimed.guarantee.unit]
-    rho = min(rho, _ALLOWS_ALL)
     wrong = 0
     for across in _KINDS:
         value, slope = _along(noise, 0, across)
         for along in _KINDS:
             valued, north = _along(value, 1, along)
-            wrong += _violations(valued, _along(slope, 1, along)[0], north, rho)
+            wrong += count_violations(valued, _along(slope, 1, along)[0], north, claimed.rate)
     detail = f"{4 * noise.size} coefficients"
     return Check("inequalities violated", wrong, 0, exact=True, detail=detail)
 
@@ -206,33 +160,3 @@ def _along(
     if kind == "knot":
         return c + following, 2 * (following - c)
     return 2 * following, np.roll(c, -2, axis) - c
-
-
-def _violations(
-    value: NDArray[np.int64], east: NDArray[np.int64], north: NDArray[np.int64], rho: Fraction
-) -> int:
-    """Count violations, in floats where these are sure, else in integers.
-
-    All three are sums of at most eight entries in magnitude of a table that sums to 2^53 at most, so that they are
-    below 2^56 and exact. As floats they err by 2^-53 of themselves, the length by less than 2^-50 of itself, and the
-    other side likewise: a comparison that holds with a margin of 2^-44 of both is sure.
-    """
-    left = np.hypot(east.astype(np.float64), north.astype(np.float64))
-    right = float(rho) * value.astype(np.float64)
-    wrong = left > right * (1 + _FLOAT_MARGIN)
-    close = ~wrong & (left > right * (1 - _FLOAT_MARGIN))
-    count = int(wrong.sum())
-    over, under = rho.numerator**2, rho.denominator**2
-    for v, gx, gy in zip(
-        value[close].tolist(), east[close].tolist(), north[close].tolist(), strict=True
-    ):
-        count += (gx * gx + gy * gy) * under > over * v * v
-    return count
-
-
-def _stated(claimed: ClaimedNoise) -> Stated:
-    (x, y), (wide, tall), side = claimed.low, claimed.cells, claimed.side
-    right, high = x + wide * side, y + tall * side
-    corners = ((x, y), (right, y), (right, high), (x, high))
-    plane = (claimed.unit, claimed.origin, claimed.factors, claimed.reach)
-    return Stated(*plane, corners, claimed.guarantee)
