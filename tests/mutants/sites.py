@@ -32,6 +32,8 @@ _TURNED = (
     ("floor", "ceil"),
     ("exp_floor", "exp_ceil"),
     ("log_floor", "log_ceil"),
+    ("exp_below", "exp_above"),
+    ("log_below", "log_above"),
     ("float_floor", "float_ceil"),
     ("min", "max"),
     ("minimum", "maximum"),

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import overload
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import Exact, log_ceil, log_floor, to_fraction
+from discreet.core.exact import Exact, log_above, log_below, to_fraction
 from discreet.core.guarantee import (
     ApproxDP,
     DPGuarantee,
@@ -26,9 +26,6 @@ from discreet.core.guarantee import (
 )
 
 __all__ = ["compose", "implies", "to_approx_dp"]
-
-_LOG_BITS = 80
-"""Bits after the point to which logarithms are bracketed; the result is rounded up to a multiple of 2^-40."""
 
 
 @overload
@@ -262,11 +259,10 @@ def to_approx_dp(guarantee: ZeroConcentratedDP, *, delta: Exact) -> ApproxDP:
     order = _best_order(
         float(guarantee.rho), math.log(small.numerator) - math.log(small.denominator)
     )
-    unit = 1 << _LOG_BITS
     a = order
     # -ln(delta) and -ln(a) enter divided by a - 1 > 0, ln(1 - 1/a) enters as it is: all three rounded up.
-    tail = Fraction(-log_floor(small, _LOG_BITS) - log_floor(a, _LOG_BITS), unit) / (a - 1)
-    epsilon = guarantee.rho * a + Fraction(log_ceil(1 - 1 / a, _LOG_BITS), unit) + tail
+    tail = -(log_below(small) + log_below(a)) / (a - 1)
+    epsilon = guarantee.rho * a + log_above(1 - 1 / a) + tail
     grid = Fraction(1, 1 << 40)
     rounded = max(grid, math.ceil(epsilon / grid) * grid)
     return ApproxDP(rounded, small, guarantee.neighbors)

@@ -2,7 +2,7 @@
 
 A privacy claim is decided by integers. This module turns a parameter into the fraction that was meant
 and brackets the transcendental numbers that appear in guarantees, ``e^x`` and ``ln x``, between integers
-in units of ``2^-bits``. The brackets are rigorous; how tight they are is stated for each.
+in units of ``2^-bits``, or between fractions. The brackets are rigorous; how tight they are is stated for each.
 
 Trusted: the guarantee rests on this code. Verifiers and samplers compare with these bounds.
 """
@@ -20,10 +20,14 @@ from discreet.core.errors import InvalidProblemError
 
 __all__ = [
     "Exact",
+    "exp_above",
+    "exp_below",
     "exp_ceil",
     "exp_floor",
     "float_ceil",
     "float_floor",
+    "log_above",
+    "log_below",
     "log_ceil",
     "log_floor",
     "to_fraction",
@@ -44,6 +48,9 @@ _MAX_TEXT_CHARACTERS = 40
 """Characters of an invalid number that a message repeats."""
 
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
+
+_FRACTIONAL_BITS = 128
+"""Fractional bits of a bound that is a fraction: far more than any page prints, so that callers choose none."""
 
 _GUARD_BITS = 24
 """Bits kept beyond those asked for; each squaring and each series term loses less than one unit of them."""
@@ -306,6 +313,38 @@ def _twice_artanh(t: Fraction, work: int, *, up: bool) -> int:
             total += 2
             break
     return total
+
+
+def exp_below(x: Fraction) -> Fraction:
+    """Return a fraction that is at most ``e^x``, by at most ``2^-127``, or relatively for positive ``x``.
+
+    Examples
+    --------
+    >>> exp_below(Fraction(1)) < exp_above(Fraction(1)) < exp_below(Fraction(1)) + Fraction(1, 10**30)
+    True
+    """
+    return Fraction(exp_floor(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
+
+
+def exp_above(x: Fraction) -> Fraction:
+    """Return a fraction that is at least ``e^x``; see :func:`exp_below`."""
+    return Fraction(exp_ceil(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
+
+
+def log_below(x: Fraction) -> Fraction:
+    """Return a fraction that is at most ``ln x``, by at most ``2^-126``.
+
+    Examples
+    --------
+    >>> log_below(Fraction(2)) < log_above(Fraction(2)) < log_below(Fraction(2)) + Fraction(1, 10**30)
+    True
+    """
+    return Fraction(log_floor(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
+
+
+def log_above(x: Fraction) -> Fraction:
+    """Return a fraction that is at least ``ln x``; see :func:`log_below`."""
+    return Fraction(log_ceil(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
 
 
 def float_floor(x: Fraction) -> float:

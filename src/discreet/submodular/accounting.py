@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 
 from discreet.core.calculus import implies, to_approx_dp
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_ceil, log_ceil
+from discreet.core.exact import exp_above, log_above
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.submodular.problem import AccountLine
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Draws", "advanced", "basic", "concentrated", "one_pass", "strongest"]
 
-_LOG_BITS = 60
-"""Fractional bits of logarithms, exponentials and roots."""
+_ROOT_BITS = 60
+"""Fractional bits of roots."""
 _COEFFICIENT_BITS = 30
 """Significant bits of a coefficient; the rest is rounded away, downwards."""
 
@@ -100,7 +100,7 @@ def advanced(draws: int, loss: Fraction, delta: Fraction, neighbors: str) -> App
     >>> round(float(advanced(100, Fraction(1, 10), Fraction(1, 10**5), "replace-one").epsilon), 2)
     5.3
     """
-    log = Fraction(log_ceil(1 / delta, _LOG_BITS), 1 << _LOG_BITS)
+    log = log_above(1 / delta)
     epsilon = draws * loss**2 / 2 + root_up(2 * draws * log) * loss
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
@@ -141,9 +141,9 @@ def one_pass(loss: Fraction, delta: Fraction, neighbors: str) -> ApproxDP:
     """
     replaced = neighbors == "replace-one"
     c = loss / 2 if replaced else loss
-    growth = Fraction(exp_ceil(c, _LOG_BITS), 1 << _LOG_BITS) - 1
+    growth = exp_above(c) - 1
     # ln(e/delta') = 1 + ln(1/delta), and + c where delta' = delta e^-c.
-    log = 1 + Fraction(log_ceil(1 / delta, _LOG_BITS), 1 << _LOG_BITS) + (c if replaced else 0)
+    log = 1 + log_above(1 / delta) + (c if replaced else 0)
     epsilon = growth * log + (c if replaced else 0)
     return ApproxDP(short_up(epsilon), delta, neighbors)  # type: ignore[arg-type] # as above
 
@@ -270,13 +270,13 @@ def _largest(
 
 def root_down(x: Fraction) -> Fraction:
     """Largest multiple of ``2^-60`` that is at most the square root of x."""
-    return Fraction(math.isqrt((x.numerator << 2 * _LOG_BITS) // x.denominator), 1 << _LOG_BITS)
+    return Fraction(math.isqrt((x.numerator << 2 * _ROOT_BITS) // x.denominator), 1 << _ROOT_BITS)
 
 
 def root_up(x: Fraction) -> Fraction:
     """Return an upper bound on the square root of x, a multiple of ``2^-60`` and at most ``2^-59`` above it."""
     return Fraction(
-        math.isqrt(-((-x.numerator << 2 * _LOG_BITS) // x.denominator)) + 1, 1 << _LOG_BITS
+        math.isqrt(-((-x.numerator << 2 * _ROOT_BITS) // x.denominator)) + 1, 1 << _ROOT_BITS
     )
 
 

@@ -9,26 +9,24 @@ Trusted: the guarantee rests on this code, which verifies the accounting.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.core.calculus import implies, to_approx_dp
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_ceil, exp_floor, log_ceil
+from discreet.core.exact import exp_above, exp_below, log_above
 from discreet.core.guarantee import ApproxDP, PureDP, ZeroConcentratedDP
 from discreet.core.options import instance_of
 from discreet.core.outcome import Release
 from discreet.submodular.problem import Selection
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.core.guarantee import DPGuarantee, Guarantee
     from discreet.submodular.problem import AccountLine, ChoiceFacts, Independence
 
 __all__ = ["verify", "verify_selection"]
-
-_LOG_BITS = 128
-"""Fractional bits of logarithms and exponentials."""
 
 _MAX_EXPONENT = 1000
 """Largest loss as an exponent: a larger power may exceed memory, and no plan has one."""
@@ -217,15 +215,15 @@ def _proved(line: AccountLine, statement: ChoiceFacts) -> DPGuarantee | None:
         case "advanced composition", ApproxDP():
             # epsilon >= k e^2/2 + sqrt(2 k ln(1/delta)) e, without a root.
             rest = claim.epsilon - k * loss**2 / 2
-            log = Fraction(log_ceil(1 / claim.delta, _LOG_BITS), 1 << _LOG_BITS)
+            log = log_above(1 / claim.delta)
             return claim if rest > 0 and rest**2 >= 2 * k * log * loss**2 else None
         case "decomposable, one pass", ApproxDP() if statement.decomposable:
             replaced = relation == "replace-one"
             c = loss / 2 if replaced else loss
             if c > _MAX_EXPONENT:
                 return None
-            log = 1 + Fraction(log_ceil(1 / claim.delta, _LOG_BITS), 1 << _LOG_BITS)
-            growth = Fraction(exp_ceil(c, _LOG_BITS), 1 << _LOG_BITS) - 1
+            log = 1 + log_above(1 / claim.delta)
+            growth = exp_above(c) - 1
             need = c + growth * (log + c) if replaced else growth * log
             return claim if claim.epsilon >= need else None
         case "exchange walk", ApproxDP():
@@ -238,7 +236,7 @@ def _walk_holds(line: AccountLine, claim: ApproxDP) -> bool:
     """Whether epsilon and delta cover draws whose law is off by at most 2^-60 in total variation."""
     if line.loss > _MAX_EXPONENT:
         return False
-    one = Fraction(exp_ceil(line.loss, _LOG_BITS), 1 << _LOG_BITS)
+    one = exp_above(line.loss)
     off = line.draws * (1 + one) / (1 << 60)
     return claim.epsilon >= line.draws * line.loss and claim.delta >= off
 
@@ -256,5 +254,4 @@ def _subsample_holds(c: Fraction, line: AccountLine, statement: ChoiceFacts) -> 
         return True
     if c * statement.sensitivity > _MAX_EXPONENT:
         return False
-    most = exp_ceil(c * statement.sensitivity, _LOG_BITS)
-    return most <= (1 << _LOG_BITS) + exp_floor(joins, _LOG_BITS)
+    return exp_above(c * statement.sensitivity) <= 1 + exp_below(joins)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import Exact, exp_ceil, exp_floor, to_fraction
+from discreet.core.exact import Exact, exp_above, exp_below, to_fraction
 from discreet.core.printed import at_least, at_most
 
 if TYPE_CHECKING:
@@ -144,8 +144,7 @@ def assert_pure_dp(law_a: Law, law_b: Law, epsilon: Exact) -> DPVerdict:
     exact = to_fraction(epsilon, "epsilon")
     if exact < 0:
         raise InvalidProblemError("epsilon", "a non-negative number", exact)
-    low = Fraction(exp_floor(exact, _EXP_BITS), 1 << _EXP_BITS)
-    high = Fraction(exp_ceil(exact, _EXP_BITS), 1 << _EXP_BITS)
+    low, high = exp_below(exact), exp_above(exact)
     delta = Fraction(0)
     for one, other in ((law_a, law_b), (law_b, law_a)):
         excess = {o: mass - high * other.bounds(o)[0] for o, mass in one.masses.items()}

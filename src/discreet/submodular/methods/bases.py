@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_ceil
+from discreet.core.exact import exp_above
 from discreet.core.guarantee import ApproxDP
 from discreet.core.printed import at_most
 from discreet.submodular.accounting import Draws, short_down, strongest
@@ -223,8 +223,7 @@ def _walk_line(
     if not isinstance(guarantee, ApproxDP):  # pragma: no cover - the caller has asked
         raise TypeError
     loss = short_down(guarantee.epsilon / count)
-    one = Fraction(exp_ceil(loss, 60), 1 << 60)
-    delta = count * (1 + one) / (1 << TV_BITS)
+    delta = count * (1 + exp_above(loss)) / (1 << TV_BITS)
     if guarantee.delta < delta:
         expected = f"at least {at_most(delta, 3)} for a walk"
         raise InvalidProblemError("delta", expected, guarantee.delta)

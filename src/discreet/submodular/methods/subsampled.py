@@ -9,13 +9,12 @@ Trusted: the guarantee rests on this code, which draws as the accountant assumes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_floor, log_floor, to_fraction
+from discreet.core.exact import exp_below, log_below, to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.randomness import bernoulli_exps
 from discreet.submodular.accounting import root_down, short_down
@@ -24,6 +23,8 @@ from discreet.submodular.method import DrawPlan
 from discreet.submodular.problem import AccountLine
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     from discreet.core.guarantee import DPGuarantee
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Subsampled", "keep_records", "subsampled_coefficient"]
 
-_LOG_BITS = 60
-"""Fractional bits of logarithms and exponentials."""
 _MAX_DENOMINATOR_BITS = 31
 """Bits of the denominator of epsilon, so that coins fit a machine word."""
 _RECORDS_AT_ONCE = 1 << 16
@@ -116,8 +115,7 @@ def subsampled_coefficient(epsilon: Fraction) -> Fraction:
     >>> round(float(subsampled_coefficient(Fraction(1))), 6)
     1.313262
     """
-    power = Fraction(exp_floor(epsilon, _LOG_BITS), 1 << _LOG_BITS)
-    return short_down(Fraction(log_floor(1 + power, _LOG_BITS), 1 << _LOG_BITS))
+    return short_down(log_below(1 + exp_below(epsilon)))
 
 
 def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray[np.bool_]:
