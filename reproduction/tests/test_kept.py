@@ -103,7 +103,9 @@ def shown(text: str, value: str) -> bool:
 
 def unfounded(cell: str, rows: list[dict[str, str]]) -> list[str]:
     """List the numbers of a cell that are in no row."""
-    values = {value for row in rows for value in row.values() if value}
+    values = {
+        part for row in rows for value in row.values() if value for part in value.split(" ± ")
+    }
     return [
         text for text in NUMBER.findall(cell) if not any(shown(text, value) for value in values)
     ]
