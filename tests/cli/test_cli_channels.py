@@ -16,6 +16,7 @@ from cli.commands import say
 from discreet.artefact import save
 from discreet.cli.design import unprotected
 from discreet.cli.files import write_channel
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.metric import MetricSpace
@@ -133,12 +134,12 @@ def test_a_folder_that_vanished_is_refused_under_the_option_s_name(tmp_path: Pat
 
 def test_json_takes_what_the_library_holds(capsys: pytest.CaptureFixture[str]) -> None:
     held = {"a": Fraction(1, 3), "b": np.arange(2), "c": np.float64(0.5)}
-    emit(held, "", as_json=True, command="test")
+    emit("test", JsonOption(as_json=True), held, "")
     printed = json.loads(capsys.readouterr().out)
     assert printed == {"command": "test", "a": "1/3", "b": [0, 1], "c": 0.5}
     for refused in (object(), float("nan")):
         with pytest.raises((TypeError, ValueError)):
-            emit({"a": refused}, "", as_json=True, command="test")
+            emit("test", JsonOption(as_json=True), {"a": refused}, "")
 
 
 def test_sample_prints_one_report_a_line(capsys: pytest.CaptureFixture[str], channel: Path) -> None:

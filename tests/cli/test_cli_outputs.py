@@ -20,6 +20,7 @@ from cli.test_cli_process import COMMAND, WHERE
 from discreet.artefact.placing import put_file
 from discreet.cli import output
 from discreet.cli.files import check_outputs
+from discreet.cli.options import JsonOption
 from discreet.core.errors import InvalidProblemError
 from discreet.report import Chapter, write_report
 
@@ -310,15 +311,16 @@ def test_ctrl_c_that_falls_into_a_callback_is_not_lost() -> None:
 PRINT = """
 import sys
 from discreet.cli import _open_streams
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, fail, warn
 _open_streams()
 try:
     for _ in range(3):
-        emit({}, "x" * 100_000, as_json=False, command="none")
+        emit("none", JsonOption(), {}, "x" * 100_000)
         warn("still at work")
     with open("done", "w", encoding="utf-8") as file:
         file.write("é")
-    emit({}, "caf\\u00e9", as_json=False, command="none")
+    emit("none", JsonOption(), {}, "caf\\u00e9")
 except Exception as error:
     sys.exit(fail(error, as_json=True))
 sys.exit(1)
@@ -379,7 +381,7 @@ def test_the_real_command_ends_quietly_when_its_reader_stops() -> None:
 
 
 def test_only_broken_streams_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
-    output.emit({}, "text", as_json=False, command="none")
+    output.emit("none", JsonOption(as_json=False), {}, "text")
     output.warn("said")
     output.warn("not said", quiet=True)
     assert capsys.readouterr() == ("text\n", "discreet: said\n")

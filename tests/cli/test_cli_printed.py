@@ -9,6 +9,7 @@ import pytest
 
 from cli.commands import say
 from discreet.artefact import save, save_anchored
+from discreet.cli.options import JsonOption
 from discreet.cli.output import emit, fail, warn
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
@@ -126,7 +127,7 @@ def test_budget_prints_lines_of_its_own(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_whatever_is_printed_is_fit_for_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     """The last net: also what a command forgot is escaped and cut, and an internal error too."""
-    emit({}, f"one {FORGED}\n{'x' * 5000}", as_json=False, command="c")
+    emit("c", JsonOption(as_json=False), {}, f"one {FORGED}\n{'x' * 5000}")
     warn(FORGED)
     out, err = capsys.readouterr()
     assert all(line.isprintable() for line in (out + err).split("\n"))

@@ -137,17 +137,17 @@ def test_kinds_have_names() -> None:
         chapter(outcome, kinds=["a"])
 
 
-def test_the_map_puts_north_up() -> None:
+def test_the_map_shows_people_and_comparison_only_if_they_are_given() -> None:
     places = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
     outcome = replace(made(), result=replace(made().result, chosen=((0, 0), (4, 0))))
     body = chapter(outcome, ground=Ground(places, places + 0.1, (2,), "A map.")).body
-    discs = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="13"', body)
-    (west, south), (east, north) = [(float(x), float(y)) for x, y in discs]
-    assert west < east
-    assert south > north
-    assert body.count('r="20"') == 1
-    assert 'class="people"' in body
-    assert 'class="people"' not in chapter(outcome, ground=Ground(places)).body
+    assert 'aria-label="Map: A map."' in body
+    for word in ("chosen", "candidates", "records"):
+        assert f">{word}<" in body
+    assert body != chapter(outcome, ground=Ground(places, places + 0.1, words="A map.")).body
+    bare = chapter(outcome, ground=Ground(places)).body
+    assert ">chosen<" in bare
+    assert ">records<" not in bare
 
 
 def test_curves_stand_on_a_page_that_refers_to_nothing_outside() -> None:

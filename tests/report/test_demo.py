@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.artefact import load_counts, load_mechanism, read
-from discreet.artefact.judging import judge_anonymous
+from discreet.artefact.judging import judge
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
@@ -107,7 +107,7 @@ def test_the_census_is_a_table_that_verifies(demo: Demo) -> None:
 
 
 def test_the_patients_are_a_table_that_verifies(demo: Demo) -> None:
-    certificate, found = judge_anonymous(str(demo.tables[1]), optimality=False)
+    certificate, found = judge(demo.tables[1])
     assert certificate.passed
     assert found["smallest_class"] >= 5
     assert "discreet verify new/patients.csv" in demo.page.read_text(encoding="utf-8")

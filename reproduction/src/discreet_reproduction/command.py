@@ -81,7 +81,7 @@ def reproduce(options: ReproduceOptions) -> Status:
     """
     names = _names(options.paper, options.item)
     if options.item is None or options.paper in _LISTS:
-        return _list(names, as_json=options.as_json)
+        return _list(names, options)
     source = _folder(options.data)
     _check_limit(names, options.limit)
     _check_draws(names, options.draws)
@@ -99,6 +99,8 @@ def reproduce(options: ReproduceOptions) -> Status:
         status = Status.INTERRUPTED
         warn(f"interrupted after {len(done)} of {len(names)} items; the same command continues")
     emit(
+        "reproduce",
+        options,
         {
             "quick": options.quick,
             "limit": options.limit,
@@ -107,13 +109,11 @@ def reproduce(options: ReproduceOptions) -> Status:
             "experiments": done,
         },
         "\n\n\n".join(texts),
-        as_json=options.as_json,
-        command="reproduce",
     )
     return status
 
 
-def _list(names: list[str], *, as_json: bool) -> Status:
+def _list(names: list[str], options: ReproduceOptions) -> Status:
     """Print status, time and first sentence of items."""
     known = results()
     items = {}
@@ -128,7 +128,7 @@ def _list(names: list[str], *, as_json: bool) -> Status:
             "command": known[name].command if name in known else "",
         }
     lines = [(name, _line(item)) for name, item in items.items()]
-    emit({"items": items}, facts(lines), as_json=as_json, command="reproduce")
+    emit("reproduce", options, {"items": items}, facts(lines))
     return Status.DONE
 
 

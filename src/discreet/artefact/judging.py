@@ -24,43 +24,38 @@ if TYPE_CHECKING:
 
     from discreet.artefact.anonymous import AnonymousTable
     from discreet.artefact.implicit import AnchoredArtefact
+    from discreet.artefact.reader import Artefact
     from discreet.core.guarantee import Guarantee
     from discreet.core.outcome import Provenance
     from discreet.core.spaces.metric import MetricSpace
+    from discreet.lrgeo.mechanism import Mechanism
+    from discreet.lrgeo.points.published import PublishedPoints
 
 __all__ = [
     "JUDGES",
     "claim_facts",
     "judge",
-    "judge_anchored",
-    "judge_anonymous",
-    "judge_channel",
-    "judge_choice",
-    "judge_counts",
-    "judge_folder",
-    "judge_mechanism",
-    "judge_points",
     "kind_of_file",
     "record_checks",
     "verify",
 ]
 
-_HERE = "discreet.artefact.judging"
-
 JUDGES: dict[str, str] = {
-    "anchored": f"{_HERE}:judge_anchored",
-    "anonymous-table": f"{_HERE}:judge_anonymous",
-    "channel": f"{_HERE}:judge_channel",
-    "choice": f"{_HERE}:judge_choice",
-    "mechanism": f"{_HERE}:judge_mechanism",
-    "noise-mechanism": f"{_HERE}:judge_points",
-    "lattice-mechanism": f"{_HERE}:judge_points",
-    "measurements": f"{_HERE}:judge_counts",
-    "region-counts": f"{_HERE}:judge_counts",
-    "region-tables": f"{_HERE}:judge_counts",
-    "table-measurements": f"{_HERE}:judge_counts",
+    "anchored": "discreet.artefact.implicit:load_anchored",
+    "anonymous-table": "discreet.artefact.anonymous:load_anonymous",
+    "channel": "discreet.artefact.reader:read",
+    "choice": "discreet.artefact.choice:load_choice",
+    "mechanism": "discreet.artefact.mechanism:load_mechanism",
+    "noise-mechanism": "discreet.artefact.mechanism:load_points",
+    "lattice-mechanism": "discreet.artefact.mechanism:load_points",
+    "measurements": "discreet.artefact.counts:load_by_region",
+    "region-counts": "discreet.artefact.counts:load_by_region",
+    "region-tables": "discreet.artefact.counts:load_by_region",
+    "table-measurements": "discreet.artefact.counts:load_by_region",
 }
-"""Kind of file -> ``judge(path, *, optimality) -> (Certificate, facts)``."""
+"""Kind of each file that can be judged -> the function that reads it."""
+
+_WITH_BOUND = ("anchored", "channel", "mechanism", "noise-mechanism", "lattice-mechanism")
 
 _ALLOWED = (
     "a Design, a Release, an Anonymization, a RegionDesign, a Mechanism, kept measurements, or the path of a file that "
@@ -105,14 +100,10 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
     """
     if isinstance(outcome, str | os.PathLike):
         return judge(outcome, optimality=optimality)[0]
-    check = _checker(outcome)
-    if check is None:
-        raise InvalidProblemError("outcome", _ALLOWED, type(outcome).__name__)
-    if optimality and not isinstance(outcome, Design):
-        expected = "a Design, which proves its lower bound"
-        raise InvalidProblemError("optimality", expected, type(outcome).__name__)
+    if isinstance(outcome, Anonymization) and isinstance(outcome.table, os.PathLike):
+        return judge(outcome.table)[0]
     try:
-        certificate = check(outcome, optimality=True) if optimality else check(outcome)
+        checks = _checks_of(outcome, optimality=optimality)
     except DiscreetError:
         raise
     except MALFORMED:
@@ -120,6 +111,7 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
         raise InvalidProblemError(
             "outcome", "one whose parts are as a verb returned them", type(outcome).__name__
         ) from None
+    certificate = Certificate(tuple(checks))
     # A loss that is stated was looked at for a design with its bound alone.
     stated = isinstance(outcome, Release) or (optimality and isinstance(outcome, Design))
     if not certificate.passed:
@@ -131,80 +123,49 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
     return certificate
 
 
-def _verify_design(made: Design[Any, Any], *, optimality: bool = False) -> Certificate:
-    from discreet.metricdp.verify import verify as verify_design
-
-    checks = verify_design(made, optimality=optimality).checks
-    return Certificate((*checks, _seeded(made.provenance.seeded)))
-
-
-def _checker(outcome: Any) -> Callable[..., Certificate] | None:  # noqa: ANN401 - any outcome
-    """Find what checks an outcome."""
+def _checks_of(made: Any, *, optimality: bool = False) -> list[Check]:  # noqa: ANN401 - any outcome
+    """Run the verifier of an outcome, and look whether the outcome was made with a seed."""
+    from discreet.artefact.anonymous import recorded_models
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
-    from discreet.lrgeo import Mechanism, RegionDesign
-    from discreet.lrgeo.points.published import EveryPoint
-
-    for kinds, check in (
-        (Design, _verify_design),
-        (Release, _verify_release),
-        (Anonymization, _verify_anonymization),
-        ((Mechanism, RegionDesign), _verify_region),
-        (EveryPoint, _verify_points),
-        ((Measured, MeasuredTables), _verify_measured),
-    ):
-        if isinstance(outcome, kinds):
-            return check
-    return None
-
-
-def _verify_release(made: Release[Any]) -> Certificate:
     from discreet.hierarchy.contingency.result import RegionTables
     from discreet.hierarchy.contingency.verify import verify as verify_tables
+    from discreet.hierarchy.contingency.verify import verify_measured
     from discreet.hierarchy.verify import verify as verify_counts
+    from discreet.hierarchy.verify import verify_measurements
+    from discreet.kanonymity.verify import verify as verify_table
+    from discreet.lrgeo import Mechanism, RegionDesign
+    from discreet.lrgeo.points.published import EveryPoint
+    from discreet.lrgeo.points.verify import verify as verify_points
+    from discreet.lrgeo.verify import verify as verify_region
+    from discreet.metricdp.verify import verify as verify_design
     from discreet.submodular import Selection
     from discreet.submodular.verify import verify as verify_choice
 
-    check: Callable[[Release[Any]], Certificate] = verify_counts
-    if isinstance(made.result, Selection):
-        check = verify_choice
-    elif isinstance(made.result, RegionTables):
-        check = verify_tables
-    checks = check(made).checks
-    return Certificate((*checks, _seeded(made.provenance.seeded)))
-
-
-def _verify_anonymization(made: Anonymization[Any, Any]) -> Certificate:
-    from discreet.artefact.anonymous import recorded_models
-    from discreet.kanonymity.verify import verify as verify_table
-
-    if isinstance(made.table, os.PathLike):
-        return judge(made.table)[0]
-    models = recorded_models(made)
-    checks = verify_table(made.table, made.guarantee, models=models).checks
-    return Certificate((*checks, _seeded(made.provenance.seeded)))
-
-
-def _verify_region(made: Any) -> Certificate:  # noqa: ANN401 - a RegionDesign or a Mechanism
-    from discreet.lrgeo.verify import verify as verify_region
-
-    checks = verify_region(made.channel, made.guarantee, totals_share=made.totals_share).checks
-    return Certificate((*checks, _seeded(made.provenance.seeded)))
-
-
-def _verify_points(made: Any) -> Certificate:  # noqa: ANN401 - a design or a mechanism for points
-    from discreet.lrgeo.points.verify import verify as verify_points
-
-    return Certificate((*verify_points(made.claimed()).checks, _seeded(made.provenance.seeded)))
-
-
-def _verify_measured(made: Any) -> Certificate:  # noqa: ANN401 - kept measurements
-    from discreet.hierarchy import Measured
-    from discreet.hierarchy.contingency.verify import verify_measured
-    from discreet.hierarchy.verify import verify_measurements
-
-    check = verify_measurements if isinstance(made, Measured) else verify_measured
-    return Certificate((*check(made).checks, _seeded(made.seeded)))
+    verifiers: tuple[tuple[Any, Callable[[], Certificate]], ...] = (
+        (Design, lambda: verify_design(made, optimality=optimality)),
+        (
+            Anonymization,
+            lambda: verify_table(made.table, made.guarantee, models=recorded_models(made)),
+        ),
+        (
+            Mechanism | RegionDesign,
+            lambda: verify_region(made.channel, made.guarantee, totals_share=made.totals_share),
+        ),
+        (EveryPoint, lambda: verify_points(made.claimed())),
+        (Measured, lambda: verify_measurements(made)),
+        (MeasuredTables, lambda: verify_measured(made)),
+        (Release, lambda: results.get(type(made.result), verify_counts)(made)),
+    )
+    results = {Selection: verify_choice, RegionTables: verify_tables}
+    run = next((run for kinds, run in verifiers if isinstance(made, kinds)), None)
+    if run is None:
+        raise InvalidProblemError("outcome", _ALLOWED, type(made).__name__)
+    if optimality and not isinstance(made, Design):
+        expected = "a Design, which proves its lower bound"
+        raise InvalidProblemError("optimality", expected, type(made).__name__)
+    seeded = made.seeded if isinstance(made, Measured | MeasuredTables) else made.provenance.seeded
+    return [*run().checks, _seeded(seeded)]
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> str:
@@ -242,14 +203,39 @@ def judge(
     facts : dict
         Those of :func:`claim_facts`, and more by the kind.
     """
-    from discreet.artefact.folders import is_folder
+    from discreet.artefact.folders import is_folder, load_folder
 
-    if is_folder(path):
-        return judge_folder(os.fspath(path), optimality=optimality)
-    verdict: tuple[Certificate, dict[str, Any]] = registered(JUDGES, kind_of_file(path), "path")(
-        os.fspath(path), optimality=optimality
-    )
-    return verdict
+    is_parts = is_folder(path)
+    kind = "anonymous-table" if is_parts else kind_of_file(path)
+    load = load_folder if is_parts else registered(JUDGES, kind, "path")
+    if optimality and kind not in _WITH_BOUND:
+        got = "a choice" if kind == "choice" else "a table"
+        raise InvalidProblemError("optimality", "a channel, which has a lower bound", got)
+    stored = load(os.fspath(path))
+    if kind == "channel":
+        checks, facts = _judge_channel(stored, optimality=optimality)
+    elif kind == "anchored":
+        checks, facts = _judge_anchored(stored)
+    elif kind == "anonymous-table":
+        checks, facts = _judge_rows(stored, os.fspath(path), is_parts=is_parts)
+    elif kind in _WITH_BOUND:
+        checks, facts = _judge_mechanism(stored, kind)
+    elif kind == "choice":
+        unchecked = ["that the draws were made as stated: no file can show it"]
+        checks = _checks_of(stored)
+        facts = claim_facts(kind, stored.guarantee, stored.provenance, unchecked)
+    else:
+        checks, facts = _judge_counts(stored, kind)
+    if kind in _WITH_BOUND:
+        facts["optimality"] = optimality
+    if optimality and kind != "channel":
+        # One that is stated is without its proof.
+        if kind == "anchored":
+            stated = "lower" in stored.provenance.parameters
+        else:
+            stated = {stored.lower, getattr(stored, "mesh_lower", None)} != {None}
+        checks.append(Check("lower bound not proved", int(stated), 0, exact=True))
+    return Certificate(tuple(checks)), facts
 
 
 def claim_facts(
@@ -267,38 +253,20 @@ def claim_facts(
     }
 
 
-def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the channel of a file.
+Verdict = tuple[list[Check], dict[str, Any]]
 
-    Parameters
-    ----------
-    path
-        The file.
-    optimality
-        Whether to check the stated loss and its lower bound too.
 
-    Returns
-    -------
-    certificate : Certificate
-        All checks.
-    facts : dict
-        Those of :func:`claim_facts`.
-        ``achieved_epsilon``: the least epsilon, per unit of distance, that the channel has on the pairs within the
-        radius, rounded up; ``None`` where it has none.
-    """
-    from discreet.artefact.reader import read
+def _judge_channel(stored: Artefact, *, optimality: bool) -> Verdict:
+    """Verify a channel; the facts include the least epsilon on pairs within the radius, rounded up, if it has one."""
     from discreet.metricdp.verify import verify as verify_design
 
-    stored = read(path)
     design = stored.design
     loss = design.channel.privacy_loss(design.problem.space, radius=design.guarantee.radius)
     achieved = None if loss.epsilon is None else float_ceil(loss.epsilon)
-    seeded = _seeded(design.provenance.seeded)
     # The links are those of the file: another program that reads it is told about these.
     certificate = verify_design(
         design, optimality=optimality, joined=stored.joined, binding=stored.binding
     )
-    checks = (*certificate.checks, seeded)
     unchecked = []
     if not optimality:
         unchecked.append(
@@ -306,7 +274,8 @@ def judge_channel(path: str, *, optimality: bool) -> tuple[Certificate, dict[str
         )
     unchecked += _distance_notes(design.problem.space)
     facts = claim_facts("channel", design.guarantee, design.provenance, unchecked)
-    return Certificate(checks), {**facts, "achieved_epsilon": achieved, "optimality": optimality}
+    checks = [*certificate.checks, _seeded(design.provenance.seeded)]
+    return checks, {**facts, "achieved_epsilon": achieved}
 
 
 def _distance_notes(space: MetricSpace) -> list[str]:
@@ -316,40 +285,17 @@ def _distance_notes(space: MetricSpace) -> list[str]:
     return ["that the distances are true: they were given as they are, without points"]
 
 
-def judge_anchored(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the channel of a file that holds no table.
-
-    Parameters
-    ----------
-    path
-        The file.
-    optimality
-        Whether to check the lower bound too: where one is stated, it is without its proof, so that this check fails.
-
-    Returns
-    -------
-    certificate : Certificate
-        All checks.
-    facts : dict
-        Those of :func:`claim_facts`, and whether the lower bound was requested. The least epsilon is not computed.
-    """
-    from discreet.artefact.implicit import load_anchored
+def _judge_anchored(stored: AnchoredArtefact) -> Verdict:
+    """Verify a channel without a table of distances; the least epsilon is not computed."""
     from discreet.core.channels.check_implicit import verify_anchored
 
-    stored = load_anchored(path)
     certificate = verify_anchored(
         stored.channel, stored.guarantee, totals_share=stored.totals_share
     )
-    checks = [*certificate.checks]
-    if stored.guarantee.scope is not None:
-        checks.append(_scope_check(stored))
-    checks.append(_seeded(stored.provenance.seeded))
-    if optimality:
-        stated = int("lower" in stored.provenance.parameters)
-        checks.append(Check("lower bound not proved", stated, 0, exact=True))
+    scope = [] if stored.guarantee.scope is None else [_scope_check(stored)]
     unchecked = _distance_notes(stored.channel.space)
     facts = claim_facts("anchored", stored.guarantee, stored.provenance, unchecked)
-    return Certificate(tuple(checks)), {**facts, "optimality": optimality}
+    return [*certificate.checks, *scope, _seeded(stored.provenance.seeded)], facts
 
 
 def _scope_check(stored: AnchoredArtefact) -> Check:
@@ -368,120 +314,48 @@ def _scope_check(stored: AnchoredArtefact) -> Check:
     return Check("facts misstated in the scope", int(wrong), 0, exact=True)
 
 
-def judge_mechanism(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the mechanism of a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    optimality
-        Whether to check the lower bound too: it is stated without its proof, so that this check fails.
-
-    Returns
-    -------
-    certificate : Certificate
-        All checks.
-    facts : dict
-        Those of :func:`claim_facts`, the digest of the mechanism, and whether the lower bound was requested.
-    """
-    from discreet.artefact.mechanism import load_mechanism
+def _judge_mechanism(stored: Mechanism | PublishedPoints, kind: str) -> Verdict:
+    """Verify a mechanism for places or for every point; the facts include its SHA-256."""
     from discreet.lrgeo.client import scope_check
-    from discreet.lrgeo.verify import verify as verify_region
+    from discreet.lrgeo.mechanism import Mechanism
 
-    mechanism = load_mechanism(path)
-    guarantee = mechanism.guarantee
-    checks = list(
-        verify_region(mechanism.channel, guarantee, totals_share=mechanism.totals_share).checks
-    )
-    silent = Check("facts misstated in the scope", 1, 0, exact=True, detail="none is stated")
-    checks.append(silent if guarantee.scope is None else scope_check(mechanism))
-    checks.append(_seeded(mechanism.provenance.seeded))
-    if optimality:
-        stated = int(mechanism.lower is not None)
-        checks.append(Check("lower bound not proved", stated, 0, exact=True))
-    facts = claim_facts("mechanism", guarantee, mechanism.provenance)
-    facts["guarantee"]["sentence"] = mechanism.promise
-    facts |= {"digest": mechanism.digest, "optimality": optimality}
-    return Certificate(tuple(checks)), facts
+    checks = _checks_of(stored)
+    if isinstance(stored, Mechanism):
+        silent = Check("facts misstated in the scope", 1, 0, exact=True, detail="none is stated")
+        checks.insert(-1, silent if stored.guarantee.scope is None else scope_check(stored))
+    facts = claim_facts(kind, stored.guarantee, stored.provenance)
+    facts["guarantee"]["sentence"] = stored.promise
+    return checks, {**facts, "digest": stored.digest}
 
 
-def judge_points(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify a mechanism for every point; parameters and results are as of :func:`judge_mechanism`."""
-    from discreet.artefact.mechanism import load_points
-
-    mechanism = load_points(path)
-    checks = list(_verify_points(mechanism).checks)
-    if optimality:
-        stated = {mechanism.lower, getattr(mechanism, "mesh_lower", None)} != {None}
-        checks.append(Check("lower bound not proved", int(stated), 0, exact=True))
-    facts = claim_facts(kind_of_file(path), mechanism.guarantee, mechanism.provenance)
-    facts["guarantee"]["sentence"] = mechanism.promise
-    facts |= {"digest": mechanism.digest, "optimality": optimality}
-    return Certificate(tuple(checks)), facts
-
-
-def judge_anonymous(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify an anonymized table as the record beside it says.
-
-    Parameters
-    ----------
-    path
-        The table.
-    optimality
-        Must be ``False``: a published table does not hold what its loss could be measured by.
-
-    Returns
-    -------
-    certificate, facts
-        All checks; those of :func:`claim_facts`, ``rows``, ``classes``, ``smallest_class``.
-    """
-    from discreet.artefact.anonymous import (
-        ANONYMOUS,
-        load_anonymous,
-        recorded_models,
-        unmapped,
-    )
+def _judge_rows(stored: AnonymousTable, path: str, *, is_parts: bool) -> Verdict:
+    """Verify an anonymized table, or a folder of its parts, as its record says; the facts include counts of rows."""
+    from discreet.artefact.anonymous import ANONYMOUS, recorded_models, unmapped
+    from discreet.artefact.folders import count_folder
     from discreet.kanonymity.verify import classes_of
     from discreet.kanonymity.verify import verify as verify_table
     from discreet.tables.reading import read_rows
 
-    _no_bound(optimality)
-    stored = load_anonymous(path)
-    table = read_rows(path, "path")
-    names = stored.guarantee.quasi_identifiers
-    lacking = [name for name in names if name not in table.columns]
-    if lacking:
-        expected = "a table with the quasi-identifiers that its record states"
-        raise InvalidProblemError("path", expected, f"one without {', '.join(lacking)}")
-    checks = verify_table(table, stored.guarantee, models=recorded_models(stored)).checks
-    classes = classes_of(table, names)
-    unchecked = [
-        "that rows are those of an original, generalized: --against does",
-        *unmapped(stored),
-    ]
-    facts = {
-        **claim_facts(ANONYMOUS, stored.guarantee, stored.provenance, unchecked),
-        "rows": table.height,
-        "classes": len(classes.sizes),
-        "smallest_class": int(classes.sizes.min()),
-    }
-    return Certificate((*checks, *record_checks(stored))), facts
-
-
-def judge_folder(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify a folder of parts as its record says, by the parameters and with the results of :func:`judge_anonymous`.
-
-    As there, `optimality` must be ``False``.
-    """
-    from discreet.artefact.anonymous import ANONYMOUS, recorded_models, unmapped
-    from discreet.artefact.folders import count_folder, load_folder
-
-    _no_bound(optimality)
-    stored = load_folder(path)
-    counted, totals = count_folder(path, stored.guarantee, recorded_models(stored), "path")
-    facts = claim_facts(ANONYMOUS, stored.guarantee, stored.provenance, unmapped(stored))
-    return Certificate((*counted.checks, *record_checks(stored))), {**facts, **totals}
+    models, unchecked = recorded_models(stored), unmapped(stored)
+    if is_parts:
+        certificate, totals = count_folder(path, stored.guarantee, models, "path")
+    else:
+        table = read_rows(path, "path")
+        names = stored.guarantee.quasi_identifiers
+        lacking = [name for name in names if name not in table.columns]
+        if lacking:
+            expected = "a table with the quasi-identifiers that its record states"
+            raise InvalidProblemError("path", expected, f"one without {', '.join(lacking)}")
+        certificate = verify_table(table, stored.guarantee, models=models)
+        sizes = classes_of(table, names).sizes
+        totals = {
+            "rows": table.height,
+            "classes": len(sizes),
+            "smallest_class": int(sizes.min()),
+        }
+        unchecked.insert(0, "that rows are those of an original, generalized: --against does")
+    facts = claim_facts(ANONYMOUS, stored.guarantee, stored.provenance, unchecked)
+    return [*certificate.checks, *record_checks(stored)], {**facts, **totals}
 
 
 def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
@@ -490,68 +364,27 @@ def record_checks(kept: AnonymousTable) -> tuple[Check, Check]:
     return altered, _seeded(kept.provenance.seeded)
 
 
-def judge_counts(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify counts by region, or kept measurements: by their own numbers, and the arithmetic of their guarantee.
-
-    Parameters
-    ----------
-    path
-        The table, with its record beside it.
-    optimality
-        Must not be asked for: counts have no bound.
-
-    Returns
-    -------
-    certificate : Certificate
-        All checks.
-    facts : dict
-        Those of :func:`claim_facts`, ``method``, and what no file can show (``not_shown``); of tables by category
-        ``gaps``, which are stated and not checked.
-    """
-    from discreet.artefact.counts import load_by_region
+def _judge_counts(stored: Any, kind: str) -> Verdict:  # noqa: ANN401 - a release or kept measurements
+    """Verify counts by region, or kept measurements; the facts include the method, and what no file can show."""
     from discreet.hierarchy import Frame
     from discreet.hierarchy.contingency.verify import NOT_SHOWN as NOT_SHOWN_OF_TABLES
     from discreet.hierarchy.contingency.verify import UNCHECKED
     from discreet.hierarchy.verify import NOT_SHOWN, unchecked
 
-    _no_bound(optimality)
-    stored, kind = load_by_region(path), kind_of_file(path)
     result = getattr(stored, "result", None)
     by_size = isinstance((result or stored).frame, Frame)
     not_shown = list(NOT_SHOWN if by_size else NOT_SHOWN_OF_TABLES)
+    # Verified first: the record may promise what cannot be read.
+    checks = _checks_of(stored)
     more: dict[str, Any] = {"not_shown": not_shown, "method": None}
     if result is None:
-        return _verify_measured(stored), {**claim_facts(kind, stored.guarantee, None), **more}
-    # Verified first: the record may promise what cannot be read.
-    certificate = _verify_release(stored)
+        return checks, {**claim_facts(kind, stored.guarantee, None), **more}
     more["method"] = stored.provenance.method
     missed = unchecked(result.frame, stored.provenance.parameters) if by_size else UNCHECKED
     if not by_size:
         more["gaps"] = [{"level": one.level, "gap": one.gap} for one in result.gaps]
-    facts = claim_facts(kind, stored.guarantee, stored.provenance, missed)
-    return certificate, {**facts, **more}
-
-
-def judge_choice(path: str, *, optimality: bool) -> tuple[Certificate, dict[str, Any]]:
-    """Verify the choice of a file, by :func:`discreet.submodular.verify`, and whether it was made with a seed.
-
-    Parameters and results are those of :func:`judge_counts`.
-    """
-    from discreet.artefact.choice import load_choice
-    from discreet.submodular.verify import verify as verify_choice
-
-    _no_bound(optimality, "a choice")
-    stored = load_choice(path)
-    checks = verify_choice(stored).checks
-    unchecked = ["that the draws were made as stated: no file can show it"]
-    facts = claim_facts("choice", stored.guarantee, stored.provenance, unchecked)
-    return Certificate((*checks, _seeded(stored.provenance.seeded))), facts
+    return checks, {**claim_facts(kind, stored.guarantee, stored.provenance, missed), **more}
 
 
 def _seeded(seeded: bool) -> Check:  # noqa: FBT001 - the one fact that it is about
     return Check("made with a seed, hence not private", int(seeded), 0, exact=True)
-
-
-def _no_bound(optimality: bool, got: str = "a table") -> None:  # noqa: FBT001 - the one option that it is about
-    if optimality:
-        raise InvalidProblemError("optimality", "a channel, which has a lower bound", got)

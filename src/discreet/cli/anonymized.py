@@ -87,10 +87,5 @@ def emit_facts(
         "output": options.output,
     }
     emit(
-        data,
-        facts([("guarantee", made.guarantee), *rows]),
-        as_json=options.as_json,
-        command="anonymize",
-        certificate=made.certificate,
-        verbose=options.verbose,
+        "anonymize", options, data, facts([("guarantee", made.guarantee), *rows]), made.certificate
     )

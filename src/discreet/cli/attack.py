@@ -85,5 +85,5 @@ def attack(given: dict[str, Any], options: ResultOptions) -> Status:
 
         title = f"An attack on {outcome.target}"
         write_page([chapter(outcome)], options.report, title=title, private=bool(outcome.private))
-    emit(outcome.to_dict(), str(outcome), as_json=options.as_json, command="attack")
+    emit("attack", options, outcome.to_dict(), str(outcome))
     return Status.CHECK_FAILED if outcome.kept is False else Status.DONE

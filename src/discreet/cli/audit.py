@@ -72,5 +72,5 @@ def audit(given: dict[str, Any], options: ResultOptions) -> Status:
         page = chapter([audit_row(verdict)], notes=[str(verdict.guarantee)])
         write_page([page], options.report, title=f"An audit of {title}")
     name = {"audited": target, "method": method}
-    emit({**name, **verdict.to_dict()}, str(verdict), as_json=options.as_json, command="audit")
+    emit("audit", options, {**name, **verdict.to_dict()}, str(verdict))
     return Status.CHECK_FAILED if verdict.rejected else Status.DONE

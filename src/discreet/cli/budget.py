@@ -123,7 +123,7 @@ def create(options: GrantOptions) -> None:
     book = Ledger.create(options.ledger, options.dataset, limit)
     if isinstance(limit, PureDP | ApproxDP | ZeroConcentratedDP):
         warn_of_weakness(limit, quiet=False)
-    _emit(book, (options.dataset,), as_json=options.as_json, command="budget create")
+    _emit("budget create", options, book, (options.dataset,))
 
 
 @from_options(ShowOptions)
@@ -134,7 +134,7 @@ def show(options: ShowOptions) -> None:
             expected = "neither --dataset nor --report beside it, for it is of the whole ledger"
             raise InvalidProblemError("--digest", expected, "one of them")
         noted = Ledger(options.ledger).digest()
-        emit({"digest": noted}, noted, as_json=options.as_json, command="budget show")
+        emit("budget show", options, {"digest": noted}, noted)
         return
     check_outputs({"--report": options.report}, options.ledger)
     book = Ledger(options.ledger)
@@ -145,7 +145,7 @@ def show(options: ShowOptions) -> None:
         accounts = {name: book.account(name) for name in names}
         chapter = make_chapter("budget", accounts, charges={n: book.history(n) for n in names})
         write_page([chapter], options.report, title="Privacy budgets")
-    _emit(book, names, as_json=options.as_json, command="budget show")
+    _emit("budget show", options, book, names)
 
 
 @from_options(DatasetOptions)
@@ -154,7 +154,7 @@ def history(options: DatasetOptions) -> None:
     charges = Ledger(options.ledger).history(options.dataset)
     data = {"dataset": options.dataset, "charges": [_described(charge) for charge in charges]}
     text = "\n".join(_line(charge) for charge in charges) or "nothing was charged"
-    emit(data, text, as_json=options.as_json, command="budget history")
+    emit("budget history", options, data, text)
 
 
 @from_options(LedgerOptions)
@@ -172,7 +172,7 @@ def list_open(options: LedgerOptions) -> None:
     ]
     lines = [f"{name}  {_line(one)}\n  {advice}" for name, one, advice in releases]
     text = "\n".join(lines) or "no release is open"
-    emit({"releases": data}, text, as_json=options.as_json, command="budget list")
+    emit("budget list", options, {"releases": data}, text)
 
 
 @from_options(RecoverOptions)
@@ -195,7 +195,7 @@ def recover(options: RecoverOptions) -> None:
         book.complete(release, digests)
         text = "recovered: " + (", ".join(digests) or "printed")
     _, charge = book.release(release)
-    emit(_described(charge), text, as_json=options.as_json, command="budget recover")
+    emit("budget recover", options, _described(charge), text)
 
 
 @from_options(ReleaseOptions)
@@ -206,7 +206,7 @@ def forget(options: ReleaseOptions) -> None:
     book.forget(options.release)
     _, charge = book.release(options.release)
     text = "forgotten: no result is kept, and the charge stays"
-    emit(_described(charge), text, as_json=options.as_json, command="budget forget")
+    emit("budget forget", options, _described(charge), text)
 
 
 @from_options(ReconcileOptions)
@@ -231,7 +231,7 @@ def reconcile(options: ReconcileOptions) -> Status:
     rows: list[tuple[str, object]] = [("matched", f"{len(compared.matched)} files")]
     for kind in ("missing", "altered", "uncharged"):
         rows += [(kind, f"{path}  {why}") for path, why in getattr(compared, kind).items()]
-    emit(asdict(compared), facts(rows), as_json=options.as_json, command="budget reconcile")
+    emit("budget reconcile", options, asdict(compared), facts(rows))
     bad = compared.missing or compared.altered or compared.uncharged
     return Status.CHECK_FAILED if bad else Status.DONE
 
@@ -288,7 +288,7 @@ def check(options: CheckOptions) -> Status:
     anchored = int(options.digest.partition(":")[0])
     data = {"verdict": verdict, "means": _VERDICTS[verdict], "anchored": anchored}
     text = f"{verdict}: {_VERDICTS[verdict]}"
-    emit(data, text, as_json=options.as_json, command="budget check")
+    emit("budget check", options, data, text)
     return Status.DONE if verdict == "extends" else Status.CHECK_FAILED
 
 
@@ -321,7 +321,7 @@ def _limit(options: GrantOptions) -> Guarantee:
     return ApproxDP(epsilon or "", options.delta, relation)
 
 
-def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) -> None:
+def _emit(command: str, options: JsonOption, book: Ledger, names: tuple[str, ...]) -> None:
     """Print the state of datasets."""
     listed, rows = [], []
     for name in names:
@@ -340,7 +340,7 @@ def _emit(book: Ledger, names: tuple[str, ...], *, as_json: bool, command: str) 
         if isinstance(account.limit, ZeroConcentratedDP):
             rows.append(("which implies", to_approx_dp(account.limit, delta=_SHOWN_DELTA)))
         rows += [("spent", spent), ("left", left)]
-    emit({"datasets": listed}, facts(rows) if rows else "", as_json=as_json, command=command)
+    emit(command, options, {"datasets": listed}, facts(rows) if rows else "")
 
 
 _COMMANDS = {

@@ -117,5 +117,5 @@ def compare(given: dict[str, Any], options: CompareOptions) -> Status:
         elif outcome.entries:
             chapter = make_chapter("comparison", outcome.entries, unit=outcome.guarantee.unit)
             write_page([chapter], report, title="What privacy costs, by method")
-    emit(outcome.to_dict(), str(outcome), as_json=options.as_json, command="compare")
+    emit("compare", options, outcome.to_dict(), str(outcome))
     return status

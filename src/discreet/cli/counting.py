@@ -405,10 +405,5 @@ def render_counts(
     }
     notes = [("microdata", more["microdata"])] if more.get("microdata") else []
     return rendered(
-        data,
-        facts([*public_facts(outcome, left), *notes]),
-        as_json=options.as_json,
-        command="counts",
-        certificate=certificate,
-        verbose=options.verbose,
+        "counts", options, data, facts([*public_facts(outcome, left), *notes]), certificate
     )

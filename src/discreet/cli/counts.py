@@ -174,7 +174,7 @@ def _rendered_plan(options: CountsOptions, arguments: dict[str, Any]) -> str:
         *(("plan", line) for line in expected_lines(rows, options.plan_count)),
         *(("noise", f"level {at}: {line}") for at, line in enumerate(planned.noise, start=1)),
     ]
-    return rendered_plan("counts", planned, stated, lines, as_json=options.as_json)
+    return rendered_plan("counts", options, planned, stated, lines)
 
 
 def _check_options(options: CountsOptions) -> None:

@@ -65,7 +65,7 @@ def demo(options: DemoOptions) -> None:
         "seconds": dict(made.seconds),
     }
     text = f"wrote {made.page} and {', '.join(channels + tables)}"
-    emit(data, text, as_json=options.as_json, command="demo")
+    emit("demo", options, data, text)
 
 
 def _write_files(folder: Path, options: DemoOptions) -> None:
@@ -88,7 +88,7 @@ def _write_files(folder: Path, options: DemoOptions) -> None:
     commands = [f"discreet {line}" for line in FIRST]
     data = {"folder": str(folder), "files": list(made), "commands": commands}
     lines = [f"wrote {', '.join(made)} into {folder}", "", f"cd {folder}", *commands]
-    emit(data, "\n".join(lines), as_json=options.as_json, command="demo")
+    emit("demo", options, data, "\n".join(lines))
 
 
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:

@@ -108,14 +108,7 @@ def design(options: DesignOptions) -> Status:
         text = (
             f"{_worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n{text}"
         )
-    emit(
-        data,
-        text,
-        as_json=options.as_json,
-        command="design",
-        certificate=made.certificate,
-        verbose=options.verbose,
-    )
+    emit("design", options, data, text, made.certificate)
     return status
 
 

@@ -84,7 +84,7 @@ def doctor(options: JsonOption) -> Status:
         f"broken: {', '.join(broken)}" if broken else "All that every command needs is there.",
     ]
     data = {"findings": [asdict(one) for one in symptoms], "broken": broken}
-    emit(data, "\n".join(lines), as_json=options.as_json, command="doctor")
+    emit("doctor", options, data, "\n".join(lines))
     return Status.CHECK_FAILED if broken else Status.DONE
 
 

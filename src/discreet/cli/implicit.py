@@ -142,14 +142,7 @@ def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
             ("seconds", printed.estimate(seconds, 3)),
         ]
     )
-    emit(
-        data,
-        text,
-        as_json=options.as_json,
-        command="design",
-        certificate=made.certificate,
-        verbose=options.verbose,
-    )
+    emit("design", options, data, text, made.certificate)
     return Status.TARGET_MISSED if missed else Status.DONE
 
 

@@ -75,7 +75,7 @@ def info(options: InfoOptions) -> None:
     # A file may state any certificate: only `verify` may say that something holds.
     checks = proved(certificate, verbose=options.verbose)
     text += f"\n\nNot checked here; discreet verify does. The file states: {checks}"
-    emit({**data, "checked": False}, text, as_json=options.as_json, command="info")
+    emit("info", options, {**data, "checked": False}, text)
 
 
 def describe(design: MetricDesign) -> dict[str, Any]:

@@ -185,7 +185,7 @@ def locate(options: LocateOptions) -> int:
             client.pin(point)
         # As texts: a double would be another point.
         report = client.locate(_two(words) if for_points else point)
-        _say(report, client.mechanism, as_json=options.as_json)
+        _say(report, client.mechanism, options)
     return 0
 
 
@@ -236,7 +236,7 @@ def _show(
     def started(_: str) -> None:
         hint = "Open it in a browser on this machine. Anyone who has this address may take reports."
         text = f"{shown.address}\n{hint}"
-        emit({"page": shown.address}, text, as_json=options.as_json, command="locate")
+        emit("locate", options, {"page": shown.address}, text)
         sys.stdout.flush()
 
     serve(shown, bound, on_started=started)
@@ -270,7 +270,7 @@ def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
     )
 
 
-def _say(found: Located, mechanism: Mechanism | PublishedPoints, *, as_json: bool) -> None:
+def _say(found: Located, mechanism: Mechanism | PublishedPoints, options: JsonOption) -> None:
     # Of what drew the report, which may be an earlier mechanism than the one that was fetched.
     guarantee = found.source.guarantee
     sentence = "not known; an earlier mechanism may have drawn the report"
@@ -295,7 +295,7 @@ def _say(found: Located, mechanism: Mechanism | PublishedPoints, *, as_json: boo
         ("spent in all", f"{printed.decimal_up(found.spent_in_all)} per {found.unit}"),
         ("guarantee", sentence),
     ]
-    emit(data, facts(rows), as_json=as_json, command="locate")
+    emit("locate", options, data, facts(rows))
 
 
 def typed_place() -> list[str]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import TextIO
 
+    from discreet.cli.options import JsonOption
     from discreet.core.certificate import Certificate
     from discreet.core.guarantee import DPGuarantee
 
@@ -125,66 +126,48 @@ def status_of(error: BaseException) -> Status:
 
 
 def emit(
+    command: str,
+    options: JsonOption,
     data: Mapping[str, Any],
     text: str,
-    *,
-    as_json: bool,
-    command: str,
     certificate: Certificate | None = None,
-    verbose: bool = False,
 ) -> None:
     """Write a command's result to standard output; see :func:`rendered`."""
-    put_out(
-        rendered(
-            data,
-            text,
-            as_json=as_json,
-            command=command,
-            certificate=certificate,
-            verbose=verbose,
-        )
-    )
+    put_out(rendered(command, options, data, text, certificate))
 
 
 def rendered(
+    command: str,
+    options: JsonOption,
     data: Mapping[str, Any],
     text: str,
-    *,
-    as_json: bool,
-    command: str,
     certificate: Certificate | None = None,
-    verbose: bool = False,
 ) -> str:
     """Render a command's result as JSON or as text, which ends with what was proved."""
+    if options.as_json:
+        return json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
     if certificate is not None:
-        text = f"{text}\n\n{proved(certificate, verbose=verbose)}"
-    if as_json:
-        text = json.dumps({"command": command, **data}, indent=2, allow_nan=False, default=_plain)
-    elif text:
-        text = _fit(text)
-    return text
+        text = f"{text}\n\n{proved(certificate, verbose=getattr(options, 'verbose', False))}"
+    return _fit(text)
 
 
 def rendered_plan(
     command: str,
+    options: JsonOption,
     planned: Any,  # noqa: ANN401 - a plan of any release
     stated: Mapping[str, Any],
     lines: Iterable[tuple[str, object]],
-    *,
-    as_json: bool,
 ) -> str:
     """Render what a release would do and cost: public facts alone.
 
     Parameters
     ----------
-    command
-        Name of the command.
+    command, options
+        Name of the command, and its options.
     planned
         The plan: its guarantee and its public inputs are printed.
     stated, lines
         Its expected errors and the like, for JSON and for text.
-    as_json
-        Whether JSON is printed.
     """
     guarantee, public = planned.guarantee, planned.assumed_public
     data = {
@@ -201,7 +184,7 @@ def rendered_plan(
             ("charged", "nothing: this is a plan"),
         ]
     )
-    return rendered(data, text, as_json=as_json, command=command)
+    return rendered(command, options, data, text)
 
 
 def put_out(text: str) -> None:

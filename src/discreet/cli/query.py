@@ -181,7 +181,7 @@ def _write(
         "answers": table.to_dicts(),
         "output": options.output,
     }
-    emit(data, text, as_json=options.as_json, command="query")
+    emit("query", options, data, text)
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, list[str]]:

@@ -92,5 +92,5 @@ def risk(given: dict[str, Any], options: RiskOptions) -> Status:
         names = risks.quasi_identifiers
         chapter = make_chapter("risk", risks.risks, names=names, causes=causes)
         write_page([chapter], options.report, title="Who could be found", private=True)
-    emit(risks.to_dict(), str(risks), as_json=options.as_json, command="risk")
+    emit("risk", options, risks.to_dict(), str(risks))
     return Status.DONE

@@ -85,7 +85,7 @@ class VerifyOptions(RowJudgeOptions, ResultOptions, VerboseOption, HelpAllOption
 def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str, Any]]:
     """Verify a table of rows: by the options, and for what they leave open by the record beside it.
 
-    Parameters and results are those of :func:`discreet.artefact.judging.judge_anonymous`.
+    Results are those of :func:`discreet.artefact.judging.judge`.
     """
     from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
     from discreet.kanonymity.verify import classes_of, verify

@@ -62,7 +62,7 @@ def sample(options: SampleOptions) -> None:
         if isinstance(stored, Artefact)
         else _draw_anchored(stored, place, n)
     )
-    emit(data, text, as_json=options.as_json, command="sample")
+    emit("sample", options, data, text)
 
 
 def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:

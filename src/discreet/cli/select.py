@@ -217,7 +217,7 @@ def select(options: SelectOptions) -> Status:
         _diagnose(watched[0], outcome, time.perf_counter() - started)
     _warn_of_clipping(watched[0], quiet=options.quiet)
     if guarantee is None:
-        put_out(_rendered(outcome, as_json=options.as_json))
+        put_out(_rendered(outcome, options))
     return Status.DONE
 
 
@@ -274,7 +274,7 @@ def _outputs(planned: Plan, options: SelectOptions) -> ReleaseFiles:
             "--output": (options.output, choice_content, None),
             "--report": (options.report, page, None),
         },
-        lambda made, _left: _rendered(made, as_json=options.as_json),
+        lambda made, _left: _rendered(made, options),
         text_has_result=True,
     )
 
@@ -323,7 +323,7 @@ def _rendered_plan(
             share = printed.share(noise / count, 1)
             words += f"; coefficient of variation at a score of {printed.count(count)}: {share}"
         lines.append(("plan", words))
-    return rendered_plan("select", planned, rows, lines, as_json=options.as_json)
+    return rendered_plan("select", options, planned, rows, lines)
 
 
 def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
@@ -374,9 +374,9 @@ def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
         )
 
 
-def _rendered(outcome: Outcome, *, as_json: bool) -> str:
+def _rendered(outcome: Outcome, options: SelectOptions) -> str:
     text = str(outcome) if isinstance(outcome, Release) else facts(public_facts(outcome))
-    return rendered(_describe(outcome), text, as_json=as_json, command="select")
+    return rendered("select", options, _describe(outcome), text)
 
 
 def _describe(outcome: Outcome) -> dict[str, Any]:

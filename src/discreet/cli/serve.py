@@ -204,7 +204,7 @@ def serve(options: ServeOptions) -> int:
         def started(url: str) -> None:
             data, text = plan.announced(url)
             text += _corners(plan.region)
-            emit(data, text, as_json=options.as_json, command="serve")
+            emit("serve", options, data, text)
             sys.stdout.flush()
             events.tell("started", url=url, places=plan.places)
             if work is not None:

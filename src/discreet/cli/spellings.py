@@ -21,155 +21,71 @@ if TYPE_CHECKING:
 
 __all__ = ["respell"]
 
-COMMANDS = {
-    "anonymise": "anonymize",
-    "anonymization": "anonymize",
-    "anonymize-table": "anonymize",
-    "kanonymize": "anonymize",
-    "k-anonymize": "anonymize",
-    "count": "counts",
-    "histogram": "counts",
-    "tables": "counts",
-    "marginals": "counts",
-    "choose": "select",
-    "maximize": "select",
-    "check": "verify",
-    "validate": "verify",
-    "server": "serve",
-    "geo": "locate",
-    "location": "locate",
-    "perturb": "sample",
-    "describe": "info",
-    "show": "info",
-    "ui": "studio",
-    "gui": "studio",
-    "diagnose": "doctor",
-    "benchmark": "compare",
-    "ledger": "budget",
-    "budgets": "budget",
-    "risks": "risk",
-    "reidentification-risk": "risk",
-}
-"""What others call a command -> our name."""
-
 FILE = "the file"
 """In place of an option: its value is the argument without a name."""
 
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "budget": ("--epsilon",),
-    "e": ("--epsilon",),
-    "privacy-budget": ("--epsilon",),
-    "privacy-loss": ("--epsilon",),
-    "protected-change": ("--neighbors",),
-    "privacy-key": ("--unit",),
-    "hhid": ("--unit",),
-    "household-id": ("--unit",),
-    "id-column": ("--unit",),
-    "quasi-ident": ("--quasi",),
-    "sens-att": ("--sensitive",),
-    "sensible-var": ("--sensitive",),
-    "sensiblevar": ("--sensitive",),
-    "num-vars": ("--numeric",),
-    "numvars": ("--numeric",),
-    "cat-vars": ("--categorical",),
-    "continuous": ("--numeric",),
-    "weight-var": ("--weight",),
-    "k-anonymity": ("--k",),
-    "min-group-size": ("--k",),
-    "algorithm": ("--method",),
-    "optimizer": ("--method",),
-    "mechanism": ("--method",),
-    "qi": ("--quasi",),
-    "qid": ("--quasi",),
-    "qids": ("--quasi",),
-    "quasi-identifier": ("--quasi",),
-    "quasi-identifiers": ("--quasi",),
-    "quasi-identifying": ("--quasi",),
-    "quasiidentifiers": ("--quasi",),
-    "key-vars": ("--quasi",),
-    "keyvars": ("--quasi",),
-    "sa": ("--sensitive",),
-    "sensitive-attribute": ("--sensitive",),
-    "sensitive-attributes": ("--sensitive",),
-    "sensitive-columns": ("--sensitive",),
-    "identifier": ("--drop",),
-    "identifiers": ("--drop",),
-    "identifying": ("--drop",),
-    "direct-identifiers": ("--drop",),
-    "insensitive": ("--keep",),
-    "insensitive-attributes": ("--keep",),
-    "l": ("--l-diversity",),
-    "ldiversity": ("--l-diversity",),
-    "tcloseness": ("--t-closeness",),
-    "suppression": ("--suppress",),
-    "suppression-limit": ("--suppress",),
-    "max-suppression": ("--suppress",),
-    "hierarchy": ("--taxonomy", "--regions"),
-    "hierarchies": ("--taxonomy", "--regions"),
-    "generalization": ("--taxonomy",),
-    "o": ("--output",),
-    "out": ("--output",),
-    "outfile": ("--output",),
-    "output-file": ("--output",),
-    "to": ("--output",),
-    "i": (FILE,),
-    "in": (FILE,),
-    "input": (FILE,),
-    "input-file": (FILE,),
-    "file": (FILE,),
-    "data": (FILE,),
-    "csv": (FILE,),
-    "timeout": ("--time-limit",),
-    "max-time": ("--time-limit",),
-    "seconds": ("--time-limit",),
-    "workers": ("--threads",),
-    "jobs": ("--threads",),
-    "n-jobs": ("--threads",),
-    "j": ("--threads",),
-    "cores": ("--threads",),
-    "nprocs": ("--threads",),
-    "neighbours": ("--neighbors",),
-    "neighboring": ("--neighbors",),
-    "adjacency": ("--neighbors",),
-    "group-by": ("--regions", "--by"),
-    "groupby": ("--regions", "--by"),
-    "geolevels": ("--regions",),
-    "geography": ("--regions",),
-    "levels-of-geography": ("--regions",),
-    "privacy-unit": ("--unit",),
-    "privacy-id": ("--unit",),
-    "unit-id": ("--unit",),
-    "max-household-size": ("--max-size",),
-    "max-group-size": ("--max-size",),
-    "constraint": ("--matroid",),
-    "items": ("--candidates",),
-    "ground-set": ("--candidates",),
-    "edges": ("--coverage", "--roads"),
-    "similarity-matrix": ("--similarity",),
-    "distance": ("--metric",),
-    "objective": ("--loss",),
-    "utility": ("--loss",),
-    "cell-size": ("--cell",),
-    "resolution": ("--cell",),
-    "grid-size": ("--grid",),
-    "shape": ("--grid",),
-    "bounding-box": ("--bbox",),
-    "extent": ("--bbox",),
-    "bind": ("--host",),
-    "listen": ("--host",),
-    "address": ("--host",),
-    "p": ("--port",),
-    "cors": ("--allow-origin",),
-    "url": ("--server",),
-    "size": ("-n",),
-    "num": ("-n",),
-    "num-samples": ("-n",),
-    "n-samples": ("-n",),
-    "silent": ("--quiet",),
-    "debug": ("--verbose",),
-    "html": ("--report",),
+COMMANDS = {
+    "anonymize": "anonymise anonymization anonymize-table kanonymize k-anonymize",
+    "budget": "ledger budgets",
+    "compare": "benchmark",
+    "counts": "count histogram tables marginals",
+    "doctor": "diagnose",
+    "info": "describe show",
+    "locate": "geo location",
+    "risk": "risks reidentification-risk",
+    "sample": "perturb",
+    "select": "choose maximize",
+    "serve": "server",
+    "studio": "ui gui",
+    "verify": "check validate",
 }
-"""What others call an option, without dashes -> ours, the first that the command has."""
+"""Our name of a command -> what others call it."""
+
+OPTIONS = {
+    "--epsilon": "budget e privacy-budget privacy-loss",
+    "--neighbors": "protected-change neighbours neighboring adjacency",
+    "--unit": "privacy-key hhid household-id id-column privacy-unit privacy-id unit-id",
+    "--quasi": "quasi-ident qi qid qids quasi-identifier quasi-identifiers quasi-identifying quasiidentifiers key-vars "
+    "keyvars",
+    "--sensitive": "sens-att sensible-var sensiblevar sa sensitive-attribute sensitive-attributes sensitive-columns",
+    "--numeric": "num-vars numvars continuous",
+    "--categorical": "cat-vars",
+    "--weight": "weight-var",
+    "--k": "k-anonymity min-group-size",
+    "--method": "algorithm optimizer mechanism",
+    "--drop": "identifier identifiers identifying direct-identifiers",
+    "--keep": "insensitive insensitive-attributes",
+    "--l-diversity": "l ldiversity",
+    "--t-closeness": "tcloseness",
+    "--suppress": "suppression suppression-limit max-suppression",
+    "--taxonomy": "hierarchy hierarchies generalization",
+    "--regions": "hierarchy hierarchies group-by groupby geolevels geography levels-of-geography",
+    "--by": "group-by groupby",
+    "--output": "o out outfile output-file to",
+    FILE: "i in input input-file file data csv",
+    "--time-limit": "timeout max-time seconds",
+    "--threads": "workers jobs n-jobs j cores nprocs",
+    "--max-size": "max-household-size max-group-size",
+    "--matroid": "constraint",
+    "--candidates": "items ground-set",
+    "--coverage": "edges",
+    "--roads": "edges",
+    "--similarity": "similarity-matrix",
+    "--metric": "distance",
+    "--loss": "objective utility",
+    "--cell": "cell-size resolution",
+    "--grid": "grid-size shape",
+    "--bbox": "bounding-box extent",
+    "--host": "bind listen address",
+    "--port": "p",
+    "--allow-origin": "cors",
+    "--server": "url",
+    "-n": "size num num-samples n-samples",
+    "--quiet": "silent",
+    "--verbose": "debug",
+    "--report": "html",
+}
+"""Our option -> what others call it, without dashes; of two options the first that a command has is meant."""
 
 LISTS = frozenset(
     {"--quasi", "--sensitive", "--keep", "--drop", "--numeric", "--categorical", "--regions"}
@@ -177,9 +93,7 @@ LISTS = frozenset(
 """Options with names of columns, which others take one by one or with spaces between them."""
 
 _TABLES = frozenset({".csv", ".tsv", ".parquet", ".xlsx", ".sav", ".dta"})
-_FRACTIONS = frozenset({"--gap", "--suppress", "--failure", "--interval", "--t-closeness"})
 _LENGTHS = frozenset({"--cell", "--radius", "--spacing"})
-_DEGREES = frozenset({"--origin", "--bbox"})
 _DASHES = re.compile(r"^[\u2012-\u2015\u2212]+(?=[A-Za-z])|^-[\u2012-\u2015](?=[A-Za-z])")
 """Dashes that word processors make of hyphens."""
 
@@ -227,7 +141,7 @@ def respell(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     if not words or words[0].startswith("-"):
         return words, notes
     name = words[0] if words[0] in own else words[0].lower()
-    name = COMMANDS.get(name, name)
+    name = next((ours for ours, others in COMMANDS.items() if name in others.split()), name)
     if name not in own:
         if Path(name).suffix in _TABLES:
             expected = "a command before the file: anonymize, risk, counts, design or verify"
@@ -240,8 +154,7 @@ def respell(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     if below and words[1:2] and words[1] in below:
         command, start = below[words[1]], 2
     rest = _options(words[start:], command, notes)
-    rest = _joined(_grouped(rest, command))
-    return [name, *words[1:start], *_values(rest, name, _known(command))], notes
+    return [name, *words[1:start], *_values(rest, name, command)], notes
 
 
 def _hyphens(found: re.Match[str]) -> str:
@@ -306,8 +219,8 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
             if form in known:
                 return form
     key = key.lower()
-    for option in OPTIONS.get(key, ()):
-        if option == FILE or option in known:
+    for option, others in OPTIONS.items():
+        if key in others.split() and (option == FILE or option in known):
             return option
     if len(key) >= _MIN_PREFIX:
         begun = [option for option in known if option.startswith(f"--{key}")]
@@ -316,100 +229,59 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
     return None
 
 
-def _grouped(words: Sequence[str], command: Any) -> list[str]:  # noqa: ANN401 - as above
-    """Join names of columns that have spaces between them: ``age, sex`` and ``age sex`` are ``age,sex``."""
+def _values(words: Sequence[str], name: str, command: Any) -> list[str]:  # noqa: ANN401 - as above
+    """Rewrite the values of options: lists of names become one word, and numbers lose their other forms."""
+    known = _known(command)
     takes_file = any(not one.opts[0].startswith("-") for one in command.params)
-    made: list[str] = []
-    left = list(words)
-    while left:
-        word = left.pop(0)
-        made.append(word)
-        if word not in LISTS and word.partition("=")[0] not in LISTS:
-            continue
-        value = "" if "=" in word else (left.pop(0) if left else "")
-        while (
-            left
-            and not re.match(r"-+[A-Za-z]", left[0])
-            and (
-                (value or word).rstrip().endswith(",")
-                or left[0].startswith(",")
-                or not _is_file(left[0], takes_file)
-            )
-        ):
-            comma = "" if (value or word).rstrip().endswith(",") or left[0].startswith(",") else ","
-            value = f"{value}{comma}{left.pop(0)}"
-        if "=" in word:
-            made[-1] = word + value
-        elif value:
-            made.append(value)
-    return made
-
-
-def _is_file(word: str, takes_file: bool) -> bool:  # noqa: FBT001 - whether the command takes a file
-    return takes_file and (Path(word).suffix != "" or Path(word).exists())
-
-
-def _joined(words: Sequence[str]) -> list[str]:
-    """Join the values of a list that was given option by option, which Typer would take the last of."""
+    after = {word: value for word, value in pairwise(words) if word in {"--unit", "--epsilon"}}
+    unit = after.get("--unit", "") or _budget(after.get("--epsilon", "")).partition("/")[2]
+    unit = _UNITS.get(unit.lower(), "km")
     made: list[str] = []
     place: dict[str, int] = {}
     left = list(words)
     while left:
         word = left.pop(0)
         option, equals, value = word.partition("=")
-        if option not in LISTS or not (equals or left):
-            made.append(word)
-            continue
-        value = value if equals else left.pop(0)
-        if option in place:
-            made[place[option]] += f",{value}"
-        else:
-            made += [option, value]
-            place[option] = len(made) - 1
-    return made
-
-
-def _values(words: Sequence[str], command: str, known: dict[str, bool]) -> list[str]:
-    """Rewrite values: percent, degrees, units, other signs between numbers, spaces around commas."""
-    after = {word: value for word, value in pairwise(words) if word in {"--unit", "--epsilon"}}
-    unit, budget = after.get("--unit", ""), after.get("--epsilon", "")
-    unit = _UNITS.get((unit or _budget(budget).partition("/")[2]).lower(), "km")
-    made: list[str] = []
-    left = list(words)
-    while left:
-        word = left.pop(0)
-        option, equals, value = word.partition("=")
-        if option.startswith("--") and equals:
-            made.append(f"{option}={_value(option, value, command, unit)}")
+        if option in LISTS and (equals or left):
+            value = _value(
+                option, _names(value if equals else left.pop(0), left, takes_file), name, unit
+            )
+            if option in place:
+                made[place[option]] += f",{value}"
+            else:
+                made += [option, value]
+                place[option] = len(made) - 1
+        elif option.startswith("--") and equals:
+            made.append(f"{option}={_value(option, value, name, unit)}")
         elif known.get(word, False) and left:
-            made += [word, _value(word, left.pop(0), command, unit)]
+            made += [word, _value(word, left.pop(0), name, unit)]
         else:
             made.append(word)
     return made
+
+
+def _names(value: str, left: list[str], takes_file: bool) -> str:  # noqa: FBT001 - whether the command takes a file
+    """Take words off the front that continue a list of names, and return the list as one word."""
+    while left and not re.match(r"-+[A-Za-z]", left[0]):
+        joined = value.rstrip().endswith(",") or left[0].startswith(",")
+        if not joined and takes_file and (Path(left[0]).suffix != "" or Path(left[0]).exists()):
+            break
+        value += ("" if joined else ",") + left.pop(0)
+    return value
 
 
 def _value(option: str, text: str, command: str, unit: str) -> str:
-    rules: list[tuple[bool, Callable[[str], str]]] = [
-        # Blanks within quotes belong to a name.
-        (
-            option in LISTS and not {"'", '"'} & set(text),
-            lambda value: re.sub(r"\s*,\s*", ",", value.strip()),
-        ),
-        (option in _FRACTIONS, _fraction),
-        (option == "--epsilon", _budget),
-        (option == "--grid", _grid),
-        (option in _DEGREES, _degrees),
-        (option in _LENGTHS, lambda value: _length(value, unit)),
-        (option == "--neighbors", lambda value: re.sub(r"[\s_]+", "-", value.strip().lower())),
-        (
-            option == "--unit" and command in {"design", "compare", "serve"},
-            lambda value: _UNITS.get(value.lower(), value),
-        ),
-    ]
-    for holds, rule in rules:
-        if holds:
-            return rule(text)
-    return text
+    """Rewrite the value of one option; what is not known stays as it is."""
+    if option in _LENGTHS:
+        return _length(text, unit)
+    if option == "--unit" and command not in {"design", "compare", "serve"}:
+        return text
+    return _RULES.get(option, str)(text)
+
+
+def _listed(text: str) -> str:
+    """Remove blanks beside commas; within quotes they belong to a name."""
+    return text if {"'", '"'} & set(text) else re.sub(r"\s*,\s*", ",", text.strip())
 
 
 def _fraction(text: str) -> str:
@@ -449,3 +321,15 @@ def _length(text: str, unit: str) -> str:
         return text if parts is None else parts[1]
     meters = to_fraction(parts[1], "a length") * (1000 if parts[2].lower() == "km" else 1)
     return str(float(meters / (1000 if unit == "km" else 1)))
+
+
+_RULES: dict[str, Callable[[str], str]] = {
+    **dict.fromkeys(LISTS, _listed),
+    **dict.fromkeys(("--gap", "--suppress", "--failure", "--interval", "--t-closeness"), _fraction),
+    **dict.fromkeys(("--origin", "--bbox"), _degrees),
+    "--epsilon": _budget,
+    "--grid": _grid,
+    "--neighbors": lambda text: re.sub(r"[\s_]+", "-", text.strip().lower()),
+    "--unit": lambda text: _UNITS.get(text.lower(), text),
+}
+"""Option -> how its value is rewritten, if that does not depend on another option."""

@@ -61,7 +61,7 @@ def studio(options: StudioOptions) -> int:
 
             def started(_: str) -> None:
                 text = f"{url}\nCtrl-C ends it."
-                emit({"url": url}, text, as_json=options.as_json, command="studio")
+                emit("studio", options, {"url": url}, text)
                 sys.stdout.flush()
                 if options.browser:
                     webbrowser.open(url)

@@ -157,4 +157,4 @@ def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
         *(("noise", line) for line in planned.noise),
         *(("proof", line) for line in planned.proof),
     ]
-    return rendered_plan("counts", planned, stated, lines, as_json=options.as_json)
+    return rendered_plan("counts", options, planned, stated, lines)

@@ -88,12 +88,7 @@ def verify(options: VerifyOptions) -> Status:
     if interrupted:
         data["interrupted"] = interrupted
     summary = _summary(certificate, stated, interrupted)
-    emit(
-        data,
-        f"{proved(certificate, verbose=options.verbose)}\n\n{summary}",
-        as_json=options.as_json,
-        command="verify",
-    )
+    emit("verify", options, data, f"{proved(certificate, verbose=options.verbose)}\n\n{summary}")
     return Status.DONE if certificate.passed else Status.CHECK_FAILED
 
 

@@ -12,7 +12,7 @@ from discreet.hierarchy.query import CountAnswers
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot.style import BLUE, FAINT, plain
 from discreet.report.figures import drawn
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import list_chapter
 from discreet.report.region_bars import MAX_BARS
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency import MeasuredTables
     from discreet.hierarchy.contingency.query import TableAnswers
     from discreet.hierarchy.measure import Measured
+    from discreet.report.page import Chapter
 
 __all__ = ["chapter"]
 
@@ -84,11 +85,10 @@ def chapter(
     lead = _LEAD.format(question=question, source=source, interval=interval)
     marks = table.get("reliability", [""] * len(labels))
     ends = zip(labels, table["value"], table["low"], table["high"], marks, strict=True)
-    body = render_template(
-        "listed.html",
-        title=title,
-        anchor=anchor,
-        lead=lead,
+    return list_chapter(
+        title,
+        anchor,
+        lead,
         warning="Not private: this was measured with seeded randomness." if measured.seeded else "",
         figure=drawn(
             draw, 5.6, 1.0 + 0.24 * shown, label="Answers by region, with intervals", salt=anchor
@@ -100,4 +100,3 @@ def chapter(
         ],
         notes=notes,
     )
-    return Chapter(title, anchor, body, lead)

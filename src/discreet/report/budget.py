@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import list_chapter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.core.budget import Account
     from discreet.core.guarantee import Guarantee
     from discreet.ledger import Charge
+    from discreet.report.page import Chapter
 
 __all__ = ["chapter"]
 
@@ -66,18 +67,14 @@ def chapter(
             [f"{name}, charged {charge.charged}", "", ", ".join(_amounts(charge.guarantee)), ""]
             for charge in charges.get(name, ())
         ]
-    body = render_template(
-        "listed.html",
-        title=title,
-        anchor=anchor,
-        lead=_LEAD,
-        warning="",
-        figure="",
+    return list_chapter(
+        title,
+        anchor,
+        _LEAD,
         head=["dataset, and each charge to it", "limit", "spent", "left"],
         rows=rows,
         notes=[*(f"{name}: {account.limit}." for name, account in accounts.items()), *_NOTES],
     )
-    return Chapter(title, anchor, body, _LEAD)
 
 
 def _amounts(guarantee: Guarantee) -> list[str]:

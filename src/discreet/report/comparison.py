@@ -12,18 +12,36 @@ from discreet.evaluate.comparison import best_lower
 from discreet.plot import Curve
 from discreet.plot.measures import plot_points
 from discreet.report.figures import drawn, frontier_svg
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import list_chapter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.evaluate.comparison import Entry
     from discreet.evaluate.utility.measure import Point
+    from discreet.report.page import Chapter
 
 __all__ = ["chapter", "frontier_chapter"]
 
 _LEAD = (
     f"Every point is a channel that was verified in exact arithmetic. {state('bounds by epsilon')}"
+)
+
+_ROUNDED = (
+    "The epsilon that a channel keeps is computed from its integers and rounded up. Losses are rounded up, lower "
+    "bounds down."
+)
+
+_HEAD = (
+    *(
+        "method",
+        "epsilon",
+        "loss",
+        "lower bound",
+        "over the best bound",
+        "epsilon within the radius",
+    ),
+    *("epsilon for all pairs", "seconds", "MiB"),
 )
 
 _FRONTIER_LEAD = (
@@ -64,12 +82,13 @@ def chapter(
         raise InvalidProblemError("entries", "one entry or more", "none")
     about, axes = "Expected loss against epsilon", {"unit": unit, "loss_unit": loss_unit}
     figure = frontier_svg(_curves(entries), about, anchor, **axes)
-    body = render_template(
-        "comparison.html",
-        title=title,
-        anchor=anchor,
-        lead=_LEAD,
+    return list_chapter(
+        title,
+        anchor,
+        _LEAD,
         figure=figure,
+        text=_ROUNDED,
+        head=_HEAD,
         rows=[_row(entry, best_lower(entries, entry.epsilon)) for entry in entries],
         notes=[
             f"{entry.method} at {printed.decimal(entry.epsilon)}: {entry.note}"
@@ -77,7 +96,6 @@ def chapter(
             if entry.loss is None
         ],
     )
-    return Chapter(title, anchor, body, _LEAD)
 
 
 def frontier_chapter(
@@ -122,18 +140,15 @@ def frontier_chapter(
         salt=anchor,
     )
     notes = dict.fromkeys([*(point.measure.note for point in points), note])
-    body = render_template(
-        "listed.html",
-        title=title,
-        anchor=anchor,
-        lead=_FRONTIER_LEAD,
-        warning="",
+    return list_chapter(
+        title,
+        anchor,
+        _FRONTIER_LEAD,
         figure=figure,
         head=["method", parameter, measure, "from", "to", "without privacy", "without data"],
         rows=[_point_row(point) for point in points],
         notes=[text for text in notes if text],
     )
-    return Chapter(title, anchor, body, _FRONTIER_LEAD)
 
 
 def _curves(entries: Sequence[Entry]) -> list[Curve]:
@@ -164,8 +179,8 @@ def _columns(
 
 def _row(entry: Entry, lower: float | None) -> list[str]:
     return [
-        printed.decimal(entry.epsilon),
         entry.method,
+        printed.decimal(entry.epsilon),
         printed.at_most(entry.loss),
         printed.at_least(entry.lower),
         printed.excess(lower, entry.loss),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
 from discreet.kanonymity.problem import Categorical, Dates, Numeric, Prefixes, Rounded, Taxonomy
+from discreet.report.check_words import proof_of
 from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def chapter(
         inside=inside,
         columns=_columns(original, made, roles, attributes),
         words=_WORDS,
-        checks=[check.to_dict() for check in made.certificate.checks],
+        certificate=proof_of(made.certificate),
         facts=[
             ("Information loss", printed.at_most(measured.information_loss)),
             ("Lower bound", printed.at_least(measured.lower)),
@@ -129,7 +130,7 @@ def chapter(
             ("Method", measured.method),
             ("Search", printed.seconds(measured.seconds)),
         ],
-        steps=[
+        tried=[
             f"{printed.seconds(step.seconds)}, {step.method}: loss {printed.at_most(step.loss)}"
             for step in measured.steps
         ],

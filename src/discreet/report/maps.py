@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DRAWING_WIDTH", "MARGIN_WIDTH", "Backdrop", "MapView", "Places", "Strength", "draw_map"]
+__all__ = ["Backdrop", "MapView", "Places", "Strength", "draw_map"]
 
 DRAWING_WIDTH = 1000
 MARGIN_WIDTH = 45

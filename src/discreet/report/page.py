@@ -31,6 +31,7 @@ __all__ = [
     "IN_BROWSER",
     "Chapter",
     "Tab",
+    "list_chapter",
     "make_chapter",
     "render_report",
     "render_template",
@@ -168,6 +169,38 @@ def _verified(outcome: object) -> object:
 
     fresh = verify(outcome, optimality=isinstance(outcome, Design))
     return replace(outcome, certificate=fresh)
+
+
+def list_chapter(
+    title: str,
+    anchor: str,
+    lead: str,
+    *,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    figure: str = "",
+    notes: Sequence[str] = (),
+    warning: str = "",
+    text: str = "",
+) -> Chapter:
+    """Render a chapter of one figure and one table.
+
+    Parameters
+    ----------
+    title, anchor, lead
+        Heading, name within the page, and first sentence.
+    head, rows
+        Names of the columns and cells of the table; the first column holds names.
+    figure
+        HTML of the figure, or an empty text.
+    notes
+        Paragraphs below the table.
+    warning, text
+        Paragraphs above the figure and above the table.
+    """
+    parts = {"figure": figure, "notes": notes, "warning": warning, "text": text}
+    about = {"title": title, "anchor": anchor, "lead": lead, "head": head, "rows": rows}
+    return Chapter(title, anchor, render_template("listed.html", **about, **parts), lead)
 
 
 def render_report(

@@ -12,7 +12,7 @@ from discreet.hierarchy.reliability import CLASSES, reliability_in_words
 from discreet.plot.style import BLUE, FAINT, GREY, VERMILION, log_scale, plain
 from discreet.report.check_words import proof_of
 from discreet.report.figures import drawn
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import list_chapter
 from discreet.report.region_bars import charts_of_regions
 from discreet.report.words import promise_about_a_person, sentence
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables
     from discreet.hierarchy.contingency.expected import ExpectedError
+    from discreet.report.page import Chapter
 
 __all__ = ["chapter"]
 
@@ -71,11 +72,10 @@ def chapter(
         label="Errors by level and marginal",
         salt=anchor,
     )
-    body = render_template(
-        "listed.html",
-        title=title,
-        anchor=anchor,
-        lead=lead,
+    return list_chapter(
+        title,
+        anchor,
+        lead,
         warning=_warning(release),
         figure=figure,
         head=["level and marginal", "noise of one entry", "error of its estimate", *CLASSES],
@@ -104,7 +104,6 @@ def chapter(
             ),
         ],
     )
-    return Chapter(title, anchor, body, lead)
 
 
 def _warning(release: Release[RegionTables]) -> str:

@@ -9,7 +9,7 @@ from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.plot.style import BLUE, VERMILION, plain
 from discreet.report.figures import drawn
-from discreet.report.page import Chapter, render_template
+from discreet.report.page import list_chapter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.kanonymity.risk import Risk
+    from discreet.report.page import Chapter
 
 __all__ = ["chapter"]
 
@@ -63,11 +64,10 @@ def chapter(
         raise InvalidProblemError("found", "one risk or more", "none")
     columns = [_measures(one) for one in found.values()]
     lead = _LEAD.format(names=", ".join(names))
-    body = render_template(
-        "listed.html",
-        title=title,
-        anchor=anchor,
-        lead=lead,
+    return list_chapter(
+        title,
+        anchor,
+        lead,
         warning=_WARNING,
         figure=drawn(
             partial(_draw_sizes, found), 6.4, 2.9, label="Share of rows by class size", salt=anchor
@@ -76,7 +76,6 @@ def chapter(
         rows=[[label, *(column[label] for column in columns)] for label in columns[0]],
         notes=["100 % means that a person is found for certain.", *causes],
     )
-    return Chapter(title, anchor, body, lead)
 
 
 def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:

@@ -7,17 +7,16 @@ synthetic data, or for data that are public anyway: they are options that the ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
-
-import numpy as np
+from typing import TYPE_CHECKING, final
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
+from discreet.plot import plot_selection
+from discreet.plot.style import VERMILION
 from discreet.report.attacked import section
 from discreet.report.check_words import proof_of
-from discreet.report.figures import frontier_svg
-from discreet.report.maps import DRAWING_WIDTH, MARGIN_WIDTH
+from discreet.report.figures import drawn, frontier_svg
 from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person
 from discreet.submodular.method import draws_in_words
@@ -25,7 +24,9 @@ from discreet.submodular.method import draws_in_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from discreet.core.guarantee import DPGuarantee
     from discreet.core.outcome import Release
@@ -141,7 +142,8 @@ def chapter(
         promise=promise_about_a_person(release.guarantee),
         chosen=labels,
         n_elements=selection.statement.n_elements,
-        map=None if ground is None else _map(ground, selection),
+        map="" if ground is None else _map(ground, selection, anchor),
+        words="" if ground is None else ground.words,
         figure=frontier_svg(curves, f"{value_name} against epsilon", anchor, quantity=value_name),
         curves_note=curves_note,
         how=draws_in_words(
@@ -202,33 +204,16 @@ def _short(guarantee: DPGuarantee) -> str:
     return f"rho {printed.decimal_up(guarantee.rho)}"
 
 
-def _map(ground: Ground, selection: Selection) -> dict[str, Any]:
-    """Map all points to the plane of the page: x to the right, y down."""
+def _map(ground: Ground, selection: Selection, anchor: str) -> str:
+    """Draw the candidates and the chosen places, what would be chosen otherwise as rings, and people."""
     if len(ground.places) != selection.statement.n_elements:
         expected = f"{selection.statement.n_elements} places"
         raise InvalidProblemError("places", expected, len(ground.places))
-    everything = [ground.places] if ground.people is None else [ground.places, ground.people]
-    low = np.min([part.min(axis=0) for part in everything], axis=0)
-    high = np.max([part.max(axis=0) for part in everything], axis=0)
-    scale = (DRAWING_WIDTH - 2 * MARGIN_WIDTH) / max(float((high - low).max()), 1e-12)
-    width, height = np.ceil((high - low) * scale + 2 * MARGIN_WIDTH).astype(int).tolist()
 
-    def at(points: ArrayLike) -> NDArray[np.float64]:
-        moved = (np.asarray(points) - low) * scale + MARGIN_WIDTH
-        moved[:, 1] = height - moved[:, 1]
-        return printed.positions(moved)
+    def draw(figure: Figure) -> None:
+        ax = plot_selection(selection, ground.places, people=ground.people, ax=figure.add_subplot())
+        if ground.compared:
+            rings = ground.places[list(ground.compared)]
+            ax.plot(*rings.T, "o", mfc="none", mec=VERMILION, ms=13, zorder=4)
 
-    return {
-        "width": width,
-        "height": height,
-        "people": "" if ground.people is None else _dots(at(ground.people)),
-        "places": _dots(at(ground.places)),
-        "chosen": at(ground.places[list(selection.elements)]).tolist(),
-        "compared": at(ground.places[list(ground.compared)]).tolist() if ground.compared else [],
-        "words": ground.words,
-    }
-
-
-def _dots(points: NDArray[np.float64]) -> str:
-    """Draw points as strokes of length 0: round caps make them discs."""
-    return "".join(f"M{printed.position(x)} {printed.position(y)}h0" for x, y in points.tolist())
+    return drawn(draw, 5.6, 4.6, label=f"Map: {ground.words}", salt=f"{anchor}-map")

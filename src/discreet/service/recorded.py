@@ -92,6 +92,14 @@ class TrafficRecorder(httpx.BaseTransport):
         return Session(place, tuple(self.requests))
 
 
+@contextmanager
+def _new_client(server: Server, now: float = _CLOCK_SECONDS) -> Iterator[Client]:
+    """Yield a client with an empty ledger and cache; the connections are the server's, and stay open."""
+    with tempfile.TemporaryDirectory() as folder:
+        state, cache = Path(folder, "state.json"), Path(folder, "cache")
+        yield Client(server, state=state, cache=cache, scope="places", now=lambda: now)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Visited:
@@ -110,29 +118,12 @@ class Visited:
 
     def report_once(self, bits: RandomBits) -> tuple[float, float]:
         """Begin from nothing: fetch the mechanism, verify it, and report once, with a ledger on the disk."""
-        with tempfile.TemporaryDirectory() as folder:
-            files = Path(folder)
-            # The connections are the server's, which others use too: it is not closed here.
-            client = Client(
-                self.server,
-                state=files / "state",
-                cache=files,
-                scope="places",
-                now=lambda: _CLOCK_SECONDS,
-            )
+        with _new_client(self.server) as client:
             return client.locate(self.point, bits=bits).report
 
     def report_many(self, size: int, bits: RandomBits) -> list[tuple[float, float]]:
         """Report as many users would who are at one place: a client fetches and verifies once, each ledger is empty."""
-        with tempfile.TemporaryDirectory() as folder:
-            files = Path(folder)
-            client = Client(
-                self.server,
-                state=files / "state",
-                cache=files,
-                scope="places",
-                now=lambda: _CLOCK_SECONDS,
-            )
+        with _new_client(self.server) as client:
             prepared, clock = client.prepared(), Epochs()
             return [
                 locate(prepared, State(), self.point, _CLOCK_SECONDS, epochs=clock, bits=bits)[0]
@@ -166,31 +157,15 @@ class RecordedApplication:
 
     def fetched(self) -> Mechanism | PublishedPoints:
         """Be a new client that fetches the mechanism and verifies it: give what its reports are drawn from."""
-        with tempfile.TemporaryDirectory() as folder:
-            files = Path(folder)
-            client = Client(
-                self._server,
-                state=files / "state",
-                cache=files,
-                scope="places",
-                now=lambda: _CLOCK_SECONDS,
-            )
+        with _new_client(self._server) as client:
             return client.mechanism
 
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
         """Be a client of the sound mode: fetch the mechanism, verify it, and locate so often at one time."""
         recorder = TrafficRecorder(self._app)
-        with tempfile.TemporaryDirectory() as folder:
-            files = Path(folder)
-            with Client(
-                recorder.server(),
-                state=files / "state.json",
-                cache=files / "cache",
-                scope="places",
-                now=lambda: now,
-            ) as client:
-                for _ in range(times):
-                    client.locate(self._region.where(place), bits=bits)
+        with _new_client(recorder.server(), now) as client, client:
+            for _ in range(times):
+                client.locate(self._region.where(place), bits=bits)
         return recorder.session(place)
 
 
