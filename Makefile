@@ -48,7 +48,9 @@ lint: $(VENV)/.made
 types: $(VENV)/.made
 	$(BIN)/mypy
 
+# Tests start hundreds of processes; where Python may write no bytecode, each would compile the sources again.
 unit: $(VENV)/.made
+	$(BIN)/python -m compileall -q src reproduction/src
 	$(BIN)/pytest -q -n $(WORKERS)
 
 # The trusted base, measured apart: kernels run as plain Python there, so that every branch is seen.

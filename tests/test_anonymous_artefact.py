@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -17,6 +19,9 @@ from discreet.core.tree import Tree
 from discreet.kanonymity import verify
 from discreet.kanonymity.problem import Attribute, Categorical, Numeric, Taxonomy
 from kanonymity.tables import anonymize_kept as anonymize
+
+if TYPE_CHECKING:
+    from discreet.core.outcome import Anonymization
 
 DATA = Path(__file__).parent / "data"
 KINDS: tuple[Attribute, ...] = (
@@ -34,17 +39,21 @@ ROWS = pl.DataFrame(
         "ill": ["a,b", "c", None, "", "c", "c"],
     }
 )
-MADE = anonymize(ROWS, KAnonymity(2, ("age", "sex", "home")), attributes=KINDS)
+
+
+@cache
+def published() -> Anonymization:
+    return anonymize(ROWS, KAnonymity(2, ("age", "sex", "home")), attributes=KINDS)
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
 def test_a_table_is_read_as_it_was_written(tmp_path: Path, name: str) -> None:
-    save_anonymous(MADE, tmp_path / name, KINDS)
+    save_anonymous(published(), tmp_path / name, KINDS)
     kept = load_anonymous(tmp_path / name)
     assert not kept.altered
-    assert kept.guarantee == MADE.guarantee
-    assert kept.certificate == MADE.certificate
-    assert kept.provenance.to_dict() == MADE.provenance.to_dict()
+    assert kept.guarantee == published().guarantee
+    assert kept.certificate == published().certificate
+    assert kept.provenance.to_dict() == published().provenance.to_dict()
     assert kept.attributes == KINDS
 
 
@@ -67,7 +76,7 @@ def test_nothing_beside_the_table_is_computed_from_the_original(tmp_path: Path) 
 
 
 def test_an_altered_table_is_told(tmp_path: Path) -> None:
-    save_anonymous(MADE, tmp_path / "out.csv", KINDS)
+    save_anonymous(published(), tmp_path / "out.csv", KINDS)
     with (tmp_path / "out.csv").open("a", encoding="utf-8") as file:
         file.write("30,F,FR,c\n")
     assert load_anonymous(tmp_path / "out.csv").altered
@@ -76,13 +85,13 @@ def test_an_altered_table_is_told(tmp_path: Path) -> None:
 def test_a_failed_certificate_is_not_written(tmp_path: Path) -> None:
     broken = Certificate((Check("classes smaller than k", 1, 0, exact=True),))
     with pytest.raises(InvalidProblemError, match="certificate"):
-        save_anonymous(replace(MADE, certificate=broken), tmp_path / "out.csv")
+        save_anonymous(replace(published(), certificate=broken), tmp_path / "out.csv")
 
 
 def test_what_is_none_of_ours_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidProblemError, match="anonymized table"):
         load_anonymous(DATA / "counts-1.csv")
-    save_anonymous(MADE, tmp_path / "out.csv", KINDS)
+    save_anonymous(published(), tmp_path / "out.csv", KINDS)
     (tmp_path / "out.csv").unlink()
     with pytest.raises(InvalidProblemError, match="can be read"):
         load_anonymous(tmp_path / "out.csv")

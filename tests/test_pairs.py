@@ -10,7 +10,9 @@ import stat
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -26,11 +28,19 @@ from discreet.kanonymity.problem import Numeric
 from discreet.tables.rooms import PREFIX, remove_left_behind
 from kanonymity.tables import anonymize_kept as anonymize
 
+if TYPE_CHECKING:
+    from discreet.core.outcome import Anonymization
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed as on POSIX")
 
 ROWS = pl.DataFrame({"age": [30 + i for i in range(12)], "ill": ["a", "b"] * 6})
 AGE = (Numeric("age"),)
-MADE = {k: anonymize(ROWS, KAnonymity(k, ("age",)), attributes=AGE) for k in (2, 3)}
+
+
+@cache
+def made(k: int) -> Anonymization:
+    return anonymize(ROWS, KAnonymity(k, ("age",)), attributes=AGE)
+
 
 WRITE = """
 import io, os, shutil, signal, sys
@@ -89,7 +99,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ROWS.write_csv(root / "rows.csv")
     for case in ("csv", "nothing"):
         (root / case / "before").mkdir(parents=True)
-    save_anonymous(MADE[2], root / "csv" / "before" / "out.csv", AGE)
+    save_anonymous(made(2), root / "csv" / "before" / "out.csv", AGE)
     subprocess.run([sys.executable, "-c", WRITE, root], env=WHERE, check=True, timeout=300)
     return root
 
@@ -169,7 +179,7 @@ def test_at_every_step_of_a_first_run_what_is_missing_is_told(
 def unfinished(path: Path) -> dict[str, object]:
     """Leave a pair as a run does that is killed before it renames the table; give its record."""
     if not path.exists():
-        save_anonymous(MADE[2], path, AGE)
+        save_anonymous(made(2), path, AGE)
     with pytest.MonkeyPatch.context() as patch:
 
         def stop(*_: object) -> None:
@@ -177,7 +187,7 @@ def unfinished(path: Path) -> dict[str, object]:
 
         patch.setattr("discreet.artefact.sidecar.put_in_place", stop)
         with pytest.raises(RuntimeError):
-            save_anonymous(MADE[3], path, AGE)
+            save_anonymous(made(3), path, AGE)
     record: dict[str, object] = json.loads(sidecar_of(path).read_text(encoding="utf-8"))
     return record
 
@@ -241,7 +251,7 @@ def test_a_record_that_misstates_what_was_there_is_not_whole(
     with pytest.raises(InvalidProblemError, match="a whole .discreet.json"):
         read_meta(path)
     assert interruption_of(path) == ""
-    save_anonymous(MADE[3], path, AGE)
+    save_anonymous(made(3), path, AGE)
     assert load_anonymous(path).guarantee.k == 3
 
 
@@ -262,7 +272,7 @@ def test_a_disk_that_refuses_the_table_leaves_the_pair_as_it_was(
 ) -> None:
     path = tmp_path / "out.csv"
     if had:
-        save_anonymous(MADE[2], path, AGE)
+        save_anonymous(made(2), path, AGE)
     before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
 
     def refuse(*_: object) -> None:
@@ -270,7 +280,7 @@ def test_a_disk_that_refuses_the_table_leaves_the_pair_as_it_was(
 
     monkeypatch.setattr("discreet.artefact.sidecar.put_in_place", refuse)
     with pytest.raises(InvalidProblemError, match="Input/output error"):
-        save_anonymous(MADE[3], path, AGE)
+        save_anonymous(made(3), path, AGE)
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
 
 
@@ -278,7 +288,7 @@ def test_a_signal_between_the_two_renames_is_heard_after_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "out.csv"
-    save_anonymous(MADE[2], path, AGE)
+    save_anonymous(made(2), path, AGE)
     put, heard = placing_module.put_in_place, signal.getsignal(signal.SIGINT)
 
     def press(new: Path, where: Path) -> None:
@@ -287,7 +297,7 @@ def test_a_signal_between_the_two_renames_is_heard_after_them(
 
     monkeypatch.setattr("discreet.artefact.sidecar.put_in_place", press)
     with pytest.raises(KeyboardInterrupt):
-        save_anonymous(MADE[3], path, AGE)
+        save_anonymous(made(3), path, AGE)
     assert signal.getsignal(signal.SIGINT) is heard
     assert load_anonymous(path).guarantee.k == 3
     assert interruption_of(path) == ""

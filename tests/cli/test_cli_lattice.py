@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,24 +11,11 @@ import pytest
 import lattices
 import noises
 from cli.commands import say
-from node import NODE, Verifier
+from cli.mechanisms import alone, refused_by_all, status_of_the_page, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-PROGRAM = Path(__file__).parents[2] / "verify_standalone.py"
-
-
-def alone(path: Path) -> subprocess.CompletedProcess[str]:
-    """Ask the stand-alone program, in a Python without packages."""
-    command = [sys.executable, "-I", "-S", str(PROGRAM), str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def written(parts: dict[str, Any], folder: Path) -> Path:
-    path = folder / "a.mechanism"
-    path.write_bytes(noises.sealed(parts))
-    return path
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("name", lattices.KINDS)
@@ -121,20 +105,7 @@ def test_all_refuse_a_forged_file_for_the_same_reason(
     change, found = FORGED[name]
     parts = lattices.KINDS["a box"].parts()
     change(parts)
-    path = written(parts, tmp_path)
-    told = say(capsys, "verify", path, "--json")
-    assert told.status == 1
-    assert found in [check["name"] for check in told.data["checks"] if not check["passed"]]
-    # It is whole, and says of itself what it claims; only its checks fail.
-    assert say(capsys, "info", path).status == 0
-    other = alone(path)
-    assert other.returncode == 1
-    assert f"FAILED       {found}" in other.stdout
-    if NODE is not None:
-        with Verifier() as third:
-            said = third.judge(path)
-        assert said["status"] == 1
-        assert found in [claim for claim, wrong, _ in said["checks"] if wrong]
+    refused_by_all(written(parts, tmp_path), capsys, found, found)
 
 
 def _off_by_one(parts: dict[str, Any]) -> None:
@@ -162,10 +133,7 @@ def test_all_refuse_a_file_that_is_not_whole(
     change(parts)
     path = written(parts, tmp_path)
     assert say(capsys, "verify", path).status == 2
-    assert alone(path).returncode == status
-    if NODE is not None:
-        with Verifier() as third:
-            assert third.judge(path)["status"] == status
+    assert alone(path).returncode == status_of_the_page(path, status) == status
 
 
 def test_a_bit_that_was_altered_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,6 +152,4 @@ def test_a_claim_that_no_float_holds_is_judged_all_the_same(
     parts["guarantee"]["epsilon"] = str(10**300)
     path = written(parts, tmp_path)
     assert say(capsys, "verify", path).status == alone(path).returncode == 0
-    if NODE is not None:
-        with Verifier() as third:
-            assert third.judge(path)["status"] == 0
+    assert status_of_the_page(path, 0) == 0

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import noises
 from cli.commands import say
-from node import NODE, Verifier
+from cli.mechanisms import alone, refused_by_all, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-PROGRAM = Path(__file__).parents[2] / "verify_standalone.py"
-
-
-def alone(path: Path) -> subprocess.CompletedProcess[str]:
-    """Ask the stand-alone program, in a Python without packages."""
-    command = [sys.executable, "-I", "-S", str(PROGRAM), str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def written(parts: dict[str, Any], folder: Path) -> Path:
-    path = folder / "a.mechanism"
-    path.write_bytes(noises.sealed(parts))
-    return path
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("name", noises.KINDS)
@@ -119,21 +103,7 @@ def test_all_refuse_a_forged_file_for_the_same_reason(
     change, found, printed = FORGED[name]
     parts = noises.KINDS["a box"].parts()
     change(parts)
-    path = written(parts, tmp_path)
-    told = say(capsys, "verify", path, "--json")
-    assert told.status == 1
-    failed = [check["name"] for check in told.data["checks"] if not check["passed"]]
-    assert found in failed
-    # It is whole, and says of itself what it claims; only its checks fail.
-    assert say(capsys, "info", path).status == 0
-    other = alone(path)
-    assert other.returncode == 1
-    assert f"FAILED       {printed}" in other.stdout
-    if NODE is not None:
-        with Verifier() as third:
-            said = third.judge(path)
-        assert said["status"] == 1
-        assert printed in [claim for claim, wrong, _ in said["checks"] if wrong]
+    refused_by_all(written(parts, tmp_path), capsys, found, printed)
 
 
 @pytest.mark.parametrize("bad", ["nodes", "narrow", "altered"])

@@ -236,8 +236,8 @@ def several_meanings(found: Mapping[str, Path]) -> dict[str, list[str]]:
     }
 
 
-def table(root: Path) -> dict[str, int]:
-    """Measure the package below ``root``.
+def structure(root: Path) -> dict[str, int]:
+    """Measure how the package below ``root`` hangs together.
 
     Returns
     -------
@@ -249,7 +249,6 @@ def table(root: Path) -> dict[str, int]:
     arrows = {name: [item.source for item in taken] for name, taken in edges.items()}
     return {
         "files": len(found),
-        "code lines": sum(code_lines(path.read_text(encoding="utf-8")) for path in found.values()),
         "import circles": len(circles(arrows)),
         "private names of another package": len(foreign_underscores(edges, found)),
         "names imported across packages": names_across(edges),
@@ -260,7 +259,7 @@ def table(root: Path) -> dict[str, int]:
 
 
 def causes(root: Path) -> list[str]:
-    """Say what the figures of :func:`table` count, a line each."""
+    """Say what the figures of :func:`structure` count, a line each."""
     found = modules(root)
     edges = graph(found)
     arrows = {name: [item.source for item in taken] for name, taken in edges.items()}
@@ -279,7 +278,8 @@ def causes(root: Path) -> list[str]:
 def main() -> None:
     """Print the table, and behind it what the figures count."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src" / PACKAGE
-    lines = [f"{figure:7,}  {name}" for name, figure in table(root).items()]
+    lines = [f"{figure:7,}  {name}" for name, figure in structure(root).items()]
+    lines.append(f"{sum(room_lines(root).values()):7,}  code lines")
     sys.stdout.write("\n".join([*lines, *causes(root), ""]))
 
 

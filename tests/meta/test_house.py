@@ -15,7 +15,7 @@ from meta.house import (
     code_lines,
     modules,
     several_meanings,
-    table,
+    structure,
 )
 from meta.traced import Trace
 
@@ -33,7 +33,7 @@ REACHED = {
 
 
 def test_the_structure_keeps_what_it_reached() -> None:
-    found = table(PACKAGE)
+    found = structure(PACKAGE)
     assert {name: found[name] for name in REACHED} == REACHED, "\n".join(causes(PACKAGE))
 
 
@@ -98,7 +98,7 @@ WRONG: dict[str, tuple[dict[str, str], str, int]] = {
 def test_what_is_wrong_is_counted(
     tmp_path: Path, files: dict[str, str], figure: str, count: int
 ) -> None:
-    assert table(plant(tmp_path, files))[figure] == count
+    assert structure(plant(tmp_path, files))[figure] == count
     assert causes(tmp_path)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,7 @@ def formats_of_script(source: str) -> set[str]:
     return {match[0] for match in _SCRIPT.finditer(code)}
 
 
+@cache
 def everything() -> dict[tuple[str, str], str]:
     """Read all files that make what people see: the file and the place -> the kind of the file."""
     found: dict[tuple[str, str], str] = {}

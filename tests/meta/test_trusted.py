@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 
 from meta.house import ROOT, code_lines
 from meta.theory_pages import is_there
@@ -22,6 +23,7 @@ def listed() -> dict[str, tuple[list[str], int]]:
     }
 
 
+@cache
 def docstrings() -> dict[str, str]:
     """Read the docstring of each module of the package, by its path without the ending."""
     found = {}

@@ -33,7 +33,7 @@ from discreet.hierarchy.measure import measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["ELSEWHERE", "WRONG", "Call", "calls", "failures"]
+__all__ = ["BESIDE", "ELSEWHERE", "WRONG", "Call", "calls", "failures"]
 
 
 class Odd:
@@ -71,6 +71,16 @@ ELSEWHERE = frozenset(
     }
 )
 """Functions whose wrong types are not tried yet: what others here call on their way."""
+
+BESIDE = frozenset(
+    {
+        *("ApproxDP", "KAnonymity", "MetricDP", "PureDP", "ZeroConcentratedDP"),
+        *("Coverage", "FacilityLocation", "PartitionMatroid", "UniformMatroid"),
+        *("Domain.read", "GroupSizes.from_counts", "MetricSpace.from_points", "Tree.from_paths"),
+        *("hierarchy.from_records, a quantity", "lrgeo.Client", "lrgeo.Epochs", "metricdp.Problem"),
+    }
+)
+"""Calls of no public function: records, their constructors and a second way to call."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,17 +21,24 @@ from discreet.report.kanonymity import Example
 from discreet.report.patients import loss_curves
 from kanonymity.tables import anonymize_kept as anonymize
 
+if TYPE_CHECKING:
+    from discreet.core.outcome import Anonymization
+
 KINDS: tuple[Attribute, ...] = (
     Numeric("age"),
     Categorical("sex"),
     Taxonomy("zip", Tree.from_paths(zip_paths(), root="*"), weight=2),
 )
 TABLE = pl.DataFrame(made_patients(40))
-MADE = anonymize(TABLE, KAnonymity(5, ("age", "sex", "zip")), attributes=KINDS)
+
+
+@cache
+def made() -> Anonymization:
+    return anonymize(TABLE, KAnonymity(5, ("age", "sex", "zip")), attributes=KINDS)
 
 
 def test_the_chapter_says_what_holds_and_what_does_not() -> None:
-    chapter = make_chapter("kanonymity", MADE, attributes=KINDS, artefact="out.csv")
+    chapter = make_chapter("kanonymity", made(), attributes=KINDS, artefact="out.csv")
     assert "age, sex and zip of a person" in chapter.body
     assert "finds 5 rows or more that fit, or none" in chapter.body
     assert "discreet verify out.csv" in chapter.body
@@ -41,8 +50,8 @@ def test_the_chapter_says_what_holds_and_what_does_not() -> None:
 
 
 def test_the_chapter_of_real_rows_holds_no_loss_and_no_original() -> None:
-    body = make_chapter("kanonymity", MADE, attributes=KINDS).body
-    for private in (MADE.diagnostics.information_loss, MADE.diagnostics.lower):
+    body = make_chapter("kanonymity", made(), attributes=KINDS).body
+    for private in (made().diagnostics.information_loss, made().diagnostics.lower):
         assert f"{private:.4g}" not in body
     assert "What a few rows became" not in body
     assert 'class="plot"' not in body
@@ -59,7 +68,12 @@ def test_examples_and_curves_are_drawn_where_they_are_given() -> None:
     assert (bound.role, best.role) == ("bound", "optimum")
     example = Example(("<20>", "F"), ("[20, 30]", "F"), (2, 7))
     body = make_chapter(
-        "kanonymity", MADE, names=("age", "sex"), examples=[example], curves=curves, curves_note="N"
+        "kanonymity",
+        made(),
+        names=("age", "sex"),
+        examples=[example],
+        curves=curves,
+        curves_note="N",
     ).body
     assert "&lt;20&gt;" in body
     assert "<td>2</td>" in body
@@ -70,7 +84,7 @@ def test_examples_and_curves_are_drawn_where_they_are_given() -> None:
 
 def test_a_seeded_or_failed_table_is_marked() -> None:
     broken = Certificate((Check("classes smaller than k", 1, 0, exact=True),))
-    bad = replace(MADE, certificate=broken, provenance=replace(MADE.provenance, seeded=True))
+    bad = replace(made(), certificate=broken, provenance=replace(made().provenance, seeded=True))
     body = make_chapter("kanonymity", bad).body
     assert "Not certified" in body
     assert "Not private" in body
