@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.exact import to_fraction
+from discreet.core.guarantee import cautions
 from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
 from discreet.report.attacked import section
@@ -20,7 +21,6 @@ from discreet.report.maps import Backdrop, Places, Strength, draw_map
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 from discreet.report.trying import MAX_SECRETS_ATTACKED, try_design
 from discreet.report.words import (
-    cautions,
     distance,
     example_distance,
     factor,
