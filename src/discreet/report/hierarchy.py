@@ -17,10 +17,8 @@ from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.reliability import reliability_in_words
 from discreet.plot import plot_counts
 from discreet.plot.style import BLUE, FAINT, GREY, INK, plain
-from discreet.report.attacked import section
-from discreet.report.check_words import proof_of
+from discreet.report.attacked import outcome_chapter, section
 from discreet.report.figures import drawn
-from discreet.report.page import Chapter, render_template
 from discreet.report.region_bars import charts_of_regions
 from discreet.report.words import promise_about_a_person
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.evaluate.audit.audit import Audit
     from discreet.hierarchy.result import RegionCounts
+    from discreet.report.page import Chapter
 
 __all__ = ["chapter"]
 
@@ -78,7 +77,7 @@ def chapter(
     Chapter
         For :func:`discreet.report.write_report`.
     """
-    result, provenance = release.result, release.provenance
+    result = release.result
     levels = _levels(release)
     figures = [
         (
@@ -97,13 +96,11 @@ def chapter(
                 _scatter(result, truth, anchor),
             )
         )
-    body = render_template(
+    return outcome_chapter(
         "hierarchy.html",
-        anchor=anchor,
-        title=title,
-        lead=lead,
-        seeded=provenance.seeded,
-        passed=release.certificate.passed,
+        release,
+        (title, anchor, lead),
+        section(attacked, audits, anchor=f"{anchor}-attacked"),
         promise=promise_about_a_person(release.guarantee),
         figures=figures,
         levels=levels,
@@ -111,14 +108,9 @@ def chapter(
         made=truth is not None,
         public_units=result.frame.units == "public",
         max_size=result.frame.max_size,
-        certificate=proof_of(release.certificate),
         artefact=artefact,
         numbers=_numbers(release, seconds or {}),
-        public=provenance.assumed_public,
-        versions=provenance.versions,
     )
-    body += section(attacked, audits, anchor=f"{anchor}-attacked")
-    return Chapter(title, anchor, body, lead[0] if lead else "")
 
 
 def _levels(release: Release[RegionCounts]) -> list[tuple[int, int, str, str]]:
