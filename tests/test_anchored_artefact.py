@@ -13,15 +13,9 @@ import numpy as np
 import pytest
 
 from cli.commands import say
-from discreet.artefact import (
-    AnchoredArtefact,
-    from_tails,
-    load,
-    load_anchored,
-    save,
-    save_anchored,
-    zip_kind,
-)
+from discreet.artefact import load, load_anchored, save, save_anchored
+from discreet.artefact.implicit import AnchoredArtefact, from_tails
+from discreet.artefact.reader import zip_kind
 from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.check_implicit import verify_anchored
 from discreet.core.channels.implicit import AnchoredChannel, Ball

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from discreet.artefact import load_anonymous, save_anonymous, sidecar_of
+from discreet.artefact import load_anonymous, save_anonymous
+from discreet.artefact.sidecar import sidecar_of
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity

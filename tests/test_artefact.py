@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from discreet.artefact import load, read, save
+from discreet.artefact import load, save
+from discreet.artefact.reader import read
 from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError

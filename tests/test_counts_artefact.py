@@ -11,15 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.artefact import (
-    is_table,
-    kind_of,
-    load_counts,
-    load_measurements,
-    save_counts,
-    save_measurements,
-    sidecar_of,
-)
+from discreet.artefact import load_counts, load_measurements, save_counts, save_measurements
+from discreet.artefact.sidecar import is_table, kind_of, sidecar_of
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP

@@ -22,15 +22,14 @@ from discreet import ZeroConcentratedDP
 from discreet.artefact import (
     load_tables,
     save_anonymous,
+    save_counts,
+    save_measurements,
     save_mechanism,
-    save_table_measurements,
-    save_tables,
-    sidecar_of,
-    zip_kind,
 )
 from discreet.artefact.judging import JUDGES
 from discreet.artefact.layout import NEEDED, TYPES
-from discreet.artefact.sidecar import place_table
+from discreet.artefact.reader import zip_kind
+from discreet.artefact.sidecar import place_table, sidecar_of
 from discreet.core.certificate import Certificate, Check
 from discreet.core.guarantee import KAnonymity, MetricDP
 from discreet.core.outcome import Anonymization, Provenance
@@ -149,10 +148,10 @@ def _region_tables(folder: Path) -> Iterator[tuple[str, Any]]:
         counts = np.zeros((len(planned.frame.tree.leaves), frame.domain.size), dtype=np.int64)
         counts[0, 0] = 50
         made = planned.release(CellCounts(planned.frame, counts), keep_measurements=True)
-        save_tables(made, folder / "t.csv")
+        save_counts(made, folder / "t.csv")
         yield "region-tables", json.loads(sidecar_of(folder / "t.csv").read_text(encoding="utf-8"))
         assert made.result.measurements is not None
-        save_table_measurements(made.result.measurements, folder / "m.csv")
+        save_measurements(made.result.measurements, folder / "m.csv")
         read = sidecar_of(folder / "m.csv").read_text(encoding="utf-8")
         yield "table-measurements", json.loads(read)
 

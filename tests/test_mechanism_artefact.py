@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from discreet.artefact import MECHANISM, load_mechanism, save_mechanism, zip_kind
+from discreet.artefact import load_mechanism, save_mechanism
+from discreet.artefact.mechanism import MECHANISM
+from discreet.artefact.reader import zip_kind
 from discreet.cli.app import app
 from discreet.core.errors import CertificateError, InvalidProblemError
 from discreet.core.guarantee import MetricDP, Scope

@@ -19,9 +19,9 @@ import pytest
 
 from cli.commands import say
 from cli.test_cli_process import COMMAND, WHERE
-from discreet.artefact import interruption_of, kind_of, load_anonymous, save_anonymous, sidecar_of
+from discreet.artefact import load_anonymous, save_anonymous
 from discreet.artefact import placing as placing_module
-from discreet.artefact.sidecar import read_meta, write_table
+from discreet.artefact.sidecar import interruption_of, kind_of, read_meta, sidecar_of, write_table
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.problem import Numeric

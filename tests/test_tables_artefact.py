@@ -12,14 +12,8 @@ import pytest
 
 import discreet as dc
 from discreet import InvalidProblemError, ZeroConcentratedDP
-from discreet.artefact import (
-    kind_of,
-    load_table_measurements,
-    load_tables,
-    save_table_measurements,
-    save_tables,
-    sidecar_of,
-)
+from discreet.artefact import load_table_measurements, load_tables, save_counts, save_measurements
+from discreet.artefact.sidecar import kind_of, sidecar_of
 from discreet.hierarchy.contingency import CellCounts, plan, query
 
 FROZEN = Path(__file__).parent / "data"
@@ -48,8 +42,8 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, ending: str) -> None:
     made = planned.release(CellCounts(frame, counts), keep_measurements=True)
     kept = made.result.measurements
     assert kept is not None
-    save_tables(made, tmp_path / f"t{ending}")
-    save_table_measurements(kept, tmp_path / f"m{ending}")
+    save_counts(made, tmp_path / f"t{ending}")
+    save_measurements(kept, tmp_path / f"m{ending}")
     again, measured = (
         load_tables(tmp_path / f"t{ending}"),
         load_table_measurements(tmp_path / f"m{ending}"),

@@ -19,7 +19,8 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.artefact import load_anonymous, read
+from discreet.artefact import load_anonymous
+from discreet.artefact.reader import read
 from discreet.core.errors import BudgetError, DiscreetError
 from discreet.ledger import Ledger
 from discreet.ledger.file import FORMAT_VERSION

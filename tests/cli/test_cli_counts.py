@@ -15,15 +15,10 @@ import polars as pl
 import pytest
 
 from cli.commands import Said, say
-from discreet.artefact import (
-    load_counts,
-    load_measurements,
-    save_counts,
-    save_measurements,
-    sidecar_of,
-)
+from discreet.artefact import load_counts, load_measurements, save_counts, save_measurements
 from discreet.artefact.counts import load_by_region
 from discreet.artefact.judging import JUDGES
+from discreet.artefact.sidecar import sidecar_of
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.core.tree import Tree
 from discreet.hierarchy import query

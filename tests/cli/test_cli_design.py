@@ -16,7 +16,8 @@ import pytest
 from numba.core import event
 
 from cli.commands import say
-from discreet.artefact import load, read
+from discreet.artefact import load
+from discreet.artefact.reader import read
 from discreet.cli import design
 from discreet.cli.app import run
 from discreet.core.jit import kernel

@@ -14,14 +14,9 @@ import pytest
 
 from cli.commands import Said, say
 from discreet import InvalidProblemError
-from discreet.artefact import (
-    load_table_measurements,
-    load_tables,
-    save_table_measurements,
-    save_tables,
-    sidecar_of,
-)
+from discreet.artefact import load_table_measurements, load_tables, save_counts, save_measurements
 from discreet.artefact.judging import judge
+from discreet.artefact.sidecar import sidecar_of
 from discreet.core.guarantee import ZeroConcentratedDP
 from discreet.hierarchy.contingency import Domain, count_cells, plan
 from discreet.hierarchy.contingency import query as ask_library
@@ -387,7 +382,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
         domain=DOMAIN,
         marginals=["total", "sex", "age_band", "sex:age_band"],
     )
-    save_tables(made.release(people), folder / "tables.parquet")
+    save_counts(made.release(people), folder / "tables.parquet")
     uneven = plan(
         listed,
         ZeroConcentratedDP(1, "add-remove-person"),
@@ -398,7 +393,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     kept = uneven.release(people, keep_measurements=True).result.measurements
     assert kept is not None
-    save_table_measurements(kept, folder / "kept.parquet")
+    save_measurements(kept, folder / "kept.parquet")
     return folder
 
 

@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 from cli.commands import Said, say
-from discreet.artefact import FOR_EVERY_POINT, save_mechanism
+from discreet.artefact import save_mechanism
 from discreet.artefact.judging import JUDGES
+from discreet.artefact.mechanism import FOR_EVERY_POINT
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP, PureDP

@@ -25,7 +25,14 @@ import pytest
 
 from discreet import KAnonymity, MetricSpace, Tree
 from discreet.core.exact import log_ceil
-from discreet.core.guarantee import ApproxDP, DPGuarantee, MetricDP, PureDP, ZeroConcentratedDP
+from discreet.core.guarantee import (
+    ApproxDP,
+    DPGuarantee,
+    MetricDP,
+    PureDP,
+    ZeroConcentratedDP,
+    cautions,
+)
 from discreet.core.printed import share_or_less, share_or_more
 from discreet.core.statements import STATEMENTS, state
 from discreet.evaluate.comparison import Entry, best_lower
@@ -44,7 +51,7 @@ from discreet.lrgeo import Region
 from discreet.lrgeo.places.plane import on_the_ground
 from discreet.metricdp import Problem, design
 from discreet.report import metricdp as metric_page
-from discreet.report.words import cautions, guess_about_a_person, guesses, promise_about_a_person
+from discreet.report.words import guess_about_a_person, guesses, promise_about_a_person
 from discreet.submodular import Coverage, UniformMatroid, plan
 from discreet.submodular.method import draws_in_words
 from discreet.submodular.objectives.objective import ObjectiveSpec

@@ -17,8 +17,6 @@ import polars as pl
 import lattices as small_lattices
 import noises
 from discreet.artefact import (
-    AnchoredArtefact,
-    from_tails,
     save,
     save_anchored,
     save_anonymous,
@@ -26,9 +24,8 @@ from discreet.artefact import (
     save_counts,
     save_measurements,
     save_mechanism,
-    save_table_measurements,
-    save_tables,
 )
+from discreet.artefact.implicit import AnchoredArtefact, from_tails
 from discreet.artefact.sidecar import sidecar_of
 from discreet.core.certificate import Certificate
 from discreet.core.channels.channel import Channel
@@ -333,7 +330,7 @@ def table_measurements(folder: Path) -> tuple[Any, ...]:
     made = []
     for at, kept in enumerate(_marginals()):
         path = (folder / "original").with_suffix((".csv", ".parquet")[at % 2])
-        save_table_measurements(kept, path)
+        save_measurements(kept, path)
         made.append(_as_drawn(_tabled(path), "measurement"))
     return tuple(made)
 
@@ -348,7 +345,7 @@ def region_tables(folder: Path) -> tuple[Any, ...]:
         result = RegionTables(frame, frame.tree.totals(rows))
         origin = Provenance("by hand", kept.parameters(), assumed_public=frame.assumed_public())
         release = Release(result, kept.guarantee, Certificate(()), origin)
-        save_tables(replace(release, certificate=verify_region_tables(release)), path)
+        save_counts(replace(release, certificate=verify_region_tables(release)), path)
         made.append(_tabled(path))
     return tuple(made)
 

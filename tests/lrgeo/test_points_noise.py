@@ -17,8 +17,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet import verify as verify_any
-from discreet.artefact import NOISE_MECHANISM, load_points, save_mechanism, zip_kind
+from discreet.artefact import load_points, save_mechanism
 from discreet.artefact.judging import judge
+from discreet.artefact.mechanism import NOISE_MECHANISM
+from discreet.artefact.reader import zip_kind
 from discreet.core.calculus import compose
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import CertificateError, InvalidProblemError, LimitReachedError

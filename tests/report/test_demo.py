@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from discreet.artefact import load_counts, load_mechanism, read
+from discreet.artefact import load_counts, load_mechanism
 from discreet.artefact.judging import judge
+from discreet.artefact.reader import read
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from cli.commands import say
-from discreet.artefact import sidecar_of
+from discreet.artefact.sidecar import sidecar_of
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.streaming.run import in_words as large_in_words

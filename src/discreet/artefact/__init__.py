@@ -54,13 +54,10 @@ from discreet.core.lazy import on_first_use
 
 if TYPE_CHECKING:
     from discreet.artefact.anonymous import (
-        ANONYMOUS,
-        AnonymousTable,
         load_anonymous,
-        place_anonymous,
         save_anonymous,
     )
-    from discreet.artefact.choice import CHOICE, load_choice, save_choice
+    from discreet.artefact.choice import load_choice, save_choice
     from discreet.artefact.counts import (
         load_counts,
         load_measurements,
@@ -68,47 +65,23 @@ if TYPE_CHECKING:
         load_tables,
         save_counts,
         save_measurements,
-        save_table_measurements,
-        save_tables,
     )
     from discreet.artefact.implicit import (
-        AnchoredArtefact,
-        from_tails,
         load_anchored,
         save_anchored,
     )
-    from discreet.artefact.layout import different_labels
     from discreet.artefact.mechanism import (
-        FOR_EVERY_POINT,
-        LATTICE_MECHANISM,
-        MECHANISM,
-        NOISE_MECHANISM,
         load_mechanism,
         load_points,
         save_mechanism,
     )
     from discreet.artefact.outputs import OutputFile, ReleaseFiles
-    from discreet.artefact.reader import Artefact, load, read, zip_kind
-    from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
+    from discreet.artefact.reader import load
     from discreet.artefact.writer import save
 
 __all__ = [
-    "ANONYMOUS",
-    "CHOICE",
-    "FOR_EVERY_POINT",
-    "LATTICE_MECHANISM",
-    "MECHANISM",
-    "NOISE_MECHANISM",
-    "AnchoredArtefact",
-    "AnonymousTable",
-    "Artefact",
     "OutputFile",
     "ReleaseFiles",
-    "different_labels",
-    "from_tails",
-    "interruption_of",
-    "is_table",
-    "kind_of",
     "load",
     "load_anchored",
     "load_anonymous",
@@ -119,8 +92,6 @@ __all__ = [
     "load_points",
     "load_table_measurements",
     "load_tables",
-    "place_anonymous",
-    "read",
     "save",
     "save_anchored",
     "save_anonymous",
@@ -128,31 +99,13 @@ __all__ = [
     "save_counts",
     "save_measurements",
     "save_mechanism",
-    "save_table_measurements",
-    "save_tables",
-    "sidecar_of",
-    "zip_kind",
 ]
 
 _WHERE = {
-    "ANONYMOUS": "anonymous",
-    "CHOICE": "choice",
     "load_choice": "choice",
     "save_choice": "choice",
-    "MECHANISM": "mechanism",
-    "FOR_EVERY_POINT": "mechanism",
-    "LATTICE_MECHANISM": "mechanism",
-    "NOISE_MECHANISM": "mechanism",
-    "AnchoredArtefact": "implicit",
-    "AnonymousTable": "anonymous",
-    "Artefact": "reader",
     "OutputFile": "outputs",
     "ReleaseFiles": "outputs",
-    "different_labels": "layout",
-    "from_tails": "implicit",
-    "interruption_of": "sidecar",
-    "is_table": "sidecar",
-    "kind_of": "sidecar",
     "load": "reader",
     "load_anchored": "implicit",
     "load_anonymous": "anonymous",
@@ -162,18 +115,12 @@ _WHERE = {
     "load_points": "mechanism",
     "load_table_measurements": "counts",
     "load_tables": "counts",
-    "place_anonymous": "anonymous",
-    "read": "reader",
     "save": "writer",
     "save_anchored": "implicit",
     "save_anonymous": "anonymous",
     "save_counts": "counts",
     "save_measurements": "counts",
     "save_mechanism": "mechanism",
-    "save_table_measurements": "counts",
-    "save_tables": "counts",
-    "sidecar_of": "sidecar",
-    "zip_kind": "reader",
 }
 """Public name -> the module that defines it."""
 

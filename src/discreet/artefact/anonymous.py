@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.layout import whole_numbers
+from discreet.artefact.layout import refuse_malformed, unreadable, whole_numbers
 from discreet.artefact.placing import unwritable
-from discreet.artefact.sidecar import place_table, read_meta, write_table
+from discreet.artefact.sidecar import digest_of, place_table, read_meta, write_table
 from discreet.core.certificate import Certificate
-from discreet.core.errors import MALFORMED, InvalidProblemError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import KAnonymity, guarantee_from_dict
 from discreet.core.outcome import Provenance
 from discreet.core.tree import Tree
@@ -25,7 +25,6 @@ from discreet.kanonymity.problem import (
     Rounded,
     Taxonomy,
 )
-from discreet.tables.dialect import stored_file
 from discreet.tables.rooms import make_private
 from discreet.tables.writing import bytes_of
 
@@ -156,11 +155,9 @@ def load_anonymous(path: str | os.PathLike[str]) -> AnonymousTable:
     if meta.get("kind") != ANONYMOUS:
         raise InvalidProblemError("path", "an anonymized table", repr(meta.get("kind")))
     try:
-        with stored_file(path).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = digest_of(path)
     except OSError as error:
-        got = f"{path}: {error.strerror}"
-        raise InvalidProblemError("path", "a file that can be read", got) from None
+        raise unreadable(path, error) from None
     table = meta.get("table")
     altered = not isinstance(table, dict) or digest != table.get("sha256")
     return table_of(meta, altered=altered, path=path)
@@ -185,7 +182,7 @@ def table_of(
     InvalidProblemError
         For parts that do not fit each other.
     """
-    try:
+    with refuse_malformed(path, "a whole .discreet.json of an anonymized table"):
         guarantee = guarantee_from_dict(meta["guarantee"])
         if not isinstance(guarantee, KAnonymity):
             raise InvalidProblemError("guarantee", "k-anonymity", "another")
@@ -196,10 +193,6 @@ def table_of(
             tuple(_attribute(stated) for stated in meta["attributes"]),
             altered,
         )
-    except MALFORMED as error:
-        detail = f"no {error}" if isinstance(error, KeyError) else str(error)
-        expected = "a whole .discreet.json of an anonymized table"
-        raise InvalidProblemError("path", expected, f"{path}: {detail}") from None
 
 
 def meta_of(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> dict[str, Any]:
@@ -220,43 +213,42 @@ def meta_of(made: Anonymization[Any, Any], attributes: Sequence[Attribute]) -> d
     }
 
 
+_KINDS: dict[str, Any] = {
+    "numeric": Numeric,
+    "categorical": Categorical,
+    "dates": Dates,
+    "prefixes": Prefixes,
+    "rounded": Rounded,
+    "taxonomy": Taxonomy,
+}
+"""Kind of an attribute in a record -> its class, whose fields the record has by their names."""
+
+
 def _stated(attribute: Attribute) -> dict[str, Any]:
-    """Return the record of an attribute: its declared kind and limits, never observed values."""
-    common = {"name": attribute.name, "weight": attribute.weight}
-    if isinstance(attribute, Numeric):
-        return {**common, "kind": "numeric", "low": attribute.low, "high": attribute.high}
-    if isinstance(attribute, Categorical):
-        values = None if attribute.values is None else list(attribute.values)
-        return {**common, "kind": "categorical", "values": values}
-    if isinstance(attribute, Dates):
-        stated = {"kind": "dates", "format": attribute.format, "finest": attribute.finest}
-        return {**common, **stated}
-    if isinstance(attribute, Prefixes):
-        return {**common, "kind": "prefixes", "lengths": list(attribute.lengths)}
-    if isinstance(attribute, Rounded):
-        return {**common, "kind": "rounded", "steps": [str(step) for step in attribute.steps]}
-    tree = attribute.tree
-    labels, parents = list(tree.labels), tree.parents.tolist()
-    return {**common, "kind": "taxonomy", "labels": labels, "parents": parents}
+    kind = next(kind for kind, made in _KINDS.items() if isinstance(attribute, made))
+    stated: dict[str, Any] = {"kind": kind}
+    for name in (one.name for one in fields(attribute)):
+        value = getattr(attribute, name)
+        if isinstance(value, Tree):
+            stated |= {"labels": list(value.labels), "parents": value.parents.tolist()}
+        elif isinstance(value, tuple):
+            stated[name] = [str(one) if isinstance(one, Fraction) else one for one in value]
+        else:
+            stated[name] = value
+    return stated
 
 
 def _attribute(stated: Mapping[str, Any]) -> Attribute:
-    name, weight = stated["name"], stated["weight"]
-    if stated["kind"] == "numeric":
-        return Numeric(name, weight, stated["low"], stated["high"])
-    if stated["kind"] == "categorical":
-        values = stated["values"]
-        return Categorical(name, weight, None if values is None else tuple(values))
-    if stated["kind"] == "dates":
-        return Dates(name, weight, stated["format"], stated["finest"])
-    if stated["kind"] == "prefixes":
-        return Prefixes(name, weight, tuple(stated["lengths"]))
-    if stated["kind"] == "rounded":
-        return Rounded(name, weight, tuple(stated["steps"]))
-    if stated["kind"] != "taxonomy":
+    if stated["kind"] not in _KINDS:
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
-    tree = Tree(tuple(stated["labels"]), whole_numbers(stated["parents"], "parents"))
-    return Taxonomy(name, tree, weight)
+    made, values = _KINDS[stated["kind"]], dict(stated)
+    if made is Taxonomy:
+        parents = whole_numbers(stated["parents"], "parents")
+        values["tree"] = Tree(tuple(stated["labels"]), parents)
+    own = {one.name: values[one.name] for one in fields(made)}
+    own = {name: tuple(v) if isinstance(v, list) else v for name, v in own.items()}
+    attribute: Attribute = made(**own)
+    return attribute
 
 
 def recorded_models(made: AnonymousTable | Anonymization[Any, Any]) -> dict[str, list[Any]]:

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact.layout import FORMAT, is_whole
+from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, is_whole
 from discreet.artefact.placing import replace_file
 from discreet.artefact.sidecar import FileContent
 from discreet.core.certificate import Certificate
@@ -30,7 +30,6 @@ __all__ = ["CHOICE", "choice_content", "is_choice", "load_choice", "save_choice"
 
 CHOICE = "choice"
 
-_FORMAT_VERSION = 1
 
 _FACTS = ("n_elements", "n_kinds", "rank", "decomposable", "neighbors")
 
@@ -80,9 +79,9 @@ def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
         stated: Any = json.loads(data)
         if not isinstance(stated, dict) or stated.get("kind") != CHOICE:
             raise InvalidProblemError("kind", repr(CHOICE), "another kind of file")
-        if stated["format"] != FORMAT or stated["schema_version"] != _FORMAT_VERSION:
+        if stated["format"] != FORMAT or stated["schema_version"] != SCHEMA_VERSION:
             got = f"{stated['format']} {stated['schema_version']}"
-            raise InvalidProblemError("schema_version", f"{FORMAT} {_FORMAT_VERSION}", got)
+            raise InvalidProblemError("schema_version", f"{FORMAT} {SCHEMA_VERSION}", got)
         release = _decoded(stated)
         matroid = release.result.matroid
         digests = {entry.name: entry.digest for entry in release.provenance.assumed_public}
@@ -107,7 +106,7 @@ def choice_content(release: Release[Selection]) -> FileContent:
     facts = selection.statement
     stated = {
         "format": FORMAT,
-        "schema_version": _FORMAT_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "kind": CHOICE,
         "guarantee": release.guarantee.to_dict(),
         "chosen": [list(pair) for pair in selection.chosen],
@@ -137,16 +136,18 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
             _integer(facts["n_elements"]),
             _integer(facts["n_kinds"]),
             _integer(facts["rank"]),
-            _flag(facts["decomposable"]),
+            _typed(facts["decomposable"], bool, "decomposable", "true or false"),
             _number(facts["sensitivity"], "sensitivity"),
             facts["neighbors"],
         ),
         None if coefficient is None else _number(coefficient, "coefficient"),
         _integer(stated["per_draw"]),
-        _text(stated["mechanism"], "mechanism"),
+        _typed(stated["mechanism"], str, "mechanism", "a name"),
         tuple(_line(line) for line in stated["accounting"]),
         matroid_from_dict(stated["matroid"]),
-        None if named is None else tuple(_name(name) for name in named),
+        None
+        if named is None
+        else tuple(_typed(name, str | int, "candidates", "text or integers") for name in named),
     )
     if (
         selection.candidates is not None
@@ -168,35 +169,20 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
 def _line(stated: dict[str, Any]) -> AccountLine:
     line = AccountLine.from_dict(stated)
     _integer(line.draws)
-    _text(line.rule, "rule")
+    _typed(line.rule, str, "rule", "a name")
     return line
 
 
+def _typed(value: Any, kind: Any, field: str, expected: str) -> Any:  # noqa: ANN401 - as read from JSON
+    """Refuse a value of another kind; true and false are no numbers."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise InvalidProblemError(field, expected, type(value).__name__)
+    return value
+
+
 def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidProblemError("choice", "integers", type(value).__name__)
-    return value
-
-
-def _text(value: object, field: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidProblemError(field, "a name", type(value).__name__)
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidProblemError("decomposable", "true or false", type(value).__name__)
-    return value
-
-
-def _name(value: object) -> str | int:
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        raise InvalidProblemError("candidates", "text or integers", type(value).__name__)
-    return value
+    return int(_typed(value, int, "choice", "integers"))
 
 
 def _number(value: object, field: str) -> Fraction:
-    if not isinstance(value, str):
-        raise InvalidProblemError(field, "a number as text", type(value).__name__)
-    return to_fraction(value, field)
+    return to_fraction(_typed(value, str, field, "a number as text"), field)

@@ -7,16 +7,15 @@ is read is compared with its record: every row has to be about the region and en
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
-from discreet.artefact.layout import whole_numbers
+from discreet.artefact.layout import refuse_malformed, whole_numbers
 from discreet.artefact.sidecar import read_meta, read_table, table_content, write_content
 from discreet.core.certificate import Certificate
-from discreet.core.errors import MALFORMED, InvalidProblemError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP, guarantee_from_dict
 from discreet.core.outcome import Provenance, Release
@@ -33,7 +32,7 @@ from discreet.tables.writing import bytes_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
 
     import polars as pl
@@ -56,10 +55,6 @@ __all__ = [
     "measurements_content",
     "save_counts",
     "save_measurements",
-    "save_table_measurements",
-    "save_tables",
-    "table_measurements_content",
-    "tables_content",
 ]
 
 
@@ -376,11 +371,6 @@ def load_table_measurements(path: str | os.PathLike[str]) -> MeasuredTables:
     return measured
 
 
-# One function writes the files of both statistics; these are its names for tables.
-save_tables, tables_content = save_counts, counts_content
-save_table_measurements, table_measurements_content = save_measurements, measurements_content
-
-
 def load_by_region(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - a release or kept measurements
     """Read a file of any of these kinds: a release, or kept measurements."""
     name = read_meta(path)["kind"]
@@ -431,7 +421,7 @@ class _PublicFrame(Protocol):
 
 def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
     """Read a release of a statistic; errors are those of :func:`load_counts`."""
-    with _parts_fit(path):
+    with refuse_malformed(path):
         frame, numbers, meta = _read(path, kind.released, kind, "count", kind.numbers)
         provenance = Provenance.from_dict(meta["provenance"])
         _check_public(frame, provenance)
@@ -445,7 +435,7 @@ def _load_release(path: str | os.PathLike[str], kind: Kind) -> Release[Any]:
 
 def _load_measurement(path: str | os.PathLike[str], kind: Kind) -> Any:  # noqa: ANN401 - kept measurements of either statistic
     """Read kept measurements of a statistic; errors are those of :func:`load_counts`."""
-    with _parts_fit(path):
+    with refuse_malformed(path):
         frame, numbers, meta = _read(path, kind.measured, kind, "noisy", "Int64")
         guarantee = guarantee_from_dict(meta["guarantee"])
         if not isinstance(guarantee, PureDP | ZeroConcentratedDP):
@@ -488,18 +478,6 @@ def _read(
         if not fits:
             raise InvalidProblemError("rows", f"{kind.rows} in the order of the frame", "others")
     return frame, table[column].to_numpy(), meta
-
-
-@contextmanager
-def _parts_fit(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Raise about the file whatever is wrong with its parts."""
-    try:
-        yield
-    except MALFORMED as error:
-        detail = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InvalidProblemError(
-            "path", "a whole discreet artefact", f"{path}: {detail}"
-        ) from None
 
 
 def _state_tree(tree: Tree) -> dict[str, Any]:

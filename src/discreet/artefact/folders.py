@@ -6,7 +6,6 @@ last, before the whole folder is renamed, so that a folder without it is none of
 
 from __future__ import annotations
 
-import hashlib
 import json
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.artefact.anonymous import ANONYMOUS, AnonymousTable, meta_of, table_of
-from discreet.artefact.layout import FORMAT, read_json
+from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, read_json
+from discreet.artefact.sidecar import digest_of
 from discreet.core.certificate import Certificate, Check
 from discreet.core.errors import InvalidProblemError
 from discreet.kanonymity.models import Closeness, DistinctDiversity
@@ -55,8 +55,6 @@ RECORD = "discreet.json"
 ROWS = "discreet rows"
 """Column of our own: how many rows a group has."""
 
-_FORMAT_VERSION = 1
-
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
     """Whether a folder has a record of ours."""
@@ -91,7 +89,7 @@ def record_of(
     table = {"parts": dict(digests), "rows": rows, "columns": dict(columns)}
     stated = {
         "format": FORMAT,
-        "schema_version": _FORMAT_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "kind": ANONYMOUS,
         "table": table,
     }
@@ -124,8 +122,7 @@ def load_folder(path: str | os.PathLike[str]) -> AnonymousTable:
         if not (where / name).is_file():
             altered = True
             continue
-        with (where / name).open("rb") as file:
-            altered |= hashlib.file_digest(file, "sha256").hexdigest() != parts[name]
+        altered |= digest_of(where / name) != parts[name]
     return table_of(meta, altered=altered, path=path)
 
 

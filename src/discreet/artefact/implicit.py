@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, TYPES, different_labels, is_whole
 from discreet.artefact.reader import open_members, small_space
-from discreet.artefact.spaces import check_bits, credible, lattice_lengths
+from discreet.artefact.spaces import check_bits, credible, lattice_lengths, space_facts
 from discreet.artefact.writer import encode, pack
 from discreet.core.certificate import Certificate
 from discreet.core.channels.implicit import AnchoredChannel, Ball
@@ -238,11 +238,7 @@ def _stated_space(space: MetricSpace) -> dict[str, Any]:
     # With a table of distances nothing else is needed to make the space anew.
     per_unit = source.per_unit if isinstance(source, PointLengths) else None
     return {
-        "unit": space.unit,
-        "metric": space.metric,
-        "scale_bits": space.scale_bits,
-        "digest": space.digest,
-        "cell": str(source.cell) if isinstance(source, LatticeLengths) else None,
+        **space_facts(space),
         "per_unit": None if space.has_matrix else per_unit,
         "n": space.n,
     }

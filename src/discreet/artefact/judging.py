@@ -207,7 +207,7 @@ def judge(
 
     is_parts = is_folder(path)
     kind = "anonymous-table" if is_parts else kind_of_file(path)
-    load = load_folder if is_parts else registered(JUDGES, kind, "path")
+    load: Callable[[str], Any] = load_folder if is_parts else registered(JUDGES, kind, "path")
     if optimality and kind not in _WITH_BOUND:
         got = "a choice" if kind == "choice" else "a table"
         raise InvalidProblemError("optimality", "a channel, which has a lower bound", got)

@@ -29,7 +29,10 @@ __all__ = [
     "TYPES",
     "different_labels",
     "is_whole",
+    "read_file",
     "read_json",
+    "refuse_malformed",
+    "unreadable",
     "whole_numbers",
 ]
 
@@ -74,25 +77,43 @@ _MALFORMED = (*MALFORMED, zipfile.BadZipFile, EOFError, RuntimeError)
 """What the parts of a file that is no artefact may cause; RuntimeError: encrypted, or nested without end."""
 
 
-@contextmanager
-def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
-    """Yield the bytes of a file; an error while they are read becomes a refusal that names the file."""
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """Read the bytes of a file, or refuse a path that cannot be read."""
     try:
-        data = stored_file(path).read_bytes()
+        return stored_file(path).read_bytes()
     except ValueError:
         raise InvalidProblemError("path", "a path that a file can have", repr(path)) from None
     except OSError as error:
-        got = f"{path}: {error.strerror}"
-        raise InvalidProblemError("path", "a file that can be read", got) from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str | os.PathLike[str], error: OSError) -> InvalidProblemError:
+    """Return the refusal of a file that the system does not let read."""
+    return InvalidProblemError("path", "a file that can be read", f"{path}: {error.strerror}")
+
+
+@contextmanager
+def refuse_malformed(
+    path: str | os.PathLike[str],
+    expected: str = "a whole discreet artefact",
+    data: bytes | None = None,
+) -> Iterator[None]:
+    """Turn all that reading the parts of a file may raise into one refusal, which says what else its bytes are."""
     try:
-        yield data
+        yield
     except _MALFORMED as error:
         detail = f"no {error}" if isinstance(error, KeyError) else str(error)
-        if isinstance(error, zipfile.BadZipFile | json.JSONDecodeError):
+        if data is not None and isinstance(error, zipfile.BadZipFile | json.JSONDecodeError):
             detail = what_else(data) or detail
-        raise InvalidProblemError(
-            "path", "a whole discreet artefact", f"{path}: {detail}"
-        ) from None
+        raise InvalidProblemError("path", expected, f"{path}: {detail}") from None
+
+
+@contextmanager
+def is_whole(path: str | os.PathLike[str]) -> Iterator[bytes]:
+    """Yield the bytes of a file, and refuse a file whose parts are not what they should be."""
+    data = read_file(path)
+    with refuse_malformed(path, data=data):
+        yield data
 
 
 def read_json(text: bytes | str) -> dict[str, Any]:

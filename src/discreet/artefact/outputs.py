@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from discreet.core.outcome import Release
 
-__all__ = ["PAGE_BYTES", "OutputFile", "ReleaseFiles", "recover_files", "recovered_paths"]
+__all__ = ["PAGE_BYTES", "OutputFile", "ReleaseFiles", "recover_files"]
 
 PAGE_BYTES = 1 << 20
 """Bytes that are reserved for a file of unknown size; a page of a release has about half of it."""
@@ -194,11 +194,6 @@ class ReleaseFiles:
             expected = "a text that can be rendered; all other outputs are in place"
             raise InvalidProblemError(argument, expected, type(failure).__name__) from failure
         return _digests(contents)
-
-
-def recovered_paths(packed: bytes) -> list[Path]:
-    """Return the targets of a spooled release, the main one first."""
-    return list(_unpack(packed)[1])
 
 
 def recover_files(

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact.layout import FORMAT, read_json
+from discreet.artefact.layout import FORMAT, SCHEMA_VERSION, read_file, read_json
 from discreet.artefact.placing import (
     beside,
     fill,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FileContent",
+    "digest_of",
     "encoded",
     "interruption_of",
     "is_table",
@@ -60,7 +61,6 @@ __all__ = [
     "write_table",
 ]
 
-_FORMAT_VERSION = 1
 """Version of the form of the file beside a table."""
 
 _UNFINISHED = "unfinished"
@@ -217,9 +217,7 @@ def place_table(
     OSError
         When the system refuses. Then both files are as they were before, or :func:`interruption_of` says what they are.
     """
-    with stored_file(new).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    _place(new, path, _record(digest, kind, meta, columns, rows))
+    _place(new, path, _record(digest_of(new), kind, meta, columns, rows))
 
 
 def _record(
@@ -227,7 +225,7 @@ def _record(
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "schema_version": _FORMAT_VERSION,
+        "schema_version": SCHEMA_VERSION,
         "kind": kind,
         "table": {"sha256": digest, "rows": rows, "columns": dict(columns)},
         **meta,
@@ -268,14 +266,15 @@ def _former(path: Path) -> dict[str, str | None]:
     return {"sha256": _digest_or_none(path), "record": text}
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file."""
     with stored_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _digest_or_none(path: Path) -> str | None:
     try:
-        return _digest(path)
+        return digest_of(path)
     except OSError:
         return None
 
@@ -309,12 +308,7 @@ def read_table(
     meta = read_meta(path)
     if meta["kind"] != kind:
         raise InvalidProblemError("kind", repr(kind), repr(meta["kind"]))
-    where = Path(path)
-    try:
-        data = stored_file(where).read_bytes()
-    except OSError as error:
-        got = f"{path}: {error.strerror}"
-        raise InvalidProblemError("path", "a file that can be read", got) from None
+    where, data = Path(path), read_file(path)
     if hashlib.sha256(data).hexdigest() != meta["table"]["sha256"]:
         raise InvalidProblemError(
             "path", "the SHA-256 that stands beside the table", "altered bytes"
@@ -450,8 +444,8 @@ def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
         raise _not_whole(path, str(error)) from None
     if meta.get("format") != FORMAT or not isinstance(meta.get("kind"), str):
         raise InvalidProblemError("path", "a discreet artefact", str(sidecar_of(path)))
-    if meta.get("schema_version") != _FORMAT_VERSION:
-        expected = f"{_FORMAT_VERSION}; a newer discreet may read it"
+    if meta.get("schema_version") != SCHEMA_VERSION:
+        expected = f"{SCHEMA_VERSION}; a newer discreet may read it"
         raise InvalidProblemError("schema_version", expected, repr(meta.get("schema_version")))
     return meta
 

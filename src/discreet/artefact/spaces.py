@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["check_bits", "credible", "lattice_lengths"]
+__all__ = ["check_bits", "credible", "lattice_lengths", "space_facts"]
 
 _KNOWN = (*METRICS, "grid", "graph", "matrix")
 
@@ -56,6 +56,18 @@ def credible(space: MetricSpace) -> MetricSpace:
         if points is not None and not _are_centers(points, source):
             raise InvalidProblemError("points", "the centers of the cells", "others")
     return space
+
+
+def space_facts(space: MetricSpace) -> dict[str, Any]:
+    """Return what a file states of a space beside its arrays."""
+    source = space.source
+    return {
+        "unit": space.unit,
+        "metric": space.metric,
+        "scale_bits": space.scale_bits,
+        "digest": space.digest,
+        "cell": str(source.cell) if isinstance(source, LatticeLengths) else None,
+    }
 
 
 def lattice_lengths(

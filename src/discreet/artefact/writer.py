@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.artefact.layout import FORMAT, PARTS, SCHEMA_VERSION, TYPES, different_labels
 from discreet.artefact.placing import replace_file
+from discreet.artefact.spaces import space_facts
 from discreet.core.errors import InvalidProblemError
 from discreet.core.spaces.lattice import LatticeLengths
 
@@ -117,8 +118,6 @@ def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
 
 
 def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
-    space = design.problem.space
-    lattice = space.source if isinstance(space.source, LatticeLengths) else None
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -129,13 +128,7 @@ def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
         "upper": design.upper,
         "status": design.status,
         "provenance": design.provenance.to_dict(),
-        "space": {
-            "unit": space.unit,
-            "metric": space.metric,
-            "scale_bits": space.scale_bits,
-            "digest": space.digest,
-            "cell": None if lattice is None else str(lattice.cell),
-        },
+        "space": space_facts(design.problem.space),
     }
 
 

@@ -25,7 +25,7 @@ from discreet.cli.options import (
     names,
     read_guarantee,
 )
-from discreet.cli.output import facts, rendered
+from discreet.cli.output import facts, outcome_facts, rendered
 from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import REQUIRED, OptionGroup, argument, option
 from discreet.core.outcome import public_facts
@@ -383,27 +383,16 @@ def render_counts(
     more: Mapping[str, Any],
 ) -> str:
     """Render what may be published, and nothing else: no time, which depends on the records."""
-    frame, provenance, guarantee = outcome.result.frame, outcome.provenance, outcome.guarantee
-    certificate, reason = getattr(outcome, "certificate", None), getattr(outcome, "reason", "")
-    stated = None
-    if guarantee is not None:
-        stated = {**guarantee.to_dict(), "sentence": str(guarantee)}
-    data = {
-        "guarantee": stated,
-        "method": provenance.method,
-        "regions": frame.tree.n,
-        "levels": frame.tree.depth + 1,
+    tree = outcome.result.frame.tree
+    data = outcome_facts(
+        outcome,
+        regions=tree.n,
+        levels=tree.depth + 1,
         **more,
-        "parameters": dict(provenance.parameters),
-        "assumed_public": provenance.to_dict()["assumed_public"],
-        "certificate": None if certificate is None else certificate.to_dict(),
-        "output": options.output,
-        "measurements": options.measurements,
-        "left": None if left is None else [str(amount) for amount in left],
-        "charge": provenance.charge or None,
-        **({"reason": reason} if reason else {}),
-    }
-    notes = [("microdata", more["microdata"])] if more.get("microdata") else []
-    return rendered(
-        "counts", options, data, facts([*public_facts(outcome, left), *notes]), certificate
+        output=options.output,
+        measurements=options.measurements,
+        left=None if left is None else [str(amount) for amount in left],
     )
+    notes = [("microdata", more["microdata"])] if more.get("microdata") else []
+    text = facts([*public_facts(outcome, left), *notes])
+    return rendered("counts", options, data, text, getattr(outcome, "certificate", None))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, write_channel, write_page
-from discreet.cli.implicit import DesignOptions, run_implicit
+from discreet.cli.implicit import DesignOptions, emit_design, run_implicit
 from discreet.cli.info import describe, loss_rows
-from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
+from discreet.cli.output import Status, renamed_arguments, warn
 from discreet.cli.progress import announcing_compilation, progress
 from discreet.cli.statement import (
     DesignStatement,
@@ -87,28 +87,14 @@ def design(options: DesignOptions) -> Status:
     known = doubtful_distances(made.problem.space, made.guarantee)
     for sentence in (*unprotected(made, stated.labels), *known):
         warn(sentence, quiet=options.quiet)
-    if status is Status.TARGET_MISSED:
-        reached = worst or made
-        warn(
-            f"{printed.missed_gap(options.target, reached.lower, reached.upper)}; the best verified design stands"
-        )
-    if options.output is None and options.report is None:
-        warn("nothing was written: no --output", quiet=options.quiet)
-    data = {
-        **describe(made),
-        "seconds": seconds,
-        "prior_normalized_from": stated.prior_sum,
-        "interrupted": status is Status.INTERRUPTED,
-        "output": options.output,
-    }
-    rows = [("guarantee", made.guarantee), *loss_rows(made)]
-    text = facts([*rows, ("seconds", printed.estimate(seconds, 3))])
+    interrupted = status is Status.INTERRUPTED
+    data = {**describe(made), "interrupted": interrupted, "seconds": seconds}
+    head = ""
     if worst is not None:
         data["worst_case"] = _worst_case(worst, stated)
-        text = (
-            f"{_worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n{text}"
-        )
-    emit("design", options, data, text, made.certificate)
+        head = f"{_worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n"
+    missed = (worst or made) if status is Status.TARGET_MISSED else None
+    emit_design(stated, options, made, data, loss_rows(made), missed=missed, head=head)
     return status
 
 

@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.artefact import interruption_of, is_table, sidecar_of
 from discreet.artefact.foreign import use_of
-from discreet.artefact.sidecar import kind_of
+from discreet.artefact.sidecar import interruption_of, is_table, kind_of, sidecar_of
 from discreet.cli.output import put_out, renamed_arguments, warn
 from discreet.core.errors import InvalidProblemError
 from discreet.tables.rooms import remove_left_behind
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
-    from discreet.artefact import AnchoredArtefact, Artefact, ReleaseFiles
+    from discreet.artefact import ReleaseFiles
+    from discreet.artefact.implicit import AnchoredArtefact
+    from discreet.artefact.reader import Artefact
     from discreet.artefact.sidecar import FileContent
     from discreet.core.outcome import Design, Release
     from discreet.ledger import Ledger
@@ -51,7 +52,7 @@ def open_file(load: Callable[[str], T], path: str) -> T:
 
 def channel_kind(path: str) -> str:
     """Return the kind of channel in a file; an error names the command's argument."""
-    from discreet.artefact import zip_kind
+    from discreet.artefact.reader import zip_kind
 
     if Path(path).suffix.lower() in WRITABLE:
         kind = kind_of(path) if is_table(path) else ""
@@ -62,7 +63,8 @@ def channel_kind(path: str) -> str:
 
 def open_any(path: str) -> Artefact | AnchoredArtefact:
     """Read a channel of either kind, with a table or without; an error names the command's argument."""
-    from discreet.artefact import load_anchored, read
+    from discreet.artefact import load_anchored
+    from discreet.artefact.reader import read
 
     kind = channel_kind(path)
     if kind == "channel":

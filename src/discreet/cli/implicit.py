@@ -6,7 +6,7 @@ import math
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -22,10 +22,17 @@ from discreet.core.option_groups import OptionGroup, argument, option
 from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:
-    from discreet.cli.statement import ImplicitStatement
+    from discreet.cli.statement import ImplicitStatement, ProblemStatement
     from discreet.core.guarantee import MetricDP
+    from discreet.core.outcome import Design
+    from discreet.metricdp.bounds.bound import Multipliers
+    from discreet.metricdp.bounds.tails import TailDesign
+    from discreet.metricdp.minimax import Minimax
+    from discreet.metricdp.problem import Problem
 
-__all__ = ["DesignOptions", "run_implicit"]
+    MetricDesign = Design[Problem, Multipliers]
+
+__all__ = ["DesignOptions", "emit_design", "run_implicit"]
 
 _DEFAULT_GAP = 0.01
 _OPTIMAL_GAP = 1e-6
@@ -86,7 +93,8 @@ class DesignOptions(
 
 def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
     """Compute the channel and its bounds, write it and describe it; return the exit status."""
-    from discreet.artefact import from_tails, save_anchored
+    from discreet.artefact import save_anchored
+    from discreet.artefact.implicit import from_tails
     from discreet.metricdp import tail_channel
 
     _refuse(options)
@@ -116,34 +124,57 @@ def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
             save_anchored(stored, options.output)
     reached = made.gap is not None and made.gap <= options.target
     missed = options.is_demanded and not reached
-    if missed:
-        warn(
-            f"{printed.missed_gap(options.target, made.lower, made.upper)}; the verified channel stands"
-        )
-    if options.output is None:
-        warn("nothing was written: no --output", quiet=options.quiet)
     data = anchored_facts(stored) | {
         "loss": made.upper,
         "lower": made.lower,
         "upper": made.upper,
         "gap": made.gap,
         "status": "gap reached" if reached else "limit reached",
-        "seconds": seconds,
-        "prior_normalized_from": stated.prior_sum,
         "interrupted": False,
-        "output": options.output,
+        "seconds": seconds,
     }
-    text = facts(
-        [
-            ("guarantee", made.guarantee),
-            ("secrets", made.channel.n_secrets),
-            ("expected loss", printed.bounds(made.lower, made.upper)),
-            ("method", "tails, computed on demand"),
-            ("seconds", printed.estimate(seconds, 3)),
-        ]
-    )
-    emit("design", options, data, text, made.certificate)
+    rows: list[tuple[str, object]] = [
+        ("secrets", made.channel.n_secrets),
+        ("expected loss", printed.bounds(made.lower, made.upper)),
+        ("method", "tails, computed on demand"),
+    ]
+    emit_design(stated, options, made, data, rows, missed=made if missed else None)
     return Status.TARGET_MISSED if missed else Status.DONE
+
+
+def emit_design(
+    stated: ProblemStatement,
+    options: DesignOptions,
+    made: TailDesign | MetricDesign,
+    data: dict[str, Any],
+    rows: list[tuple[str, object]],
+    *,
+    missed: TailDesign | Minimax | MetricDesign | None = None,
+    head: str = "",
+) -> None:
+    """Print a design of either kind, and warn if it has missed the target or was not written.
+
+    Parameters
+    ----------
+    stated, options
+        What was asked for.
+    made
+        The design.
+    data, rows
+        Plain values, its seconds among them, and rows of text below `head`.
+    missed
+        Bounds that miss the requested gap.
+    head
+        Text above the rows.
+    """
+    if missed is not None:
+        gap = printed.missed_gap(options.target, missed.lower, missed.upper)
+        warn(f"{gap}; the best verified design stands")
+    if options.output is None and options.report is None:
+        warn("nothing was written: no --output", quiet=options.quiet)
+    data |= {"prior_normalized_from": stated.prior_sum, "output": options.output}
+    rows = [("guarantee", made.guarantee), *rows, ("seconds", printed.estimate(data["seconds"], 3))]
+    emit("design", options, data, head + facts(rows), made.certificate)
 
 
 def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:

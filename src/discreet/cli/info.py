@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.calls import from_options
 from discreet.cli.files import channel_kind, open_any, open_file
-from discreet.cli.mechanisms import (
-    mechanism_facts,
-    mechanism_text,
-    points_facts,
-    points_text,
-)
 from discreet.cli.options import ChannelOption, JsonOption, VerboseOption
 from discreet.cli.output import emit, facts, proved
 from discreet.core import printed
 from discreet.core.statements import state
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from discreet.artefact import AnchoredArtefact
+    from discreet.artefact.implicit import AnchoredArtefact
     from discreet.core.outcome import Design, Provenance
+    from discreet.lrgeo import Mechanism
+    from discreet.lrgeo.points.published import PublishedPoints
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.problem import Problem
 
+    Rows = list[tuple[str, object]]
     MetricDesign = Design[Problem, Multipliers]
 
 __all__ = ["anchored_facts", "describe", "info", "loss_rows"]
@@ -44,37 +39,28 @@ def info(options: InfoOptions) -> None:
 
     Nothing is checked beyond the file being whole; `discreet verify` checks what it claims.
     """
-    from discreet.artefact import (
-        FOR_EVERY_POINT,
-        MECHANISM,
-        Artefact,
-        load_mechanism,
-        load_points,
-    )
+    from discreet.artefact import load_mechanism, load_points
+    from discreet.artefact.mechanism import FOR_EVERY_POINT, MECHANISM
+    from discreet.artefact.reader import Artefact
 
     channel = options.channel
     kind = channel_kind(channel)
-    data: Mapping[str, Any]
-    if kind in FOR_EVERY_POINT:
-        points = open_file(load_points, channel)
-        data, text, certificate = points_facts(points), points_text(points), points.certificate
-    elif kind == MECHANISM:
-        mechanism = open_file(load_mechanism, channel)
-        data, text = mechanism_facts(mechanism), mechanism_text(mechanism)
-        certificate = mechanism.certificate
+    stored: Any
+    if kind == MECHANISM or kind in FOR_EVERY_POINT:
+        stored = open_file(load_mechanism if kind == MECHANISM else load_points, channel)
+        data, rows = _describe_mechanism(kind, stored)
     else:
         stored = open_any(channel)
         labels = None if stored.labels is None else list(stored.labels)
         if isinstance(stored, Artefact):
-            made = stored.design
-            data = {**describe(made), "provenance": made.provenance.to_dict(), "labels": labels}
-            text, certificate = _info_text(made, stored.labels), made.certificate
+            rows, stored = _design_rows(stored.design, stored.labels), stored.design
+            data = {**describe(stored), "provenance": stored.provenance.to_dict()}
         else:
-            data = {**anchored_facts(stored), "labels": labels}
-            text, certificate = _anchored_text(stored), stored.certificate
+            data, rows = anchored_facts(stored), _anchored_rows(stored)
+        data["labels"] = labels
     # A file may state any certificate: only `verify` may say that something holds.
-    checks = proved(certificate, verbose=options.verbose)
-    text += f"\n\nNot checked here; discreet verify does. The file states: {checks}"
+    checks = proved(stored.certificate, verbose=options.verbose)
+    text = f"{facts(rows)}\n\nNot checked here; discreet verify does. The file states: {checks}"
     emit("info", options, {**data, "checked": False}, text)
 
 
@@ -103,18 +89,18 @@ def describe(design: MetricDesign) -> dict[str, Any]:
     }
 
 
-def _info_text(design: MetricDesign, labels: tuple[str, ...] | None) -> str:
-    """Describe a stored design to people."""
-    channel, scope, provenance = design.channel, design.guarantee.space_scope, design.provenance
-    rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
+def _design_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> Rows:
+    """Return rows of text about a stored design."""
+    channel, scope = design.channel, design.guarantee.space_scope
+    rows: Rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
     rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports), *loss_rows(design)]
     if scope is not None:
         named = [labels[i] if labels else str(i) for i in scope.isolated]
         rows += [("joined links", scope.joined), ("isolated secrets", ", ".join(named) or "none")]
-    return facts([*rows, *provenance_rows(provenance)])
+    return [*rows, *_provenance_rows(design.provenance)]
 
 
-def provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
+def _provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
     """Return rows of text about the public inputs, parameters and versions behind a file."""
     seeded = [("private", "no: made with a seed")] if provenance.seeded else []
     return [
@@ -142,31 +128,39 @@ def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
     ]
 
 
-def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
-    """Return what a file states about its channel, as plain values."""
-    channel, guarantee, provenance = stored.channel, stored.guarantee, stored.provenance
+def _stated(kind: str, stored: AnchoredArtefact | Mechanism | PublishedPoints) -> dict[str, Any]:
+    """Return what files of all kinds but a design state, as plain values."""
+    guarantee = stored.guarantee
     return {
-        "kind": "anchored",
-        "guarantee": {**guarantee.to_dict(), "sentence": str(guarantee)},
-        "unit": guarantee.unit,
-        "method": provenance.method,
-        "sizes": {
-            "secrets": channel.n_secrets,
-            "reports": channel.n_reports,
-            "ball": len(channel.ball),
+        "kind": kind,
+        "guarantee": {
+            **guarantee.to_dict(),
+            "sentence": getattr(stored, "promise", str(guarantee)),
         },
-        "rate": str(channel.rate),
-        "lift": channel.lift,
-        "totals_share": str(stored.totals_share),
+        "unit": guarantee.unit,
+        "method": stored.provenance.method,
         "certificate": stored.certificate.to_dict(),
-        "provenance": provenance.to_dict(),
+        "provenance": stored.provenance.to_dict(),
     }
 
 
-def _anchored_text(stored: AnchoredArtefact) -> str:
-    """Describe a stored channel to people."""
-    channel, provenance = stored.channel, stored.provenance
-    rows: list[tuple[str, object]] = [
+def anchored_facts(stored: AnchoredArtefact) -> dict[str, Any]:
+    """Return what a file states about its channel, as plain values."""
+    channel = stored.channel
+    sizes = {"secrets": channel.n_secrets, "reports": channel.n_reports, "ball": len(channel.ball)}
+    return {
+        **_stated("anchored", stored),
+        "sizes": sizes,
+        "rate": str(channel.rate),
+        "lift": channel.lift,
+        "totals_share": str(stored.totals_share),
+    }
+
+
+def _anchored_rows(stored: AnchoredArtefact) -> Rows:
+    """Return rows of text about a stored channel."""
+    channel = stored.channel
+    return [
         ("guarantee", stored.guarantee),
         ("unit", stored.guarantee.unit),
         ("secrets", channel.n_secrets),
@@ -174,6 +168,62 @@ def _anchored_text(stored: AnchoredArtefact) -> str:
         ("explicit weights", len(channel.ball)),
         ("tails fall at", f"{printed.estimate(channel.rate)} nats per {stored.guarantee.unit}"),
         ("epsilon for the totals", f"{stored.totals_share} of it"),
-        ("method", provenance.method),
+        ("method", stored.provenance.method),
+        *_provenance_rows(stored.provenance),
     ]
-    return facts([*rows, *provenance_rows(provenance)])
+
+
+def _describe_mechanism(
+    kind: str, stored: Mechanism | PublishedPoints
+) -> tuple[dict[str, Any], Rows]:
+    """Return what a mechanism for places or for every point states: plain values, and rows of text."""
+    from discreet.lrgeo.places.space import per_unit
+    from discreet.lrgeo.points.published import PublishedPoints
+
+    unit, provenance = stored.guarantee.unit, stored.provenance
+    data = {**_stated(kind, stored), "loss": stored.upper, "lower": stored.lower}
+    if isinstance(stored, PublishedPoints):
+        sizes = {name.replace(" ", "_"): count for name, count in stored.sizes.items()}
+        data |= {
+            "mesh_lower": getattr(stored, "mesh_lower", None),
+            "sizes": {**sizes, "bits": stored.bits},
+        }
+        parts = (f"{count} {name}" for name, count in stored.sizes.items() if name != "reports")
+        reach = f"{printed.estimate(stored.reach / per_unit(unit))} {unit}"
+        bounds, about = "all mechanisms with these reports", "any two points of the region"
+        rows: Rows = [
+            ("which is about", f"{about}: none is snapped to a place"),
+            ("reports", stored.K),
+            ("drawn from", ", ".join(parts)),
+            ("a little outside", f"up to {reach}: as the nearest point"),
+        ]
+    else:
+        channel, bounds = stored.channel, "all mechanisms"
+        places = {"places": stored.region.K, "reports": channel.n_reports}
+        data["sizes"] = {**places, "ball": len(channel.ball)}
+        rows = [
+            ("which is about", "places: a point is snapped to the nearest one first"),
+            ("places", stored.region.K),
+            ("explicit weights", len(channel.ball)),
+            ("tails fall at", f"{printed.estimate(channel.rate)} nats per {unit}"),
+        ]
+    lows = [(bounds, stored.lower)]
+    if hasattr(stored, "mesh_lower"):
+        lows.append(("all tables on this lattice", stored.mesh_lower))
+    loss = "not computed" if stored.upper is None else printed.at_most(stored.upper, unit=unit)
+    return {**data, "digest": stored.digest}, [
+        ("guarantee", stored.promise),
+        *rows,
+        ("expected loss", loss),
+        *(
+            (
+                "lower bound",
+                f"for {of}: {'not computed' if low is None else printed.at_least(low, unit=unit)}",
+            )
+            for of, low in lows
+        ),
+        ("method", provenance.method),
+        ("sha256", stored.digest),
+        *(("tried", sentence) for sentence in provenance.method_trace),
+        ("made with", ", ".join(f"{k} {v}" for k, v in provenance.versions.items())),
+    ]

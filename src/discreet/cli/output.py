@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.cli.options import JsonOption
     from discreet.core.certificate import Certificate
     from discreet.core.guarantee import DPGuarantee
+    from discreet.core.outcome import Release, Unproven
 
 _MAX_LINE_LETTERS = 4_000
 """Characters of a line of a result; several values may stand in one."""
@@ -52,6 +53,7 @@ __all__ = [
     "facts",
     "fail",
     "log_line",
+    "outcome_facts",
     "proved",
     "put_out",
     "renamed_arguments",
@@ -149,6 +151,23 @@ def rendered(
     if certificate is not None:
         text = f"{text}\n\n{proved(certificate, verbose=getattr(options, 'verbose', False))}"
     return _fit(text)
+
+
+def outcome_facts(outcome: Release[Any] | Unproven[Any], **more: Any) -> dict[str, Any]:  # noqa: ANN401 - facts of any kind
+    """Return what JSON states of every release, or of an outcome without a guarantee, and more."""
+    provenance, guarantee = outcome.provenance, outcome.guarantee
+    certificate, reason = getattr(outcome, "certificate", None), getattr(outcome, "reason", "")
+    stated = None if guarantee is None else {**guarantee.to_dict(), "sentence": str(guarantee)}
+    return {
+        "guarantee": stated,
+        "method": provenance.method,
+        **more,
+        "parameters": dict(provenance.parameters),
+        "assumed_public": provenance.to_dict()["assumed_public"],
+        "certificate": None if certificate is None else certificate.to_dict(),
+        "charge": provenance.charge or None,
+        **({"reason": reason} if reason else {}),
+    }
 
 
 def rendered_plan(
@@ -286,7 +305,7 @@ def warn(message: str, *, quiet: bool = False) -> None:
 
 def warn_of_weakness(guarantee: DPGuarantee | None, *, quiet: bool) -> None:
     """Warn about an epsilon or rho that gives no protection, or a delta that lets some records be published."""
-    from discreet.report.words import cautions
+    from discreet.core.guarantee import cautions
 
     for caution in () if guarantee is None else cautions(guarantee):
         warn(caution, quiet=quiet)

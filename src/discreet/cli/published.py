@@ -109,15 +109,10 @@ def plan_of(
 
 def _stored(path: str) -> Published:
     """Load a mechanism from a file, and verify it."""
-    from discreet.artefact import (
-        FOR_EVERY_POINT,
-        MECHANISM,
-        is_table,
-        kind_of,
-        load_mechanism,
-        load_points,
-        zip_kind,
-    )
+    from discreet.artefact import load_mechanism, load_points
+    from discreet.artefact.mechanism import FOR_EVERY_POINT, MECHANISM
+    from discreet.artefact.reader import zip_kind
+    from discreet.artefact.sidecar import is_table, kind_of
     from discreet.lrgeo import verify
     from discreet.lrgeo.points.verify import verify as verify_points
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from discreet.artefact import is_table
+from discreet.artefact.sidecar import is_table
 from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs, check_table_names, write_page
 from discreet.cli.options import ResultOptions

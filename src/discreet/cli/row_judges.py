@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from discreet.artefact import AnonymousTable
+    from discreet.artefact.anonymous import AnonymousTable
     from discreet.kanonymity.models import DeltaPresence
     from discreet.kanonymity.problem import Attribute
 
@@ -87,7 +87,9 @@ def judge_rows(path: str, options: VerifyOptions) -> tuple[Certificate, dict[str
 
     Results are those of :func:`discreet.artefact.judging.judge`.
     """
-    from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
+    from discreet.artefact import load_anonymous
+    from discreet.artefact.anonymous import ANONYMOUS
+    from discreet.artefact.sidecar import is_table, kind_of
     from discreet.kanonymity.verify import classes_of, verify
 
     if options.optimality:
@@ -186,7 +188,7 @@ def judge_folder(path: str, options: RowJudgeOptions) -> tuple[Certificate, dict
 
     Parameters and results are those of :func:`judge_rows`; the parts need not fit into memory.
     """
-    from discreet.artefact import ANONYMOUS
+    from discreet.artefact.anonymous import ANONYMOUS
     from discreet.artefact.folders import count_folder, is_folder, load_folder
 
     in_memory = ("against", "population", "presence", "person")

@@ -18,7 +18,8 @@ from discreet.core.printed import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.artefact import AnchoredArtefact, Artefact
+    from discreet.artefact.implicit import AnchoredArtefact
+    from discreet.artefact.reader import Artefact
 
 __all__ = ["sample"]
 
@@ -46,7 +47,7 @@ def sample(options: SampleOptions) -> None:
 
     Each report of one secret spends epsilon again: n reports cost n epsilon. There is no seed.
     """
-    from discreet.artefact import Artefact
+    from discreet.artefact.reader import Artefact
 
     stored, n = open_any(options.channel), options.n
     typed = options.secret

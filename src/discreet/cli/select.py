@@ -21,6 +21,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import (
     Status,
+    outcome_facts,
     put_out,
     renamed_arguments,
     rendered,
@@ -375,23 +376,13 @@ def _warn_of_clipping(objective: Objective, *, quiet: bool) -> None:
 
 
 def _rendered(outcome: Outcome, options: SelectOptions) -> str:
+    """Render the chosen elements, with the accountant's lines."""
     text = str(outcome) if isinstance(outcome, Release) else facts(public_facts(outcome))
-    return rendered("select", options, _describe(outcome), text)
-
-
-def _describe(outcome: Outcome) -> dict[str, Any]:
-    provenance, selection = outcome.provenance, outcome.result
-    data: dict[str, Any] = {
-        "chosen": list(selection.names),
-        "guarantee": None if outcome.guarantee is None else outcome.guarantee.to_dict(),
-        "accounting": [line.to_dict() for line in selection.accounting],
-        "method": provenance.method,
-        "why": list(provenance.method_trace),
-        "parameters": dict(provenance.parameters),
-        "assumed_public": provenance.to_dict()["assumed_public"],
-        "seeded": provenance.seeded,
-        "charge": provenance.charge or None,
-    }
-    if isinstance(outcome, Release):
-        return data | {"certificate": outcome.certificate.to_dict()}
-    return data | {"reason": outcome.reason}
+    data = outcome_facts(
+        outcome,
+        chosen=list(outcome.result.names),
+        accounting=[line.to_dict() for line in outcome.result.accounting],
+        why=list(outcome.provenance.method_trace),
+        seeded=outcome.provenance.seeded,
+    )
+    return rendered("select", options, data, text)

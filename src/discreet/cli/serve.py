@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.cli.calls import from_options
 from discreet.cli.files import check_outputs
@@ -30,14 +30,11 @@ if TYPE_CHECKING:
 
     from discreet.lrgeo import Mechanism, Region
     from discreet.lrgeo.points.published import PublishedPoints
-    from discreet.service.operations import Shown
     from discreet.web import Limits
 
     Published = Mechanism | PublishedPoints
 
 __all__ = ["serve"]
-
-W = TypeVar("W", bound=str)
 
 _MAX_RATE = 1e9
 """Requests each second from which the burst no longer grows."""
@@ -142,6 +139,13 @@ class ServeOptions(
     epsilon: str | None = option("Privacy budget of one report, per unit: 5/km. It has no default.")
 
 
+_CHECKED = {
+    "allow_origins": "--allow-origin",
+    "metrics": "--metrics",
+    "trusted_proxies": "--trusted-proxy",
+}
+"""Argument of the application, which checks it -> option."""
+
 _SETTINGS = frozenset(
     one.name for one in fields(ServeOptions) if one.name not in {"as_json", "quiet", "help_all"}
 )
@@ -173,10 +177,11 @@ def serve(options: ServeOptions) -> int:
     listed = () if options.allow_origin is None else options.allow_origin.split(",")
     origins = tuple(each.strip() for each in listed)
     future: Future[Published] = Future()
-    words: tuple[Shown, ...] = ("loopback", "any", "off")
-    shown = _one_of("--metrics", options.metrics, words)
-    proxies = _proxies(options.trusted_proxy)
-    events = _Events(_one_of("--log", options.log, ("text", "json")) == "json", quiet)
+    shown: Any = options.metrics
+    proxies = () if options.trusted_proxy is None else tuple(options.trusted_proxy.split(","))
+    if options.log not in {"text", "json"}:
+        raise InvalidProblemError("--log", "text or json", repr(options.log))
+    events = _Events(options.log == "json", quiet)
     for sentence in _strange_settings():
         events.tell("warning", sentence)
     if not 0 <= drain <= _MAX_DRAIN:
@@ -189,7 +194,7 @@ def serve(options: ServeOptions) -> int:
             work = Work(plan, plan.region, options.time_limit, output, events.tell, future)
         elif plan.stored is not None:
             future.set_result(plan.stored)
-        with renamed_arguments({"allow_origins": "--allow-origin"}):
+        with renamed_arguments(_CHECKED):
             app = create_app(
                 future,
                 plan.region,
@@ -315,14 +320,6 @@ def _corners(region: Region | None) -> str:
     return f" between {' and '.join(corners)} (latitude, longitude)"
 
 
-def _one_of(name: str, word: str, words: tuple[W, ...]) -> W:
-    """Return the typed word, or refuse it with the words that exist."""
-    for each in words:
-        if word == each:
-            return each
-    raise InvalidProblemError(name, f"{', '.join(words[:-1])} or {words[-1]}", repr(word))
-
-
 def _limits(rate: float, connections_per_address: int) -> Limits:
     from discreet.web import Limits
 
@@ -345,15 +342,6 @@ def _strange_settings() -> Iterator[str]:
         near = get_close_matches(name, known, 1, 0.8) if name.startswith("DISCREET_") else []
         if name not in known and near:
             yield f"{name} is no setting; did you mean {near[0]}?"
-
-
-def _proxies(text: str | None) -> tuple[str, ...]:
-    from discreet.web.clients import networks
-
-    proxies = () if text is None else tuple(text.split(","))
-    with renamed_arguments({}, others="--trusted-proxy"):
-        networks(proxies)
-    return proxies
 
 
 @final

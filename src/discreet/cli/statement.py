@@ -185,7 +185,7 @@ def state_any(
 def _read_secrets(
     file: str | None, places: PlaceOptions, aims: AimOptions, most: int, label: str | None
 ) -> _Secrets:
-    from discreet.artefact import different_labels
+    from discreet.artefact.layout import different_labels
 
     epsilon, unit = parse_budget(aims.epsilon)
     unit = _unit(places, unit, aims.epsilon)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact import FOR_EVERY_POINT, interruption_of, is_table
 from discreet.artefact.folders import RECORD
 from discreet.artefact.judging import judge
+from discreet.artefact.mechanism import FOR_EVERY_POINT
+from discreet.artefact.sidecar import digest_of, interruption_of, is_table
 from discreet.cli.calls import command_again, from_options
 from discreet.cli.files import check_outputs, write_page
 from discreet.cli.microdata import taxonomy_files
@@ -126,8 +126,6 @@ def write_verified(
     from discreet.report import make_chapter
 
     what = Path(file, RECORD) if Path(file).is_dir() else Path(file)
-    with what.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
     chapter = make_chapter(
         "verified",
         certificate,
@@ -136,7 +134,7 @@ def write_verified(
         sentence=stated["guarantee"].get("sentence", ""),
         file=Path(file).name,
         command=command,
-        sha256=digest,
+        sha256=digest_of(what),
         private=stated.get("private", ""),
         limits=stated["not_checked"],
         public=stated["assumed_public"],

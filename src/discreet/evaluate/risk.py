@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from discreet.artefact import ANONYMOUS, is_table, kind_of, load_anonymous
+from discreet.artefact import load_anonymous
+from discreet.artefact.anonymous import ANONYMOUS
+from discreet.artefact.sidecar import is_table, kind_of
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.options import items_of, mapping

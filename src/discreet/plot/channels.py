@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
-from discreet.plot.style import BLUE, FAINT, GREY, VERMILION, axes_or_new, plain
+from discreet.plot.style import BLUE, FAINT, GREY, VERMILION, axes_or_new, plain_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,12 +101,7 @@ def plot_channel_row(
     else:
         _draw_cells(ax, places, chance, cell)
     _mark_true_place(ax, places[secret])
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel(unit)
-    ax.set_ylabel(unit)
-    plain(ax)
-    # On a map lines that are no roads mislead.
-    ax.grid(visible=False)
+    plain_map(ax, unit)
     return ax
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot.style import BLUE, FAINT, GREEN, GREY, PURPLE, VERMILION, axes_or_new, plain
+from discreet.plot.style import BLUE, FAINT, GREEN, GREY, PURPLE, VERMILION, axes_or_new, plain_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,10 +87,5 @@ def plot_selection(
             label="chosen" if len(selection.sets) == 1 else f"chosen, set {number + 1}",
         )
     ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel(unit)
-    ax.set_ylabel(unit)
-    plain(ax)
-    # On a map lines that are no roads mislead.
-    ax.grid(visible=False)
+    plain_map(ax, unit)
     return ax

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import estimate
 from discreet.plot.style import (
+    BASELINES,
     BLUE,
-    GREEN,
     GREY,
-    PURPLE,
-    VERMILION,
     axes_or_new,
     label_ends,
-    log_scale,
+    name_parameter,
     plain,
 )
 
@@ -29,12 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounded", "Curve", "plot_bounds", "plot_frontier"]
 
-_BASELINES = (
-    (VERMILION, "s", (0, (5, 2))),
-    (GREEN, "^", (0, (3, 1.5, 1, 1.5))),
-    (PURPLE, "D", (0, (1, 1.2))),
-    (GREY, "v", (0, (7, 3))),
-)
 """Color, marker and dashes of the first, second, ... baseline."""
 
 
@@ -147,14 +138,9 @@ def plot_frontier(
             ax.fill_between(
                 curve.epsilons, 0, curve.losses, color=BLUE, alpha=0.07, linewidth=0, zorder=0
             )
-    ax.set_ylim(bottom=0)
-    ticks = sorted({each for curve in curves for each in curve.epsilons if math.isfinite(each)})
-    log_scale(ax, "x", ticks)
-    ax.set_xticks(ticks, [estimate(tick) for tick in ticks])
-    ax.minorticks_off()
-    ax.set_xlabel(f"{parameter} per {unit}" if unit else parameter)
+    ticks = {each for curve in curves for each in curve.epsilons if math.isfinite(each)}
+    name_parameter(ax, f"{parameter} per {unit}" if unit else parameter, ticks)
     ax.set_ylabel(f"{quantity}, {loss_unit}" if loss_unit else quantity)
-    plain(ax)
     label_ends(ax, ends)
     return ax
 
@@ -234,5 +220,5 @@ def _style(curve: Curve, baselines: int) -> tuple[dict[str, Any], str]:
         return {"marker": "o", "markersize": 5, "linewidth": 2.2, "zorder": 5}, BLUE
     if curve.role == "bound":
         return {"marker": "", "linewidth": 1, "linestyle": (0, (2, 1.5)), "zorder": 4}, GREY
-    color, marker, dashes = _BASELINES[baselines % len(_BASELINES)]
+    color, marker, dashes = BASELINES[baselines % len(BASELINES)]
     return {"marker": marker, "markersize": 4, "linewidth": 1.4, "linestyle": dashes}, color

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.plot.style import BLUE, FAINT, GREY, INK, VERMILION, axes_or_new, plain
+from discreet.plot.style import BLUE, GREY, INK, VERMILION, axes_or_new, plain_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,14 +84,10 @@ def plot_audits(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
         if math.isinf(least):
             drawn.plot(reach, height, marker=">", color=VERMILION, markersize=9, clip_on=False)
     names = [name + (": refused" if rows.rejected else "") for name, rows in audits.items()]
-    drawn.set_yticks(heights, names)
-    drawn.set_ylim(-0.6, len(audits) - 0.4)
+    plain_rows(drawn, names)
     drawn.set_xlim(0, reach)
     (parameter,) = parameters
     drawn.set_xlabel(f"{parameter}: bar, at least this; stroke, claimed")
-    plain(drawn)
-    drawn.grid(visible=False, axis="y")
-    drawn.grid(visible=True, axis="x", color=FAINT, linewidth=0.5)
     return drawn
 
 
@@ -143,15 +139,8 @@ def plot_findings(findings: Sequence[Finding], *, ax: Axes | None = None) -> Axe
             drawn.plot(
                 [one.limit] * 2, [height - 0.35, height + 0.35], color=VERMILION, linestyle="--"
             )
-    drawn.set_yticks(heights, [one.attack for one in findings])
-    drawn.set_ylim(-0.6, len(findings) - 0.4)
-    if findings[0].error:
-        drawn.set_xlim(left=0)
-    else:
-        drawn.set_xlim(0, 1.02)
+    plain_rows(drawn, [one.attack for one in findings])
+    drawn.set_xlim(0, None if findings[0].error else 1.02)
     measures = dict.fromkeys(one.measure for one in findings)
     drawn.set_xlabel(", ".join(measures))
-    plain(drawn)
-    drawn.grid(visible=False, axis="y")
-    drawn.grid(visible=True, axis="x", color=FAINT, linewidth=0.5)
     return drawn

@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.printed import estimate
 from discreet.plot.style import (
+    BASELINES,
     BLUE,
-    GREEN,
-    GREY,
-    PURPLE,
-    VERMILION,
     axes_or_new,
     label_ends,
-    log_scale,
-    plain,
+    name_parameter,
 )
 
 if TYPE_CHECKING:
@@ -27,13 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_points"]
 
-_STYLES = (
-    (BLUE, "o", "-"),
-    (VERMILION, "s", (0, (5, 2))),
-    (GREEN, "^", (0, (3, 1.5, 1, 1.5))),
-    (PURPLE, "D", (0, (1, 1.2))),
-    (GREY, "v", (0, (7, 3))),
-)
+_STYLES = ((BLUE, "o", "-"), *BASELINES)
 
 
 def plot_points(
@@ -94,13 +83,7 @@ def plot_points(
             label=method,
         )
         ends.append((where[-1], values[-1].value, method, color))
-    drawn.set_ylim(bottom=0)
-    ticks = sorted({float(point.parameter) for point in points})
-    log_scale(drawn, "x", ticks)
-    drawn.set_xticks(ticks, [estimate(tick) for tick in ticks])
-    drawn.minorticks_off()
-    drawn.set_xlabel(parameter)
+    name_parameter(drawn, parameter, {float(point.parameter) for point in points})
     drawn.set_ylabel(points[0].measure.name)
-    plain(drawn)
     label_ends(drawn, ends)
     return drawn

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from discreet.core.printed import estimate
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "BASELINES",
     "BLUE",
     "FAINT",
     "GREEN",
@@ -23,12 +26,23 @@ __all__ = [
     "axes_or_new",
     "label_ends",
     "log_scale",
+    "name_parameter",
     "plain",
+    "plain_map",
+    "plain_rows",
     "spread",
 ]
 
 INK, GREY, FAINT = "#1f2933", "#6b7580", "#c9ced4"
 BLUE, VERMILION, GREEN, PURPLE = "#0b5cad", "#c44e00", "#00785a", "#8a4a7d"
+
+BASELINES = (
+    (VERMILION, "s", (0, (5, 2))),
+    (GREEN, "^", (0, (3, 1.5, 1, 1.5))),
+    (PURPLE, "D", (0, (1, 1.2))),
+    (GREY, "v", (0, (7, 3))),
+)
+"""Color, marker and dashes of curves beside the main one."""
 
 _LABEL_SPACING = 0.062
 """Least distance of two labels, as a share of the height of the axes."""
@@ -55,6 +69,35 @@ def plain(ax: Axes) -> None:
     ax.tick_params(colors=INK, width=0.6)
     ax.grid(visible=True, axis="y", color=FAINT, linewidth=0.5)
     ax.set_axisbelow(True)
+
+
+def plain_map(ax: Axes, unit: str) -> None:
+    """Style axes of places in a plane: equal scales, and no grid, whose lines could pass for roads."""
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel(unit)
+    ax.set_ylabel(unit)
+    plain(ax)
+    ax.grid(visible=False)
+
+
+def plain_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Style axes with one row a name, the first on top."""
+    ax.set_yticks(range(len(names))[::-1], names)
+    ax.set_ylim(-0.6, len(names) - 0.4)
+    plain(ax)
+    ax.grid(visible=False, axis="y")
+    ax.grid(visible=True, axis="x", color=FAINT, linewidth=0.5)
+
+
+def name_parameter(ax: Axes, name: str, values: Iterable[float]) -> None:
+    """Style axes of a quantity from 0 on over a parameter, with a tick at each of its values."""
+    ticks = sorted(values)
+    ax.set_ylim(bottom=0)
+    log_scale(ax, "x", ticks)
+    ax.set_xticks(ticks, [estimate(tick) for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel(name)
+    plain(ax)
 
 
 def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str:

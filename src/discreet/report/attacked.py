@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.core import printed
 from discreet.plot.judges import plot_findings
+from discreet.report.check_words import proof_of
 from discreet.report.figures import drawn
 from discreet.report.judged import Judged, audit_row, panel
-from discreet.report.page import Chapter
+from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.audit.audit import Audit
     from discreet.evaluate.intervals import Estimate
 
-__all__ = ["attack_row", "chapter", "section"]
+__all__ = ["attack_row", "chapter", "outcome_chapter", "section"]
 
 _LEAD = "As well as anybody knows how: the attacker, a naive one who does not look, and people who are not concerned."
 _TRIED = (
@@ -80,6 +81,45 @@ def chapter(found: Attacked, *, title: str = "", anchor: str = "attacked") -> Ch
     heading = title or f"Attacked: {found.target}"
     body = section(found, title=heading, anchor=anchor, lead=_LEAD, level=2)
     return Chapter(heading, anchor, body, _LEAD)
+
+
+def outcome_chapter(
+    template: str,
+    outcome: Any,  # noqa: ANN401 - a design, a release or an anonymization
+    heading: tuple[str, str, Sequence[str]],
+    judged: str,
+    **values: Any,  # noqa: ANN401 - a template takes what it names
+) -> Chapter:
+    """Render the chapter of an outcome: what every page of an outcome states, and more.
+
+    Parameters
+    ----------
+    template
+        Name of the template.
+    outcome
+        Its provenance and its certificate are shown.
+    heading
+        Title, anchor and lead.
+    judged
+        HTML of :func:`section`, for the end of the chapter.
+    **values
+        What the template names besides.
+    """
+    (title, anchor, lead), provenance = heading, outcome.provenance
+    body = render_template(
+        template,
+        title=title,
+        anchor=anchor,
+        lead=lead,
+        passed=outcome.certificate.passed,
+        certificate=proof_of(outcome.certificate),
+        seeded=provenance.seeded,
+        public=provenance.assumed_public,
+        trace=provenance.method_trace,
+        versions=provenance.versions,
+        **values,
+    )
+    return Chapter(title, anchor, body + judged, lead[0] if lead else "")
 
 
 def section(

@@ -32,17 +32,17 @@ _ROUNDED = (
     "bounds down."
 )
 
-_HEAD = (
-    *(
-        "method",
-        "epsilon",
-        "loss",
-        "lower bound",
-        "over the best bound",
-        "epsilon within the radius",
-    ),
-    *("epsilon for all pairs", "seconds", "MiB"),
-)
+_HEAD = [
+    "method",
+    "epsilon",
+    "loss",
+    "lower bound",
+    "over the best bound",
+    "epsilon within the radius",
+    "epsilon for all pairs",
+    "seconds",
+    "MiB",
+]
 
 _FRONTIER_LEAD = (
     "What each method keeps and loses at each parameter, with intervals over repeated runs."

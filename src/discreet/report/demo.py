@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -32,7 +33,7 @@ from discreet.report.served import service_demo
 from discreet.report.trying import try_design
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -109,14 +110,14 @@ class _Watch:
     def __init__(self, on_progress: Callable[[Progress], None] | None, n_parts: int) -> None:
         self.report, self.n_parts = Reporter(on_progress), n_parts
         self.seconds: dict[str, float] = {}
-        self.start = time.perf_counter()
 
-    def begin(self, sentence: str) -> None:
+    @contextmanager
+    def part(self, name: str, sentence: str) -> Iterator[None]:
+        """Report a part by a sentence, and keep the seconds of the block under its name."""
         self.report(sentence, done=len(self.seconds), total=self.n_parts)
-        self.start = time.perf_counter()
-
-    def end(self, part: str) -> None:
-        self.seconds[part] = time.perf_counter() - self.start
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
 
 
 def build_demo(
@@ -180,36 +181,41 @@ def build_demo(
     chapters = [
         _city_chapter(city, files[0], watch),
         _grid_chapter(rows, columns, files[1], watch),
-        _service_chapter(city, service, watch, attack_mode),
-        _choice_chapter(people, runs, watch),
-        _census_chapter(households, tables[0], watch),
-        _patient_chapter(patients, tables[1], watch),
     ]
-    watch.begin("Writing the page")
+    with watch.part(
+        "service",
+        "Designing what a location service publishes for the roads of the city, and attacking it",
+    ):
+        chapters.append(service_demo(city, service, attack_mode))
+    with watch.part(
+        "choice", f"Choosing waiting places for {people} synthetic pick-ups, by all methods"
+    ):
+        chapters.append(choice_chapter(people, repeats=runs, slow_repeats=max(1, runs // 3)))
+    with watch.part("census", f"Publishing a synthetic census of {households} households"):
+        chapters.append(count_demo(tables[0], groups=households))
+    with watch.part("patients", f"Anonymizing {patients} synthetic patients, by all quick methods"):
+        chapters.append(patient_demo(tables[1], patients=patients))
     groups = (chapters[:2], *([chapter] for chapter in chapters[2:]))
     tabs = [
         Tab(label, about, tuple(group)) for (label, about), group in zip(_TABS, groups, strict=True)
     ]
-    page = write_report(tabs, folder / "index.html", title=_TITLE, lead=(_PROMISE,))
-    watch.end("page")
+    with watch.part("page", "Writing the page"):
+        page = write_report(tabs, folder / "index.html", title=_TITLE, lead=(_PROMISE,))
     return Demo(page, (*files, service), tables, dict(watch.seconds))
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(
-        f"Designing for a city of {city.n} junctions and {len(city.edges)} roads, at {len(EPSILONS)} strengths"
-    )
     problem = city_problem(city)
-    strengths = [
-        design(problem, MetricDP(epsilon, "km", radius="1.2"), gap=REQUESTED_GAP, throw=False)
-        for epsilon in EPSILONS
-    ]
-    made = strengths[EPSILONS.index(SHOWN_EPSILON)]
-    save(made, file)
-    watch.end("city")
-    watch.begin(f"Comparing strengths on {_downtown(city)} junctions downtown")
-    curves = _curves(city)
-    watch.end("curves")
+    about = f"Designing for a city of {city.n} junctions and {len(city.edges)} roads"
+    with watch.part("city", f"{about}, at {len(EPSILONS)} strengths"):
+        strengths = [
+            design(problem, MetricDP(epsilon, "km", radius="1.2"), gap=REQUESTED_GAP, throw=False)
+            for epsilon in EPSILONS
+        ]
+        made = strengths[EPSILONS.index(SHOWN_EPSILON)]
+        save(made, file)
+    with watch.part("curves", f"Comparing strengths on {_downtown(city)} junctions downtown"):
+        curves = _curves(city)
     return make_chapter(
         "metricdp",
         made,
@@ -234,15 +240,14 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
 
 
 def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Designing for a grid of {rows} by {columns} cells")
-    space = MetricSpace.grid(rows, columns, cell=1, unit="km")
-    problem = Problem(space, utility_loss="euclidean")
-    made = design(problem, MetricDP(SHOWN_EPSILON, "km", radius=2), gap=REQUESTED_GAP, throw=False)
-    save(made, file)
-    watch.end("grid")
-    watch.begin("Attacking the design for the grid")
-    attacked, audits = try_design(made, reports=(1, 5))
-    watch.end("attack")
+    with watch.part("grid", f"Designing for a grid of {rows} by {columns} cells"):
+        space = MetricSpace.grid(rows, columns, cell=1, unit="km")
+        problem = Problem(space, utility_loss="euclidean")
+        promise = MetricDP(SHOWN_EPSILON, "km", radius=2)
+        made = design(problem, promise, gap=REQUESTED_GAP, throw=False)
+        save(made, file)
+    with watch.part("attack", "Attacking the design for the grid"):
+        attacked, audits = try_design(made, reports=(1, 5))
     middle = (rows // 2) * columns + columns // 2
     return make_chapter(
         "metricdp",
@@ -264,41 +269,6 @@ def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter
         attacked=attacked,
         audits=audits,
     )
-
-
-def _service_chapter(
-    city: City,
-    file: Path,
-    watch: _Watch,
-    attack_mode: Callable[[str], Attacked] | None,
-) -> Chapter:
-    watch.begin(
-        "Designing what a location service publishes for the roads of the city, and attacking it"
-    )
-    made = service_demo(city, file, attack_mode)
-    watch.end("service")
-    return made
-
-
-def _choice_chapter(people: int, runs: int, watch: _Watch) -> Chapter:
-    watch.begin(f"Choosing waiting places for {people} synthetic pick-ups, by all methods")
-    made = choice_chapter(people, repeats=runs, slow_repeats=max(1, runs // 3))
-    watch.end("choice")
-    return made
-
-
-def _census_chapter(households: int, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Publishing a synthetic census of {households} households")
-    made = count_demo(file, groups=households)
-    watch.end("census")
-    return made
-
-
-def _patient_chapter(patients: int, file: Path, watch: _Watch) -> Chapter:
-    watch.begin(f"Anonymizing {patients} synthetic patients, by all quick methods")
-    made = patient_demo(file, patients=patients)
-    watch.end("patients")
-    return made
 
 
 def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Problem:

@@ -15,22 +15,23 @@ from discreet.core import printed
 from discreet.core.exact import to_fraction
 from discreet.hierarchy.noise_sum import Term, half_width
 from discreet.hierarchy.reliability import reliability_in_words
-from discreet.hierarchy.result import region_names
-from discreet.report.attacked import section
-from discreet.report.check_words import proof_of
+from discreet.plot import plot_counts
+from discreet.plot.style import BLUE, FAINT, GREY, INK, plain
+from discreet.report.attacked import outcome_chapter, section
 from discreet.report.figures import drawn
-from discreet.report.hierarchy_figures import draw_multiples, draw_scatter
-from discreet.report.page import Chapter, render_template
 from discreet.report.region_bars import charts_of_regions
 from discreet.report.words import promise_about_a_person
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from matplotlib.figure import Figure
+
     from discreet.core.outcome import Release
     from discreet.evaluate.attack.finding import Attacked
     from discreet.evaluate.audit.audit import Audit
     from discreet.hierarchy.result import RegionCounts
+    from discreet.report.page import Chapter
 
 __all__ = ["chapter"]
 
@@ -76,7 +77,7 @@ def chapter(
     Chapter
         For :func:`discreet.report.write_report`.
     """
-    result, provenance = release.result, release.provenance
+    result = release.result
     levels = _levels(release)
     figures = [
         (
@@ -95,13 +96,11 @@ def chapter(
                 _scatter(result, truth, anchor),
             )
         )
-    body = render_template(
+    return outcome_chapter(
         "hierarchy.html",
-        anchor=anchor,
-        title=title,
-        lead=lead,
-        seeded=provenance.seeded,
-        passed=release.certificate.passed,
+        release,
+        (title, anchor, lead),
+        section(attacked, audits, anchor=f"{anchor}-attacked"),
         promise=promise_about_a_person(release.guarantee),
         figures=figures,
         levels=levels,
@@ -109,14 +108,9 @@ def chapter(
         made=truth is not None,
         public_units=result.frame.units == "public",
         max_size=result.frame.max_size,
-        certificate=proof_of(release.certificate),
         artefact=artefact,
         numbers=_numbers(release, seconds or {}),
-        public=provenance.assumed_public,
-        versions=provenance.versions,
     )
-    body += section(attacked, audits, anchor=f"{anchor}-attacked")
-    return Chapter(title, anchor, body, lead[0] if lead else "")
 
 
 def _levels(release: Release[RegionCounts]) -> list[tuple[int, int, str, str]]:
@@ -145,38 +139,54 @@ def _width(parameters: Mapping[str, Any], scale: str) -> str:
 
 
 def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) -> str:
+    """Draw groups by size of the root and of the largest regions below it, all over the same sizes."""
     tree = result.frame.tree
     second = np.flatnonzero(tree.levels == 1)
     totals = result.counts[second].sum(axis=1)
     largest = second[np.argsort(-totals, kind="stable")[:8]]
     nodes = [0, *largest.tolist()]
-    names = region_names(tree)
-    return drawn(
-        lambda figure: draw_multiples(
-            figure,
-            [names[node] for node in nodes],
-            np.asarray(result.frame.sizes),
-            result.counts[nodes],
-            None if truth is None else truth.counts[nodes],
-        ),
-        7.4,
-        1.7 * -(-len(nodes) // 3) + 0.3,
-        label="Published groups by size and region",
-        salt=f"{anchor}-sizes",
-    )
+
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots(-(-len(nodes) // 3), 3, sharex=True, squeeze=False).ravel()
+        for node, ax in zip(nodes, axes, strict=False):
+            known = None if truth is None else truth.counts[node]
+            plot_counts(result, tree.path(node), truth=known, ax=ax)
+            if known is not None:
+                ax.get_legend().remove()
+            ax.set(yticks=[], xlabel="", ylabel="")
+            ax.tick_params(labelsize=7, length=2)
+        for ax in axes[len(nodes) :]:
+            ax.remove()
+        figure.supxlabel("size", fontsize=8, color=GREY)
+
+    height = 1.7 * -(-len(nodes) // 3) + 0.3
+    label = "Published groups by size and region"
+    return drawn(draw, 7.4, height, label=label, salt=f"{anchor}-sizes")
 
 
 def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
+    """Draw published counts against true ones, a panel a level, on scales that are linear near zero."""
     tree = result.frame.tree
-    parts = [
-        (f"level {level + 1}", truth.counts[nodes].ravel(), result.counts[nodes].ravel())
-        for level in range(tree.depth + 1)
-        for nodes in (tree.levels == level,)
-    ]
+    top = max(1.0, float(max(truth.counts.max(), result.counts.max())))
+
+    def draw(figure: Figure) -> None:
+        for level in range(tree.depth + 1):
+            ax = figure.add_subplot(1, tree.depth + 1, level + 1)
+            ax.plot([0, top], [0, top], color=FAINT, lw=1)
+            # Many cells are one point: each is drawn once.
+            cells = np.stack([one.counts[tree.levels == level].ravel() for one in (truth, result)])
+            ax.plot(*np.unique(cells, axis=1), "o", color=BLUE, ms=2.4, alpha=0.6, mew=0)
+            for axis in ("x", "y"):
+                getattr(ax, f"set_{axis}scale")("symlog", linthresh=10)
+            ax.set_title(f"level {level + 1}", fontsize=8, loc="left", color=INK)
+            ax.set_xlabel("true", fontsize=8, color=GREY)
+            if not level:
+                ax.set_ylabel("published", fontsize=8, color=GREY)
+            plain(ax)
+            ax.tick_params(labelsize=6.5, length=2)
+
     label = "Published against true counts"
-    return drawn(
-        lambda figure: draw_scatter(figure, parts), 7.4, 2.7, label=label, salt=f"{anchor}-cells"
-    )
+    return drawn(draw, 7.4, 2.7, label=label, salt=f"{anchor}-cells")
 
 
 def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -18,10 +18,8 @@ from discreet.kanonymity.problem import (
     Prefixes,
     Rounded,
 )
-from discreet.report.attacked import section
-from discreet.report.check_words import proof_of
+from discreet.report.attacked import outcome_chapter, section
 from discreet.report.figures import frontier_svg
-from discreet.report.page import Chapter, render_template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.evaluate.audit.audit import Audit
     from discreet.plot import Curve
+    from discreet.report.page import Chapter
 
 __all__ = ["Example", "chapter"]
 
@@ -99,14 +98,12 @@ def chapter(
     Chapter
         For :func:`discreet.report.write_report`.
     """
-    guarantee, provenance = made.guarantee, made.provenance
-    body = render_template(
+    guarantee = made.guarantee
+    return outcome_chapter(
         "kanonymity.html",
-        anchor=anchor,
-        title=title,
-        lead=lead,
-        seeded=provenance.seeded,
-        passed=made.certificate.passed,
+        made,
+        (title, anchor, lead),
+        section(attacked, audits, anchor=f"{anchor}-attacked"),
         columns=_listed(guarantee.quasi_identifiers),
         k=guarantee.k,
         guarantee=f"{guarantee}.",
@@ -116,14 +113,9 @@ def chapter(
             curves, "mean loss against k", anchor, parameter="k", quantity="mean loss of a cell"
         ),
         curves_note=curves_note,
-        certificate=proof_of(made.certificate),
         artefact=artefact,
         kinds=[(attribute.name, _kind(attribute)) for attribute in attributes],
-        trace=provenance.method_trace,
-        versions=provenance.versions,
     )
-    body += section(attacked, audits, anchor=f"{anchor}-attacked")
-    return Chapter(title, anchor, body, lead[0] if lead else "")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
+from discreet.core.guarantee import cautions
 from discreet.plot import plot_channel_row
 from discreet.plot.style import FAINT
 from discreet.report.attacked import section
 from discreet.report.figures import drawn
 from discreet.report.page import IN_BROWSER, Chapter, render_template
-from discreet.report.words import cautions, distance, example_distance, guesses, strength
+from discreet.report.words import distance, example_distance, guesses, strength
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

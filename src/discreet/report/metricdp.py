@@ -11,16 +11,15 @@ import numpy as np
 
 from discreet.core import printed
 from discreet.core.exact import to_fraction
+from discreet.core.guarantee import cautions
 from discreet.core.statements import state
 from discreet.evaluate.comparison import published_losses
-from discreet.report.attacked import section
-from discreet.report.check_words import proof_of
+from discreet.report.attacked import outcome_chapter, section
 from discreet.report.figures import frontier_svg
 from discreet.report.maps import Backdrop, Places, Strength, draw_map
-from discreet.report.page import IN_BROWSER, Chapter, render_template
+from discreet.report.page import IN_BROWSER, Chapter
 from discreet.report.trying import MAX_SECRETS_ATTACKED, try_design
 from discreet.report.words import (
-    cautions,
     distance,
     example_distance,
     factor,
@@ -143,11 +142,13 @@ def chapter(
     noun = "secret" if _places(design, loss_unit) is None else "place"
     least, axes = _nearest(problem), {"unit": guarantee.unit, "loss_unit": loss_unit}
     compared = published_losses(problem, guarantee) if baselines is None else list(baselines)
-    body = render_template(
+    if attacked is None and not audits and _is_attackable(design, least):
+        attacked, audits = try_design(design)
+    return outcome_chapter(
         "metricdp.html",
-        anchor=anchor,
-        title=title,
-        lead=lead,
+        design,
+        (title, anchor, lead),
+        section(attacked, audits, anchor=f"{anchor}-attacked"),
         below=below,
         noun=noun,
         map=_map(design, picks, backdrop, loss_unit, strengths),
@@ -168,15 +169,11 @@ def chapter(
         above=above,
         **_statements(design, least),
     )
-    if attacked is None and not audits and _is_attackable(design, least):
-        attacked, audits = try_design(design)
-    body += section(attacked, audits, anchor=f"{anchor}-attacked")
-    return Chapter(title, anchor, body, lead[0] if lead else "")
 
 
 def _statements(design: Design[Problem, Multipliers], least: Fraction) -> dict[str, Any]:
     """Return the template's values on the reports, the guarantee, its certificate and the provenance."""
-    guarantee, provenance = design.guarantee, design.provenance
+    guarantee = design.guarantee
     return {
         "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
         "n_reports": design.problem.n_reports,
@@ -188,13 +185,7 @@ def _statements(design: Design[Problem, Multipliers], least: Fraction) -> dict[s
         "scope": guarantee.scope,
         "beyond": guarantee.beyond_in_words,
         "whole": _all_pairs_text(guarantee),
-        "certificate": proof_of(design.certificate),
-        "passed": design.certificate.passed,
         "has_witness": design.witness is not None,
-        "public": provenance.assumed_public,
-        "trace": provenance.method_trace,
-        "seeded": provenance.seeded,
-        "versions": provenance.versions,
     }
 
 

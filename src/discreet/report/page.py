@@ -171,36 +171,20 @@ def _verified(outcome: object) -> object:
     return replace(outcome, certificate=fresh)
 
 
-def list_chapter(
-    title: str,
-    anchor: str,
-    lead: str,
-    *,
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    figure: str = "",
-    notes: Sequence[str] = (),
-    warning: str = "",
-    text: str = "",
-) -> Chapter:
+def list_chapter(title: str, anchor: str, lead: str, **parts: Any) -> Chapter:  # noqa: ANN401 - texts and cells
     """Render a chapter of one figure and one table.
 
     Parameters
     ----------
     title, anchor, lead
         Heading, name within the page, and first sentence.
-    head, rows
-        Names of the columns and cells of the table; the first column holds names.
-    figure
-        HTML of the figure, or an empty text.
-    notes
-        Paragraphs below the table.
-    warning, text
-        Paragraphs above the figure and above the table.
+    **parts
+        ``head`` and ``rows`` of the table, whose first column holds names; ``figure``, as HTML; ``notes`` below the
+        table; ``warning`` and ``text`` above the figure and above the table.
     """
-    parts = {"figure": figure, "notes": notes, "warning": warning, "text": text}
-    about = {"title": title, "anchor": anchor, "lead": lead, "head": head, "rows": rows}
-    return Chapter(title, anchor, render_template("listed.html", **about, **parts), lead)
+    shown: dict[str, Any] = {"figure": "", "notes": (), "warning": "", "text": "", **parts}
+    body = render_template("listed.html", title=title, anchor=anchor, lead=lead, **shown)
+    return Chapter(title, anchor, body, lead)
 
 
 def render_report(

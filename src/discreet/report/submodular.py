@@ -7,17 +7,15 @@ synthetic data, or for data that are public anyway: they are options that the ca
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import ApproxDP, PureDP
 from discreet.plot import plot_selection
 from discreet.plot.style import VERMILION
-from discreet.report.attacked import section
-from discreet.report.check_words import proof_of
+from discreet.report.attacked import outcome_chapter, section
 from discreet.report.figures import drawn, frontier_svg
-from discreet.report.page import Chapter, render_template
 from discreet.report.words import promise_about_a_person
 from discreet.submodular.method import draws_in_words
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.attack.finding import Attacked
     from discreet.evaluate.audit.audit import Audit
     from discreet.plot import Curve
+    from discreet.report.page import Chapter
     from discreet.submodular.problem import Selection
 
 __all__ = ["Ground", "chapter"]
@@ -134,11 +133,12 @@ def chapter(
     """
     selection = release.result
     labels = _names(selection, names, kinds)
-    body = render_template(
+    about: dict[str, Any] = {} if attacked is not None else {"title": "Audited", "lead": _AUDITED}
+    return outcome_chapter(
         "submodular.html",
-        anchor=anchor,
-        title=title,
-        lead=lead,
+        release,
+        (title, anchor, lead),
+        section(attacked, audits, anchor=f"{anchor}-attacked", **about),
         promise=promise_about_a_person(release.guarantee),
         chosen=labels,
         n_elements=selection.statement.n_elements,
@@ -158,23 +158,9 @@ def chapter(
             }
             for line in selection.accounting
         ],
-        certificate=proof_of(release.certificate),
-        passed=release.certificate.passed,
-        public=release.provenance.assumed_public,
         method=release.provenance.method,
-        trace=(
-            *release.provenance.method_trace,
-            f"Ledger: {release.provenance.charge or 'unknown'}.",
-        ),
-        seeded=release.provenance.seeded,
-        versions=release.provenance.versions,
+        charge=release.provenance.charge or "unknown",
     )
-    if attacked is None:
-        name = f"{anchor}-attacked"
-        body += section(None, audits, anchor=name, title="Audited", lead=_AUDITED)
-    else:
-        body += section(attacked, audits, anchor=f"{anchor}-attacked")
-    return Chapter(title, anchor, body, lead[0] if lead else "")
 
 
 def _names(

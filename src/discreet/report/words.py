@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from discreet.core.guarantee import DPGuarantee, MetricDP
 
 __all__ = [
-    "cautions",
     "distance",
     "example_distance",
     "factor",

@@ -19,8 +19,8 @@ from discreet import PureDP, Tree, ZeroConcentratedDP
 from discreet.artefact.counts import (
     load_table_measurements,
     load_tables,
-    save_table_measurements,
-    save_tables,
+    save_counts,
+    save_measurements,
 )
 from discreet.core.errors import InvalidProblemError
 from discreet.hierarchy.contingency import plan
@@ -334,12 +334,12 @@ def test_a_frame_by_kind_survives_a_file(tmp_path: Path) -> None:
     )
     people = pl.DataFrame({"state": ["GA"], "county": ["F"], "sex": ["F"], "age": ["65+"]})
     release = made.release(people, keep_measurements=True)
-    save_tables(release, tmp_path / "t.csv")
+    save_counts(release, tmp_path / "t.csv")
     again = load_tables(tmp_path / "t.csv")
     assert again.result.frame == made.frame
     assert verify(again).passed
     assert release.result.measurements is not None
-    save_table_measurements(release.result.measurements, tmp_path / "m.csv")
+    save_measurements(release.result.measurements, tmp_path / "m.csv")
     kept = load_table_measurements(tmp_path / "m.csv")
     assert verify_measured(kept).passed
     assert [one.worst for one in made.expected_errors()] == pytest.approx(

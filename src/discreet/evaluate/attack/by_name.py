@@ -6,8 +6,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact import load_anchored, load_anonymous, load_mechanism, read
+from discreet.artefact import load_anchored, load_anonymous, load_mechanism
 from discreet.artefact.judging import kind_of_file
+from discreet.artefact.reader import read
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
 from discreet.core.options import items_of, path_of, whole_number

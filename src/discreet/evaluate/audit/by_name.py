@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.artefact import MECHANISM, load_anchored, load_mechanism, read
+from discreet.artefact import load_anchored, load_mechanism
 from discreet.artefact.judging import judge, kind_of_file
+from discreet.artefact.mechanism import MECHANISM
+from discreet.artefact.reader import read
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import guarantee_from_dict
 from discreet.core.lazy import registered
