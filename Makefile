@@ -51,7 +51,7 @@ types: $(VENV)/.made
 # Tests start hundreds of processes; where Python may write no bytecode, each would compile the sources again.
 unit: $(VENV)/.made
 	$(BIN)/python -m compileall -q src reproduction/src
-	$(BIN)/pytest -q -n $(WORKERS)
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal
 
 # The trusted base, measured apart: kernels run as plain Python there, so that every branch is seen.
 coverage: $(VENV)/.made

@@ -171,24 +171,13 @@ def test_embeddings_take_any_number_of_columns(
     }
 
 
+NEAR = "--x lon --y lat --metric haversine --epsilon 1 --radius 0.9"
+
+
 def test_isolated_secrets_are_joined_and_it_says_so(
     capsys: pytest.CaptureFixture[str], town: Path, tmp_path: Path
 ) -> None:
-    line = [
-        "design",
-        town,
-        "--x",
-        "lon",
-        "--y",
-        "lat",
-        "--metric",
-        "haversine",
-        "--epsilon",
-        "1",
-        "--radius",
-        "0.9",
-    ]
-    said = say(capsys, *line, "-o", tmp_path / "c", "--json")
+    said = say(capsys, "design", town, *NEAR.split(), "-o", tmp_path / "c", "--json")
     assert said.status == 0
     assert "links beyond the radius" in said.err
     assert (said.data["components"], said.data["isolated_secrets"]) == (1, [])
@@ -199,22 +188,17 @@ def test_isolated_secrets_are_joined_and_it_says_so(
 def test_unprotected_secrets_are_allowed_when_asked_for_and_named(
     capsys: pytest.CaptureFixture[str], town: Path, tmp_path: Path
 ) -> None:
-    line = [
+    said = say(
+        capsys,
         "design",
         town,
-        "--x",
-        "lon",
-        "--y",
-        "lat",
-        "--metric",
-        "haversine",
-        "--epsilon",
-        "1",
-        "--radius",
-        "0.9",
-    ]
-    said = say(
-        capsys, *line, "--label", "name", "--allow-unprotected", "-o", tmp_path / "c", "--json"
+        *NEAR.split(),
+        "--label",
+        "name",
+        "--allow-unprotected",
+        "-o",
+        tmp_path / "c",
+        "--json",
     )
     assert said.status == 0
     isolated = said.data["isolated_secrets"]

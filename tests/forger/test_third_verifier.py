@@ -27,7 +27,7 @@ from forging import forge
 from node import NODE, Verifier, page, program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="NOT RUN: there is no Node")
 
@@ -223,6 +223,27 @@ def _each_finds_as_much(files: Iterator[dict[str, Any]], path: Path) -> None:
     assert statuses >= {0, 1, 2}
 
 
+def _damages_of_both(whole: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """List changes of parts that files of noise and of rows have in common."""
+    return (
+        {"shown": [whole["shown"][1], *whole["shown"][1:]]},
+        {"side": whole["side"] + 1},
+        {"side": 2**30},
+        {"low": [whole["low"][0] + 1, whole["low"][1]]},
+        {"low": [2**30, 0]},
+        {"low": whole["low"][:1]},
+        {"east": whole["east"] + 1},
+        {"reach": whole["reach"] + 1},
+        {"bits": whole["bits"] - 1},
+        {"bits": 54},
+        {"version": True},
+        {"guarantee": {**whole["guarantee"], "epsilon": "1/100000"}},
+        {"guarantee": {**whole["guarantee"], "epsilon": str(10**300)}},
+        {"guarantee": {**whole["guarantee"], "radius": "1"}},
+        {"provenance": {**whole["provenance"], "seeded": True}},
+    )
+
+
 def _noise_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     (m, n), noise = whole["torus"], standalone().unpack(whole["noise"], 1)
     for power in range(40):
@@ -246,25 +267,11 @@ def _noise_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[s
         {"noise": packed(np.array(below))},
         {"names": packed(np.array([len(whole["shown"]), *names[1:]]))},
         {"names": packed(np.array(names[1:]))},
-        {"shown": [whole["shown"][1], *whole["shown"][1:]]},
         {"torus": [n, m]},
         {"torus": [1, m * n]},
-        {"side": whole["side"] + 1},
-        {"side": 2**30},
+        *_damages_of_both(whole),
         {"cells": [m - 1, 1]},
-        {"low": [whole["low"][0] + 1, whole["low"][1]]},
-        {"low": [2**30, 0]},
-        {"low": whole["low"][:1]},
-        {"east": whole["east"] + 1},
-        {"reach": whole["reach"] + 1},
-        {"bits": whole["bits"] - 1},
-        {"bits": 54},
-        {"version": True},
         {"mesh_lower": None},
-        {"guarantee": {**whole["guarantee"], "epsilon": "1/100000"}},
-        {"guarantee": {**whole["guarantee"], "epsilon": str(10**300)}},
-        {"guarantee": {**whole["guarantee"], "radius": "1"}},
-        {"provenance": {**whole["provenance"], "seeded": True}},
     ):
         yield {**whole, **change}
 
@@ -279,22 +286,9 @@ def test_every_check_of_noise_finds_as_much_as_the_other_program(name: str, tmp_
 BROKEN_SLOPES = {
     "no slopes to the north": ("Math.hypot(x, y)", "Math.abs(x)"),
     "knots alone": ("for (const inX of [KNOT, MIDDLE])", "for (const inX of [KNOT])"),
-    "floats alone": ("|| !slopeHolds(exact(), inX, inY, rate)", ""),
+    "slopes in floats alone": ("|| !slopeHolds(exact(), inX, inY, rate)", ""),
     "another torus": ("table[row + (b + 2) % n]", "table[row + (b + 1) % n]"),
 }
-
-
-@pytest.mark.parametrize("part", BROKEN_SLOPES)
-def test_one_whose_slopes_are_broken_disagrees(part: str, tmp_path: Path) -> None:
-    old, new = BROKEN_SLOPES[part]
-    text, path = program(), tmp_path / "mutant"
-    assert text.count(old) == 1
-    whole, found = noises.KINDS["a box"].parts(), []
-    with Verifier(text.replace(old, new)) as broken:
-        for damaged in _noise_damages(whole, random.Random(3)):  # noqa: S311 - cases of a test
-            _sealed(damaged, path)
-            found.append(CLASSES[broken.judge(path)["status"]] == other(path))
-    assert not all(found)
 
 
 def _lattice_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
@@ -324,28 +318,14 @@ def _lattice_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict
         {"weights": packed(np.array(across))},
         {"weights": packed(np.array(weights[k:]))},
         {"weights": packed(np.array(weights[1:]))},
-        {"shown": [whole["shown"][1], *whole["shown"][1:]]},
         {"cells": [tall, wide]},
         {"cells": [points // 2 - 2, 0]},
         {"cells": [-1, points - 2]},
         {"cells": [wide + 1, tall]},
-        {"side": whole["side"] + 1},
-        {"side": 2**30},
-        {"low": [whole["low"][0] + 1, whole["low"][1]]},
-        {"low": [2**30, 0]},
-        {"low": whole["low"][:1]},
-        {"east": whole["east"] + 1},
-        {"reach": whole["reach"] + 1},
-        {"bits": whole["bits"] - 1},
-        {"bits": 54},
-        {"version": True},
+        *_damages_of_both(whole),
         {"torus": [3, 3]},
         {"mesh_lower": "inf"},
         {"mesh_lower": "0.5"},
-        {"guarantee": {**whole["guarantee"], "epsilon": "1/100000"}},
-        {"guarantee": {**whole["guarantee"], "epsilon": str(10**300)}},
-        {"guarantee": {**whole["guarantee"], "radius": "1"}},
-        {"provenance": {**whole["provenance"], "seeded": True}},
     ):
         yield {**whole, **change}
 
@@ -362,25 +342,36 @@ BROKEN_SPLINES = {
     "no middles to the north": ("b < tall ? [KNOT, MIDDLE] : [KNOT]", "[KNOT]"),
     "not the last knots": ("a <= wide; a += 1", "a < wide; a += 1"),
     "not the last report": ("report < k; report += 1", "report < k - 1; report += 1"),
-    "floats alone": ("|| !slopeHolds(exact(), inX, inY, rate)", ""),
+    "splines in floats alone": ("|| !slopeHolds(exact(), inX, inY, rate)", ""),
     "another control point": ("b + j) * k + report]", "b + i) * k + report]"),
 }
 
 
-@pytest.mark.parametrize("part", BROKEN_SPLINES)
-def test_one_whose_splines_are_broken_disagrees(part: str, tmp_path: Path) -> None:
-    old, new = BROKEN_SPLINES[part]
+@pytest.mark.parametrize(
+    ("kind", "damages", "old", "new"),
+    [
+        pytest.param(kind, damages, *parts, id=name)
+        for kind, damages, broken in (
+            (noises.KINDS["a box"], _noise_damages, BROKEN_SLOPES),
+            (lattices.KINDS["a box"], _lattice_damages, BROKEN_SPLINES),
+        )
+        for name, parts in broken.items()
+    ],
+)
+def test_one_whose_slopes_or_splines_are_broken_disagrees(
+    kind: Any, damages: Callable[..., Iterator[dict[str, Any]]], old: str, new: str, tmp_path: Path
+) -> None:
     text, path = program(), tmp_path / "mutant"
     assert text.count(old) == 1
-    whole, found = lattices.KINDS["a box"].parts(), []
+    agrees = []
     with Verifier(text.replace(old, new)) as broken:
-        for damaged in _lattice_damages(whole, random.Random(3)):  # noqa: S311 - cases of a test
+        for damaged in damages(kind.parts(), random.Random(3)):  # noqa: S311 - cases of a test
             _sealed(damaged, path)
             said = broken.judge(path)
             checks = [(name, wrong) for name, wrong, _ in said["checks"]]
             same = CLASSES[said["status"]] == other(path)
-            found.append(same and (said["status"] > 1 or checks == _found(path)))
-    assert not all(found)
+            agrees.append(same and (said["status"] > 1 or checks == _found(path)))
+    assert not all(agrees)
 
 
 def test_the_page_is_one_file_that_fetches_nothing_and_says_what_it_is_not() -> None:

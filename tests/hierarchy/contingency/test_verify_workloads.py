@@ -23,7 +23,7 @@ from discreet.artefact.counts import (
     save_measurements,
 )
 from discreet.core.errors import InvalidProblemError
-from discreet.hierarchy.contingency import plan
+from discreet.hierarchy.contingency import TablesPlan, plan
 from discreet.hierarchy.contingency.expected import expected_errors
 from discreet.hierarchy.contingency.optimum import best_frame
 from discreet.hierarchy.contingency.shares import kinds_of
@@ -48,6 +48,12 @@ UNEVEN = [("GA", "F"), ("GA", "C"), ("NY", "K"), ("DC",)]
 def unit(neighbors: Any) -> ZeroConcentratedDP:
     """Return a guarantee for which the noise of the whole budget has the variance 1."""
     return ZeroConcentratedDP(Fraction(1 if neighbors == REPLACED else Fraction(1, 2)), neighbors)
+
+
+def planned(rho: int, **options: Any) -> TablesPlan:
+    """Plan tables of two levels of uneven regions."""
+    guarantee = ZeroConcentratedDP(rho, ADDED)
+    return plan(UNEVEN, guarantee, columns=["state", "county"], domain=LISTED, **options)
 
 
 def chance(seed: int) -> Random:
@@ -187,14 +193,7 @@ def test_shares_along_each_path_add_up_to_the_budget_and_unasked_tables_have_non
 
 
 def test_levels_below_the_last_asked_one_are_not_counted() -> None:
-    made = plan(
-        UNEVEN,
-        ZeroConcentratedDP(100, ADDED),
-        columns=["state", "county"],
-        domain=LISTED,
-        workload="sex",
-        workload_levels=[1, 2, 0],
-    )
+    made = planned(100, workload="sex", workload_levels=[1, 2, 0])
     assert made.frame.tree.n == 4
     people = pl.DataFrame({"state": ["GA", "GA", "DC"], "sex": ["F", "M", "F"], "age": ["65+"] * 3})
     result = made.release(people).result
@@ -202,13 +201,7 @@ def test_levels_below_the_last_asked_one_are_not_counted() -> None:
 
 
 def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
-    made = plan(
-        UNEVEN,
-        ZeroConcentratedDP(100, ADDED),
-        columns=["state", "county"],
-        domain=LISTED,
-        workload="sex, age",
-    )
+    made = planned(100, workload="sex, age")
     people = pl.DataFrame({"state": ["GA"], "county": ["F"], "sex": ["F"], "age": ["65+"]})
     release = made.release(people)
     assert verify(release).passed
@@ -276,25 +269,13 @@ def test_a_release_states_its_bound_and_a_changed_one_fails() -> None:
 )
 def test_mistakes_about_a_workload_are_said(change: dict[str, Any], field: str, said: str) -> None:
     with pytest.raises(InvalidProblemError) as caught:
-        plan(
-            UNEVEN,
-            ZeroConcentratedDP(1, ADDED),
-            columns=["state", "county"],
-            domain=LISTED,
-            **change,
-        )
+        planned(1, **change)
     assert caught.value.field == field
     assert said in str(caught.value)
 
 
 def test_a_bound_needs_gaussian_noise_and_equal_shares_of_regions_that_are_alike() -> None:
-    made = plan(
-        UNEVEN,
-        ZeroConcentratedDP(1, ADDED),
-        columns=["state", "county"],
-        domain=LISTED,
-        workload="sex",
-    )
+    made = planned(1, workload="sex")
     assert made.record is not None
     with pytest.raises(InvalidProblemError, match="Gaussian noise"):
         proved_loss(made.frame, PureDP(1, ADDED), made.record)
@@ -325,13 +306,7 @@ def test_kinds_are_numbered_without_a_gap(kinds: tuple[int, ...]) -> None:
 
 
 def test_a_frame_by_kind_survives_a_file(tmp_path: Path) -> None:
-    made = plan(
-        UNEVEN,
-        ZeroConcentratedDP(100, ADDED),
-        columns=["state", "county"],
-        domain=LISTED,
-        workload="sex, age",
-    )
+    made = planned(100, workload="sex, age")
     people = pl.DataFrame({"state": ["GA"], "county": ["F"], "sex": ["F"], "age": ["65+"]})
     release = made.release(people, keep_measurements=True)
     save_counts(release, tmp_path / "t.csv")
