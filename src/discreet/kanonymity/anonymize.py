@@ -275,14 +275,8 @@ def anonymize(
     >>> made.diagnostics.optimal
     True
     """
-    from discreet.kanonymity.cells import publish, read_problem
-    from discreet.kanonymity.verify import verify
-    from discreet.tables.columns import refuse_unclear
-    from discreet.tables.contents import mark_table_verified
-    from discreet.tables.frames import opened, singled_out
     from discreet.tables.options import ReadingOptions
-    from discreet.tables.recoding import Recoding, recode, recorded
-    from discreet.tables.roles import Given
+    from discreet.tables.recoding import Recoding
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
@@ -290,98 +284,202 @@ def anonymize(
     method = METHODS.resolve(method, optional=True)
     _look_at_models(models)
     callback(on_progress)
-    bits = None if bits is None else as_bits(bits)
-    sensitive, kept, dropped = (
-        items_of(names, role, "a list of columns")
-        for role, names in (("sensitive", sensitive), ("keep", keep), ("drop", drop))
+    key_bits = None if bits is None else as_bits(bits)
+    task = _read_task(
+        table,
+        guarantee,
+        _declared_roles(guarantee, sensitive, keep, drop, models or {}, person, unassigned),
+        ReadingOptions.of(
+            encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
+        ),
+        Recoding.of(bins=bins, top=top, bottom=bottom),
+        attributes,
+        loss,
+        models or {},
+        population,
+        k_map,
     )
-    reading = ReadingOptions.of(
-        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
-    )
-    recoding = Recoding.of(bins=bins, top=top, bottom=bottom)
-    declared = Given(
-        guarantee.quasi_identifiers,
-        _union(sensitive, [name for name in models or {} if name not in kept]),
-        tuple(kept),
-        tuple(dropped),
-        person,
-        unassigned,
-    )
-    table, roles, notices = _read(table, declared, reading, recoding)
-    refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
-    alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
-    problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
-    demands = _demands(table, guarantee, models or {}, person)
-    if population is not None:
-        population = recode(opened(population, "population", reading), recoding)
-    mapped, people, listed = _population(problem, population, k_map)
     parameters = {
         "k": guarantee.k,
         "loss": loss,
         "method": None if method is None else repr(method),
         "suppress": suppress,
         "rows": "shuffled",
-        **_demanded(guarantee, models or {}, person, mapped),
-        "roles": roles.public(),
-        **recorded(reading, recoding),
+        **task.parameters,
     }
 
-    def write(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
-        began = clock()
-        keep = guarantee.k if keep_suppressed else None
-        published = publish(table, problem, result.labels, bits, keep=keep)
-        counted = audit(result.labels, guarantee.k, suppress=int(suppress * problem.n))
-        checked = verify(
-            published,
-            guarantee,
-            models=models,
-            person=person,
-            population=listed,
-            mapped=mapped,
-            attributes=() if people is None else kinds_for(problem),
+    def publish_found(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
+        return _publish(
+            task, result, parameters, suppress, key_bits, keep_suppressed=keep_suppressed
         )
-        # The first check of the labels is made anew on what is published.
-        certificate = Certificate((*checked.checks, *counted.checks[1:]))
-        certificate.raise_for_failure()
-        claimed, stripped, key = _with_persons(published, guarantee, person)
-        made = Anonymization(
-            stripped,
-            claimed,
-            certificate,
-            # What was tried depends on the rows, and so stands with the diagnostics.
-            Provenance(
-                "anonymize", parameters, seeded=not is_private(bits), assumed_public=_public(people)
-            ),
-            replace(
-                _diagnose(problem, result, clock() - began, alone),
-                notices=tuple(notices),
-                persons=key,
-            ),
-        )
-        return mark_table_verified(made)
 
     search_for: Callable[..., Found] = search
-    if people is not None and mapped is not None:
-        search_for = partial(search_mapped, people=people, least=mapped.k)
+    if task.people is not None and task.mapped is not None:
+        search_for = partial(search_mapped, people=task.people, least=task.mapped.k)
     try:
         result = search_for(
-            problem,
+            task.problem,
             guarantee.k,
             method=method,
             time_limit=time_limit,
             gap=gap,
             suppress=suppress,
-            demands=demands,
+            demands=task.demands,
             effort=effort,
             threads=threads,
             on_step=_best_so_far(on_progress, bounded=not suppress),
         )
     except SearchInterrupted as interrupt:
-        raise SearchInterrupted(interrupt.best and write(interrupt.best)) from None
-    made = write(result)
+        raise SearchInterrupted(interrupt.best and publish_found(interrupt.best)) from None
+    made = publish_found(result)
     if throw and gap is not None and result.gap > gap:
         raise LimitReachedError("the gap that was requested was not reached", made)
     return made
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A table as it was read, and all that its published form must satisfy.
+
+    `listed` are the columns of the population; `singled_out` counts, for each column that is published as it is, the
+    rows that alone have their value; `parameters` are those of the record.
+    """
+
+    table: Any
+    guarantee: KAnonymity
+    problem: Problem
+    models: Mapping[str, Sequence[PrivacyModel]]
+    person: str | None
+    demands: tuple[Demand, ...]
+    mapped: KMap | None
+    people: Population | None
+    listed: dict[str, Any] | None
+    singled_out: Mapping[str, int]
+    notices: list[str]
+    parameters: dict[str, Any]
+
+
+def _declared_roles(  # noqa: PLR0917 - the columns of each role
+    guarantee: KAnonymity,
+    sensitive: Sequence[str],
+    keep: Sequence[str],
+    drop: Sequence[str],
+    models: Mapping[str, Sequence[PrivacyModel]],
+    person: str | None,
+    unassigned: str | None,
+) -> Given:
+    """Return the roles that the call states; columns of models are sensitive unless they are kept."""
+    from discreet.tables.roles import Given
+
+    sensitive, keep, drop = (
+        items_of(names, role, "a list of columns")
+        for role, names in (("sensitive", sensitive), ("keep", keep), ("drop", drop))
+    )
+    sensitive = _union(sensitive, [name for name in models if name not in keep])
+    quasi = guarantee.quasi_identifiers
+    return Given(quasi, sensitive, tuple(keep), tuple(drop), person, unassigned)
+
+
+def _read_task(  # noqa: PLR0917 - what a table is read with
+    table: Any,  # noqa: ANN401 - a dataframe of any library, or a path
+    guarantee: KAnonymity,
+    declared: Given,
+    reading: ReadingOptions,
+    recoding: Recoding,
+    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None,
+    loss: str,
+    models: Mapping[str, Sequence[PrivacyModel]],
+    population: Any,  # noqa: ANN401 - as `table`
+    k_map: int | None,
+) -> _Task:
+    """Read the table and the population, and state the problem and its demands."""
+    from discreet.kanonymity.cells import read_problem
+    from discreet.tables.columns import refuse_unclear
+    from discreet.tables.frames import opened, singled_out
+    from discreet.tables.recoding import recode, recorded
+
+    table, roles, notices = _read(table, declared, reading, recoding)
+    refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
+    alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
+    problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
+    demands = _demands(table, guarantee, models, declared.person)
+    if population is not None:
+        population = recode(opened(population, "population", reading), recoding)
+    mapped, people, listed = _population(problem, population, k_map)
+    parameters = {
+        **_demanded(guarantee, models, declared.person, mapped),
+        "roles": roles.public(),
+        **recorded(reading, recoding),
+    }
+    return _Task(
+        table,
+        guarantee,
+        problem,
+        models,
+        declared.person,
+        demands,
+        mapped,
+        people,
+        listed,
+        alone,
+        notices,
+        parameters,
+    )
+
+
+def _publish(
+    task: _Task,
+    result: Found,
+    parameters: dict[str, Any],
+    suppress: float,
+    bits: RandomBits | None,
+    *,
+    keep_suppressed: bool,
+) -> Anonymization[Any, AnonymizationDiagnostics]:
+    """Write the cells of the classes, shuffle the rows, and verify what will be published.
+
+    Raises
+    ------
+    CertificateError
+        If a check fails: a bug, and nothing is returned.
+    """
+    from discreet.kanonymity.cells import publish
+    from discreet.kanonymity.verify import verify
+    from discreet.tables.contents import mark_table_verified
+
+    began, k = clock(), task.guarantee.k
+    keep = k if keep_suppressed else None
+    published = publish(task.table, task.problem, result.labels, bits, keep=keep)
+    counted = audit(result.labels, k, suppress=int(suppress * task.problem.n))
+    checked = verify(
+        published,
+        task.guarantee,
+        models=task.models or None,
+        person=task.person,
+        population=task.listed,
+        mapped=task.mapped,
+        attributes=() if task.people is None else kinds_for(task.problem),
+    )
+    # The first check of the labels is made anew on what is published.
+    certificate = Certificate((*checked.checks, *counted.checks[1:]))
+    certificate.raise_for_failure()
+    claimed, stripped, key = _with_persons(published, task.guarantee, task.person)
+    diagnostics = _diagnose(task.problem, result, clock() - began, task.singled_out)
+    made = Anonymization(
+        stripped,
+        claimed,
+        certificate,
+        # What was tried depends on the rows, and so stands with the diagnostics.
+        Provenance(
+            "anonymize",
+            parameters,
+            seeded=not is_private(bits),
+            assumed_public=_public(task.people),
+        ),
+        replace(diagnostics, notices=tuple(task.notices), persons=key),
+    )
+    return mark_table_verified(made)
 
 
 def _with_persons(
