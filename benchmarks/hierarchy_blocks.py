@@ -26,7 +26,12 @@ from discreet.hierarchy.contingency.descent import Siblings, solve
 from discreet.hierarchy.contingency.estimates import InteractionBasis, combine, upward
 from discreet.hierarchy.contingency.measure import measure
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
-from discreet.hierarchy.contingency.rounding import as_units, round_greedily, round_root
+from discreet.hierarchy.contingency.rounding import (
+    as_units,
+    by_exchanges,
+    round_largest,
+    round_root,
+)
 from discreet.hierarchy.contingency.whole import whole_below
 
 LEVELS = 6
@@ -114,8 +119,7 @@ def main() -> None:
         domain.possible,
     )
     found = solve(children, basis, rounds=60).tables
-    soft = [q for q in frame.marginals if q != domain.full]
-    tables = round_greedily(as_units(found, top), top, found, domain, soft)
+    tables = by_exchanges(round_largest(as_units(found, top), top), children, basis)
     say("nation and counties", begun)
     for at, measured in enumerate(kept):
         begun = time.process_time()

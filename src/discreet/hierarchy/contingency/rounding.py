@@ -1,11 +1,8 @@
 r"""Round the tables of the regions below one parent to whole numbers that add up to the parent's.
 
-The sums over the children of a cell are given. Where the marginals that matter form a chain, such as total, sex, sex
-by age, cells, their entries are sums of a laminar family, and the two families together are the rows of a network
-matrix: it is totally unimodular, so that *every entry of every marginal* of the chain can be its floor or its ceiling
-at once. Such tables are a flow, and are found as one. Marginals that are not nested make a third family; controlled
-rounding in three ways is NP-hard and not always possible [KGA93]_, so that cells then take their floors and ceilings
-greedily, by the deficits of the children in their marginals: always possible, without a bound for the marginals.
+Cells take their floors and ceilings by their fractions, so that sums over the children stay, and then units move from
+child to child while that lowers the objective, in which the marginals are. No bound is promised for the entry of a
+marginal: controlled rounding of marginals that are not nested is NP-hard and not always possible [KGA93]_.
 """
 
 from __future__ import annotations
@@ -29,8 +26,7 @@ __all__ = [
     "as_units",
     "by_exchanges",
     "chain_of",
-    "round_chain",
-    "round_greedily",
+    "round_largest",
     "round_root",
 ]
 
@@ -76,23 +72,22 @@ def as_units(tables: NDArray[np.float64], parent: NDArray[np.int64]) -> NDArray[
     return units
 
 
-def chain_of(marginals: list[Marginal], domain: Domain) -> tuple[list[Marginal], bool]:
-    """Find a longest chain of marginals, each part of the next, that ends at the cells; tell whether it is all of them.
+def chain_of(marginals: list[Marginal], domain: Domain) -> list[Marginal]:
+    """Return a longest chain of marginals, each part of the next, that ends at the cells.
 
     Examples
     --------
     >>> from discreet.hierarchy.contingency.problem import Domain
     >>> domain = Domain.read({"sex": ["F", "M"], "age": ["0-17", "18+"]})
     >>> chain_of([(), (0,), (1,), (0, 1)], domain)
-    ([(), (0,), (0, 1)], False)
+    [(), (0,), (0, 1)]
     """
     ordered = sorted({*marginals, domain.full}, key=lambda q: (len(q), q))
     best: dict[Marginal, list[Marginal]] = {}
     for q in ordered:
         below = [best[other] for other in best if set(other) < set(q)]
         best[q] = [*max(below, key=len, default=[]), q]
-    chain = best[domain.full]
-    return chain, len(chain) == len(ordered)
+    return best[domain.full]
 
 
 def round_root(
@@ -141,43 +136,28 @@ def round_root(
     return values
 
 
-def round_greedily(
-    units: NDArray[np.int64],
-    parent: NDArray[np.int64],
-    wanted: NDArray[np.float64],
-    domain: Domain,
-    marginals: list[Marginal],
-) -> NDArray[np.int64]:
-    """Round every cell down or up, upwards for the children whose marginals are farthest below their targets.
+def round_largest(units: NDArray[np.int64], parent: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Round every cell down or up, up for the children with the largest fractions.
 
     Parameters
     ----------
     units, parent
         As :func:`as_units` gives and takes them.
-    wanted
-        ``(children, cells)``: whose marginals are to be met.
-    domain
-        The cells.
-    marginals
-        The marginals that matter, beside the cells.
 
     Returns
     -------
     ndarray
-        ``(children, cells)`` int64.
-    """
-    from discreet.hierarchy.contingency.kernels import descent as kernels
+        ``(children, cells)`` int64 with the parent's sums.
 
-    chosen = marginals or [()]
-    entries = np.stack([domain.entries(q) for q in chosen])
-    need = np.zeros((len(chosen), len(units), max(map(domain.size_of, chosen))))
-    for at, q in enumerate(chosen):
-        need[at, :, : domain.size_of(q)] = domain.project(wanted, q)
-    out = np.empty(units.shape, dtype=np.int64)
-    # Public and the same for all: an order in which neighbors of the domain are far apart.
-    order = np.argsort((np.arange(units.shape[1]) * 0x9E3779B1) % (1 << 32), kind="stable")
-    kernels.share_out(units, parent, entries, need, order, ONE, out)
-    return out
+    Examples
+    --------
+    >>> round_largest(np.array([[ONE // 2, ONE], [ONE // 4, 0], [ONE // 4, 0]]), np.array([1, 1])).tolist()
+    [[1, 1], [0, 0], [0, 0]]
+    """
+    floors = units // ONE
+    order = np.argsort(floors * ONE - units, axis=0, kind="stable")
+    rank = np.argsort(order, axis=0)
+    return np.asarray(floors + (rank < parent - floors.sum(axis=0)), dtype=np.int64)
 
 
 def by_exchanges(
@@ -231,102 +211,3 @@ def by_exchanges(
     )
     kernels.exchange(cells, off, weight, places, task.free, passes, np.empty(len(cells)))
     return cells
-
-
-def round_chain(
-    units: NDArray[np.int64], parent: NDArray[np.int64], domain: Domain, chain: list[Marginal]
-) -> NDArray[np.int64]:
-    """Round so that every entry of every marginal of a chain is its floor or its ceiling: a flow in a network.
-
-    Parameters
-    ----------
-    units, parent
-        As :func:`as_units` gives and takes them.
-    domain
-        The cells.
-    chain
-        Two marginals or more, each part of the next, that end at the cells.
-
-    Returns
-    -------
-    ndarray
-        ``(children, cells)`` int64.
-
-    Notes
-    -----
-    Nodes are the entries of each child and the cells; an arc carries an entry to those that it is divided into, and a
-    child's cell to the cell. Floors are sent first; what is left has capacity 1 on the arcs that are not whole, and a
-    supply or demand at each node. The fractional tables are a flow that meets them all, so that a whole one does.
-    """
-    for near in _DISTANCES:
-        rounded = _flow(units, parent, domain, chain, int(near * ONE))
-        if rounded is not None:
-            return rounded
-    raise SolverError("rounding", "a flow that meets every sum")
-
-
-_DISTANCES = (0.3, 0.1, 0.03, 0.01, 0.001, 0.0)
-"""Fractions that are this near to a whole number become that number, if all sums can then be met: the last always."""
-
-
-def _flow(
-    units: NDArray[np.int64],
-    parent: NDArray[np.int64],
-    domain: Domain,
-    chain: list[Marginal],
-    near: int,
-) -> NDArray[np.int64] | None:
-    """Find the flow where entries near to a whole number have to be that number; ``None`` where there is none."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import maximum_flow
-
-    k, size = units.shape
-    # Nodes: the source, the entries of each marginal but the cells, and the cells; then two for supply and demand.
-    first, at = [], 1
-    for q in chain[:-1]:
-        first.append(at)
-        at += k * domain.size_of(q)
-    cell, n = at, at + size + 2
-    supply = np.zeros(n, dtype=np.int64)
-    tails, heads, places = [], [], []
-    least = units
-    for depth, q in enumerate(chain):
-        width = domain.size_of(q)
-        entries = domain.entries(q)
-        child = np.repeat(np.arange(k), width)
-        entry = np.tile(np.arange(width), k)
-        amounts = domain.project(units, q).reshape(-1)
-        rest = amounts % ONE
-        least = amounts // ONE + ((rest > ONE - near) & (rest > 0))
-        if depth == 0:
-            tail = np.zeros(k * width, dtype=np.int64)
-        else:
-            above = chain[depth - 1]
-            holder = np.zeros(width, dtype=np.int64)
-            holder[entries] = domain.entries(above)
-            tail = first[depth - 1] + child * domain.size_of(above) + holder[entry]
-        head = cell + entry if q == domain.full else first[depth] + child * width + entry
-        np.subtract.at(supply, tail, least)
-        np.add.at(supply, head, least)
-        split = np.flatnonzero((rest >= max(near, 1)) & (rest <= ONE - near))
-        tails.append(tail[split])
-        heads.append(head[split])
-        places.append(split)
-    supply[0] += int(parent.sum())
-    supply[cell : cell + size] -= parent
-    gives, takes = np.flatnonzero(supply > 0), np.flatnonzero(supply < 0)
-    row = np.concatenate([*tails, np.full(len(gives), n - 2), takes])
-    column = np.concatenate([*heads, gives, np.full(len(takes), n - 1)])
-    room = np.concatenate(
-        [np.ones(sum(map(len, tails)), dtype=np.int64), supply[gives], -supply[takes]]
-    )
-    graph = coo_array((room.astype(np.int32), (row, column)), shape=(n, n)).tocsr()
-    answer = maximum_flow(graph, n - 2, n - 1)
-    if int(answer.flow_value) != int(supply[gives].sum()):
-        return None
-    flow = answer.flow.tocoo()
-    used = flow.data > 0
-    sent = flow.row[used].astype(np.int64) * n + flow.col[used]
-    # No two of these arcs have the same ends.
-    least[places[-1]] += np.isin(tails[-1] * n + heads[-1], sent)
-    return np.asarray(least.reshape(k, size), dtype=np.int64)

@@ -28,8 +28,7 @@ from discreet.hierarchy.contingency.rounding import (
     as_units,
     by_exchanges,
     chain_of,
-    round_chain,
-    round_greedily,
+    round_largest,
     round_root,
 )
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.core.progress import Progress
-    from discreet.hierarchy.contingency.estimates import InteractionBasis, Upward
+    from discreet.hierarchy.contingency.estimates import Upward
     from discreet.hierarchy.contingency.measure import MeasuredTables
     from discreet.hierarchy.contingency.problem import TableFrame
 
@@ -150,7 +149,7 @@ def whole(
     report("estimates")
     made = upward(measured, look_below=look_below)
     means, precision = made.means, made.weights.precision
-    chain, _ = chain_of(list(frame.marginals), domain)
+    chain = chain_of(list(frame.marginals), domain)
     root = Siblings(means[:1], precision[:1], None, frame.total, domain.possible)
     solved = solve(root, made.basis, rounds=10 * rounds if rounds < _ROOT_ROUNDS else rounds)
     top = round_root(solved.tables, domain, chain, frame.total)
@@ -232,7 +231,8 @@ def _descend(
         rows = slice(children.start, children.stop)
         task = Siblings(means[rows], precision[rows], out[node], None, domain.possible)
         fit = solve(task, basis, rounds=rounds)
-        out[rows] = _rounded(fit.tables, out[node], frame, task, basis)
+        start = round_largest(as_units(fit.tables, out[node]), out[node])
+        out[rows] = by_exchanges(start, task, basis)
         return proved(task, fit, out[rows], basis)
 
     for level in range(tree.depth):
@@ -255,20 +255,3 @@ def _descend(
 def _gap(level: int, least: float, most: float, apart: float) -> LevelGap:
     """Round outwards once more: a sum of bounds has errors of its own."""
     return LevelGap(level, max(0.0, least * (1 - 1e-9) - apart * (1 + 1e-9)), most * (1 + 1e-9))
-
-
-def _rounded(
-    tables: NDArray[np.float64],
-    parent: NDArray[np.int64],
-    frame: TableFrame,
-    task: Siblings,
-    basis: InteractionBasis,
-) -> NDArray[np.int64]:
-    """Round the children of one parent: by a flow where marginals form a chain, else greedily and by exchanges."""
-    domain = frame.domain
-    chain, nested = chain_of(list(frame.marginals), domain)
-    units = as_units(tables, parent)
-    if nested and len(chain) > 1:
-        return round_chain(units, parent, domain, chain)
-    soft = [q for q in frame.marginals if q != domain.full]
-    return by_exchanges(round_greedily(units, parent, tables, domain, soft), task, basis)

@@ -1,4 +1,4 @@
-"""Compiled loops of the descent: the steps of ADMM between two transforms, greedy rounding, and exchanges."""
+"""Compiled loops of the descent: the steps of ADMM between two transforms, and exchanges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.core.jit import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["clip", "exchange", "mix", "share_out"]
+__all__ = ["clip", "exchange", "mix"]
 
 
 @kernel
@@ -74,66 +74,6 @@ def clip(
             dual[c, j] = u
             out[c, j] = new - u
     return worst
-
-
-@kernel
-def share_out(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
-    units: NDArray[np.int64],
-    parent: NDArray[np.int64],
-    entries: NDArray[np.int64],
-    need: NDArray[np.float64],
-    order: NDArray[np.int64],
-    one: int,
-    out: NDArray[np.int64],
-) -> None:
-    """Round the children of one parent: sums of cells exact, marginals greedily near what is wanted.
-
-    Parameters
-    ----------
-    units
-        ``(children, cells)`` in units of ``1 / one``; the sums over the children are ``one * parent``.
-    parent
-        ``(cells,)`` whole numbers.
-    entries
-        ``(marginals, cells)``: the entry of each marginal to which a cell belongs.
-    need
-        ``(marginals, children, entries)``: what is wanted of each; it is used up.
-    order
-        In which order cells are dealt with.
-    one
-        The unit.
-    out
-        ``(children, cells)``: floor or ceiling of each.
-    """
-    k, n = units.shape
-    m = len(entries)
-    score = np.empty(k)
-    for s in range(n):
-        for c in range(k):
-            floor = units[c, s] // one
-            out[c, s] = floor
-            for j in range(m):
-                need[j, c, entries[j, s]] -= floor
-    for at in range(n):
-        s = order[at]
-        left = parent[s]
-        for c in range(k):
-            left -= out[c, s]
-        while left > 0:
-            best, most = -1, -1e300
-            for c in range(k):
-                rest = units[c, s] - out[c, s] * one
-                if rest <= 0:
-                    continue
-                score[c] = rest / one
-                for j in range(m):
-                    score[c] += need[j, c, entries[j, s]]
-                if score[c] > most:
-                    best, most = c, score[c]
-            out[best, s] += 1
-            left -= 1
-            for j in range(m):
-                need[j, best, entries[j, s]] -= 1.0
 
 
 @kernel
