@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cli.commands import say
-from discreet.artefact import load_anchored
+from discreet.artefact import load_anchored, load_points
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.metric import MetricSpace
 from discreet.metricdp import Problem, design
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GRID = ["design", "--grid", "5x6", "--unit", "km", "--epsilon", "1", "--radius", "1.5"]
 
@@ -157,7 +156,45 @@ def test_what_needs_a_table_is_refused(
 
 
 @pytest.mark.usefixtures("_large")
-def test_all_pairs_need_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    said = say(capsys, *GRID[:-2])
+def test_all_pairs_of_places_have_noise_with_both_bounds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "large.mechanism"
+    said = say(capsys, *GRID[:-2], "-o", path, "--json", "--quiet")
+    assert (said.status, said.err) == (0, "")
+    data = said.data
+    assert data["kind"] == "noise-mechanism"
+    assert 0 < data["lower"] < data["upper"] == data["loss"] < 1.6
+    assert data["guarantee"]["radius"] is None
+    assert say(capsys, "verify", path).status == 0
+    judged = subprocess.run(
+        [sys.executable, "-I", Path(__file__).parents[2] / "verify_standalone.py", path],
+        check=False,
+        capture_output=True,
+    )
+    assert judged.returncode == 0
+    stored = load_points(path)
+    assert (stored.upper, stored.lower) == (data["upper"], data["lower"])
+    assert "serve --mechanism" in say(capsys, *GRID[:-2]).out
+
+
+@pytest.mark.usefixtures("_large")
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [(["--loss", "squared-euclidean"], "--radius"), (["--unit", "mile"], "--radius")],
+)
+def test_all_pairs_without_noise_need_a_radius(
+    capsys: pytest.CaptureFixture[str], more: list[str], named: str
+) -> None:
+    said = say(capsys, *GRID[:-2], *more)
     assert said.status == 2
-    assert "--radius" in said.err
+    assert named in said.err
+
+
+@pytest.mark.usefixtures("_large")
+def test_noise_has_no_labels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    places = tmp_path / "towns.csv"
+    places.write_text("name,x,y\na,0,0\nb,1,0\nc,0,1\n", encoding="utf-8")
+    said = say(capsys, "design", places, "--label", "name", "--unit", "km", "--epsilon", "1")
+    assert said.status == 2
+    assert "--label: expected none" in said.err

@@ -265,7 +265,6 @@ def ask_page(page: Page, name: str) -> Any:
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        (["--grid", "80x80", "--epsilon", "2/km"], "--grid: expected at most 5120 places"),
         (["--every-point", "--mechanism", "x"], "--every-point: expected none beside --mechanism"),
         (["--places-only", "--mechanism", "x"], "--places-only: expected none beside --mechanism"),
     ],

@@ -59,8 +59,10 @@ def design(options: DesignOptions) -> Status:
     The design is verified in exact arithmetic before it is written, and the file carries its proof. Places, prior,
     loss and reports are assumed to be public.
 
-    Beyond 5,120 secrets, up to 16,384, the channel is one of exponential tails, computed on demand: private, verified,
-    with its loss and a lower bound, but it is not the best that there is, and its file states the bound without proof.
+    Beyond 5,120 places, up to 131,072, in km or m and with their distance as the loss, the file holds one noise for
+    every point of their region, for `discreet serve`; with --radius, up to 16,384 secrets, a channel of exponential
+    tails. Both are private, verified, with their loss and a lower bound, but they are not the best that there is, and
+    their files state the bound without proof.
     """
     if options.points is not None and options.places is not None:
         raise InvalidProblemError("--points", "either this or PLACES", "both")

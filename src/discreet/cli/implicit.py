@@ -1,4 +1,4 @@
-"""``design`` beyond 5,120 secrets: a channel that is computed on demand, with its loss and a lower bound."""
+"""``design`` beyond 5,120 secrets: noise or tails, computed on demand, with their loss and a lower bound."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from discreet.cli.info import anchored_facts
+from discreet.cli.mechanisms import points_facts
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
 from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
 from discreet.cli.progress import progress
@@ -22,13 +24,24 @@ from discreet.core.option_groups import OptionGroup, argument, option
 from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.cli.statement import ImplicitStatement, ProblemStatement
     from discreet.core.guarantee import MetricDP
     from discreet.core.outcome import Design
+    from discreet.core.progress import Progress
+    from discreet.lrgeo.points.noise_design import NoiseDesign
     from discreet.metricdp.bounds.bound import Multipliers
     from discreet.metricdp.bounds.tails import TailDesign
     from discreet.metricdp.minimax import Minimax
     from discreet.metricdp.problem import Problem
+
+    _Made = tuple[
+        NoiseDesign | TailDesign,
+        Callable[[str], None],
+        dict[str, Any],
+        list[tuple[str, object]],
+    ]
 
     MetricDesign = Design[Problem, Multipliers]
 
@@ -92,52 +105,29 @@ class DesignOptions(
 
 
 def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
-    """Compute the channel and its bounds, write it and describe it; return the exit status."""
-    from discreet.artefact import save_anchored
-    from discreet.artefact.implicit import from_tails
-    from discreet.metricdp import tail_channel
-
+    """Design without a table of distances, write the file and describe it; return the exit status."""
     _refuse(options)
     begun = clock()
-    guarantee, joined = _connected(stated)
-    if joined:
-        warn(
-            f"within {stated.guarantee.radius} {guarantee.unit} there are {joined + 1} separate groups of secrets; "
-            f"the channel keeps all pairs within {printed.at_most(guarantee.radius)}",
-            quiet=options.quiet,
-        )
+    make = _make_noise if stated.guarantee.radius is None else _make_tails
     with progress(sys.stderr, quiet=options.quiet) as on_progress:
-        made = tail_channel(
-            stated.costs.space,
-            guarantee,
-            utility_loss=stated.costs.utility_loss,
-            prior=stated.costs.prior,
-            gap=options.target,
-            time_limit=options.time_limit,
-            threads=options.threads,
-            on_progress=on_progress,
-        )
+        made, save, data, rows = make(stated, options, on_progress)
     seconds = clock() - begun
-    stored = from_tails(made, stated.labels)
     if options.output is not None:
         with renamed_arguments({"path": "--output"}):
-            save_anchored(stored, options.output)
-    reached = made.gap is not None and made.gap <= options.target
+            save(options.output)
+    gap = made.gap
+    reached = gap is not None and gap <= options.target
     missed = options.is_demanded and not reached
-    data = anchored_facts(stored) | {
+    data |= {
         "loss": made.upper,
         "lower": made.lower,
         "upper": made.upper,
-        "gap": made.gap,
+        "gap": gap,
         "status": "gap reached" if reached else "limit reached",
         "interrupted": False,
         "seconds": seconds,
     }
-    rows: list[tuple[str, object]] = [
-        ("secrets", made.channel.n_secrets),
-        ("expected loss", printed.bounds(made.lower, made.upper)),
-        ("method", "tails, computed on demand"),
-    ]
+    rows.append(("expected loss", printed.bounds(made.lower, made.upper)))
     emit_design(stated, options, made, data, rows, missed=made if missed else None)
     return Status.TARGET_MISSED if missed else Status.DONE
 
@@ -145,11 +135,11 @@ def run_implicit(stated: ImplicitStatement, options: DesignOptions) -> Status:
 def emit_design(
     stated: ProblemStatement,
     options: DesignOptions,
-    made: TailDesign | MetricDesign,
+    made: NoiseDesign | TailDesign | MetricDesign,
     data: dict[str, Any],
     rows: list[tuple[str, object]],
     *,
-    missed: TailDesign | Minimax | MetricDesign | None = None,
+    missed: NoiseDesign | TailDesign | Minimax | MetricDesign | None = None,
     head: str = "",
 ) -> None:
     """Print a design of either kind, and warn if it has missed the target or was not written.
@@ -173,8 +163,70 @@ def emit_design(
     if options.output is None and options.report is None:
         warn("nothing was written: no --output", quiet=options.quiet)
     data |= {"prior_normalized_from": stated.prior_sum, "output": options.output}
-    rows = [("guarantee", made.guarantee), *rows, ("seconds", printed.estimate(data["seconds"], 3))]
+    published = getattr(made, "published", None)
+    promise = made.guarantee if published is None else published().promise
+    rows = [("guarantee", promise), *rows, ("seconds", printed.estimate(data["seconds"], 3))]
     emit("design", options, data, head + facts(rows), made.certificate)
+
+
+def _make_tails(
+    stated: ImplicitStatement,
+    options: DesignOptions,
+    on_progress: Callable[[Progress], None] | None,
+) -> _Made:
+    """Compute a channel of exponential tails and its bounds."""
+    from discreet.artefact import from_tails, save_anchored
+    from discreet.metricdp import tail_channel
+
+    guarantee, joined = _connected(stated)
+    if joined:
+        warn(
+            f"within {stated.guarantee.radius} {guarantee.unit} there are {joined + 1} separate groups of secrets; "
+            f"the channel keeps all pairs within {printed.at_most(guarantee.radius)}",
+            quiet=options.quiet,
+        )
+    made = tail_channel(
+        stated.costs.space,
+        guarantee,
+        utility_loss=stated.costs.utility_loss,
+        prior=stated.costs.prior,
+        gap=options.target,
+        time_limit=options.time_limit,
+        threads=options.threads,
+        on_progress=on_progress,
+    )
+    stored = from_tails(made, stated.labels)
+    rows = [
+        ("secrets", made.channel.n_secrets),
+        ("method", "tails, computed on demand"),
+    ]
+    return made, partial(save_anchored, stored), anchored_facts(stored), rows
+
+
+def _make_noise(
+    stated: ImplicitStatement,
+    options: DesignOptions,
+    on_progress: Callable[[Progress], None] | None,
+) -> _Made:
+    """Compute one noise for every point, with the places as reports, and its bounds."""
+    from discreet.artefact import save_mechanism
+    from discreet.lrgeo.points.many_places import design_many_places
+
+    made = design_many_places(
+        stated.costs,
+        stated.guarantee,
+        gap=options.target,
+        time_limit=options.time_limit,
+        threads=options.threads,
+        on_progress=on_progress,
+    )
+    mechanism = made.published()
+    rows = [
+        ("places", made.K),
+        ("method", "one noise for every point, outcomes named by places"),
+        ("next", f"discreet serve --mechanism {options.output or 'FILE'} publishes it"),
+    ]
+    return made, partial(save_mechanism, mechanism), points_facts(mechanism), rows
 
 
 def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:

@@ -88,13 +88,7 @@ def plan_of(
     """Read what is published, or what is to be designed."""
     if mechanism is None:
         region, guarantee = _stated(options, epsilon)
-        for_points = every_point is not False
-        if for_points and not region.space.has_matrix:
-            expected = "at most 5120 places for every point; --places-only takes more"
-            raise InvalidProblemError(
-                "--grid" if options.roads is None else "--roads", expected, region.K
-            )
-        return Plan(region, guarantee, for_points, None)
+        return Plan(region, guarantee, every_point is not False, None)
     if every_point is not None:
         option = "--every-point" if every_point else "--places-only"
         raise InvalidProblemError(option, "none beside --mechanism, which says it", option)

@@ -69,7 +69,7 @@ class WorkOptions(OptionGroup, panel="How to design", environment="DISCREET_"):
     time_limit: float | None = option("Seconds for the design.")
     every_point: bool | None = option(
         "What the promise is about. --every-point, the default: any two points of the region's convex "
-        "outline, near or far; none is snapped to a place. It takes at most 5120 places. "
+        "outline, near or far; none is snapped to a place. "
         "--places-only: any two places; a point is snapped to the nearest one first, so two points "
         "close to each other across a border between places are protected as these places are, not as the "
         "points. It loses less.",

@@ -22,6 +22,7 @@ from discreet.core.option_groups import REQUIRED, OptionGroup, option
 from discreet.core.spaces.features import check_names, coordinate_columns
 from discreet.core.spaces.lengths import DENSE_LIMIT
 from discreet.core.spaces.metric import METRICS, MetricSpace
+from discreet.lrgeo.points.many_places import has_noise
 from discreet.metricdp.costs import ImplicitCosts
 from discreet.metricdp.problem import Problem
 from discreet.tables.arrays import read_embeddings
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from discreet.cli.options import PlaceOptions
 
 __all__ = [
-    "IMPLICIT_LIMIT",
     "AimOptions",
     "DesignStatement",
     "ImplicitStatement",
@@ -48,8 +48,11 @@ __all__ = [
     "state_any",
 ]
 
-IMPLICIT_LIMIT = 1 << 14
-"""Secrets that a command designs a channel for: beyond, each secret and report is looked at for too long."""
+_TAILS_LIMIT = 1 << 14
+"""Secrets up to which a command looks at each secret and report: for tails, with a radius."""
+
+_NOISE_LIMIT = 1 << 17
+"""Places for which a command designs noise: they take 2 minutes, and their file 10 MB."""
 
 _UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 """What a distance is measured in where nobody says otherwise."""
@@ -138,7 +141,7 @@ class ImplicitStatement(ProblemStatement):
     Parameters
     ----------
     costs
-        Costs of the reports, each secret being one. The guarantee has a radius.
+        Costs of the reports, each secret being one. Without a radius there is noise for them.
     """
 
     costs: ImplicitCosts
@@ -171,14 +174,14 @@ def state(file: str | None, places: PlaceOptions, aims: AimOptions) -> DesignSta
 def state_any(
     file: str | None, places: PlaceOptions, aims: AimOptions, label: str | None
 ) -> DesignStatement | ImplicitStatement:
-    """Do the same for up to 16,384 secrets, which beyond 5,120 are stated without a table.
+    """Do the same for up to 131,072 secrets, which beyond 5,120 are stated without a table.
 
     Raises
     ------
     InvalidProblemError
         As :func:`state`, and for options that need a table where there is none.
     """
-    secrets = _read_secrets(file, places, aims, IMPLICIT_LIMIT, label)
+    secrets = _read_secrets(file, places, aims, _NOISE_LIMIT, label)
     return _dense(secrets, aims) if secrets.space.has_matrix else _implicit(secrets, aims)
 
 
@@ -225,16 +228,21 @@ def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
 def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
     """State costs without a table; say what that leaves out."""
     n, most = secrets.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
-    if n > IMPLICIT_LIMIT:
-        raise InvalidProblemError("PLACES", f"at most {IMPLICIT_LIMIT} secrets", n)
-    if aims.radius is None:
-        raise InvalidProblemError("--radius", f"one {most}", "none")
     aims.refuse(("reports", "priors"), f"none {most}")
     loss = read_loss(aims.loss)
     if not isinstance(loss, str):
         raise InvalidProblemError("--loss", f"the name of a loss {most}", repr(aims.loss))
-    guarantee = MetricDP(secrets.epsilon, secrets.space.unit, aims.radius)
     costs = ImplicitCosts(secrets.space, loss, secrets.prior)
+    if aims.radius is None and not has_noise(secrets.space, loss):
+        expected = f"one {most}, but for places in km or m whose distance is the loss"
+        raise InvalidProblemError("--radius", expected, "none")
+    if aims.radius is None and secrets.labels is not None:
+        expected = f"none {most} and no --radius: reports are coordinates"
+        raise InvalidProblemError("--label", expected, "one")
+    if aims.radius is not None and n > _TAILS_LIMIT:
+        expected = f"at most {printed.count(_TAILS_LIMIT)} secrets with --radius"
+        raise InvalidProblemError("PLACES", expected, printed.count(n))
+    guarantee = MetricDP(secrets.epsilon, secrets.space.unit, aims.radius)
     return ImplicitStatement(
         guarantee=guarantee, labels=secrets.labels, prior_sum=secrets.prior_sum, costs=costs
     )

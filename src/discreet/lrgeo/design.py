@@ -299,14 +299,24 @@ def _for_every_point(
     **options: Any,  # noqa: ANN401 - those of design_every_point, which names them
 ) -> NoiseDesign | LatticeDesign:
     from discreet.lrgeo.points.design import design_every_point
+    from discreet.lrgeo.points.many_places import costs_of_region, design_many_places
 
     if guarantee.radius is not None:
         expected = 'none for every point; scope="places" takes one'
         raise InvalidProblemError("radius", expected, guarantee.radius)
-    if problem is None:
-        expected = 'at most 5120 places for every point; scope="places" takes more'
-        raise InvalidProblemError("region", expected, region.K)
-    return design_every_point(region, guarantee, problem, **options)
+    if problem is not None:
+        return design_every_point(region, guarantee, problem, **options)
+    if options["method"] not in {None, "noise"} or options["spacing"] is not None:
+        raise InvalidProblemError("method and spacing", "none beyond 5120 places", "one")
+    made = design_many_places(
+        costs_of_region(region),
+        guarantee,
+        region=region,
+        **{name: options[name] for name in ("gap", "time_limit", "on_progress", "threads")},
+    )
+    if options["throw"] and made.status == "limit reached":
+        raise LimitReachedError(missed_gap(options["gap"], made.lower, made.upper), made)
+    return made
 
 
 class _Search:

@@ -10,7 +10,8 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import Exact, to_fraction
 from discreet.core.spaces.lattice import LatticeLengths
-from discreet.lrgeo.places.plane import DEGREE
+from discreet.lrgeo.places.plane import DEGREE, cosine_for, sphere_to_plane
+from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.places.space import per_unit
 from discreet.lrgeo.points.frame import SCALE, PointFrame
 
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.lrgeo.places.region import Region
+    from discreet.core.spaces.metric import MetricSpace
 
-__all__ = ["cell_sides", "plane_of", "report_texts"]
+__all__ = ["cell_sides", "plane_of", "region_of", "report_texts"]
 
 
 def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
@@ -48,6 +49,58 @@ def report_texts(
         return tuple(frame.shown(places))
     first, second = ([f"{one:.7f}" for one in axis] for axis in region.coordinates.T.tolist())
     return tuple(zip(first, second, strict=True))
+
+
+def region_of(space: MetricSpace) -> tuple[Region, NDArray[np.int64], float]:
+    """Return the region of the secrets of a plane or a sphere, each moved to a whole decimeter.
+
+    Parameters
+    ----------
+    space
+        Points with Euclidean distances or great circles, in km or m.
+
+    Returns
+    -------
+    region : Region
+        The different places, in the order of their first secrets.
+    labels : ndarray
+        ``(n,)``: the place of each secret.
+    moved : float
+        Upper bound on the distance between two secrets of one place, in the unit.
+
+    Raises
+    ------
+    InvalidProblemError
+        For another metric or unit, fewer than two places, or places that are not those of a city.
+
+    Examples
+    --------
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> points = [(0.0, 0.0), (0.0, 0.00001), (1.0, 2.0)]
+    >>> region, labels, _ = region_of(MetricSpace.from_points(points, unit="km"))
+    >>> region.places.tolist(), labels.tolist()
+    ([[0, 0], [10000, 20000]], [0, 0, 1])
+    """
+    if space.metric not in {"euclidean", "haversine", "grid"} or space.points is None:
+        raise InvalidProblemError("space", "points of a plane or of a sphere", space.metric)
+    per, points, origin, cosine = per_unit(space.unit), space.points, None, 1.0
+    if points.shape[1] != 2:
+        raise InvalidProblemError("space", "points of a plane or of a sphere", "others")
+    if space.metric == "haversine":
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        origin = (round(float(middle[0]), 6), round(float(middle[1]), 6))
+        cosine = cosine_for(points[:, 0], float(np.ptp(points[:, 1])), unrounded=True)
+        plane = sphere_to_plane(points, origin, cosine)
+    else:
+        plane = points * per
+    rounded = np.rint(plane).astype(np.int64)
+    _, first, labels = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    # In the order of the secrets.
+    rank = np.argsort(np.argsort(first))
+    places, labels = rounded[np.sort(first)], rank[labels.ravel()]
+    # A decimeter of the plane may be more on the sphere, by less than a cosine of 88 degrees.
+    moved = math.sqrt(2) / per / min(cosine, 1.0) if len(places) < space.n else 0.0
+    return Region(places, origin, space.unit, None, cosine), labels, moved
 
 
 def _reach(region: Region) -> int:

@@ -27,14 +27,16 @@ from discreet.core.printed import estimate
 from discreet.core.progress import Reporter
 from discreet.core.verified import mark_verified
 from discreet.lrgeo.places.space import per_unit
-from discreet.lrgeo.points.frame import region_digest
+from discreet.lrgeo.points.frame import SCALE, region_digest
 from discreet.lrgeo.points.layout import cell_sides, plane_of, report_texts
+from discreet.lrgeo.points.near_names import name_by_medians
 from discreet.lrgeo.points.net import ControlNet
 from discreet.lrgeo.points.net_mechanism import NetDesign, plane_and_net
 from discreet.lrgeo.points.noise import NoiseRows
 from discreet.lrgeo.points.noise_table import WEIGHT_SUM_BITS, noise_table
 from discreet.lrgeo.points.renaming import BLOCK_SIDE, renamed
 from discreet.lrgeo.points.verify_noise import ClaimedNoise, verify_noise
+from discreet.metricdp.costs import ImplicitCosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +66,9 @@ _MAX_PRINTED_NODES = 10**15
 _FEW_NODES, _MOST_NODES = 1 << 16, 1 << 18
 """Nodes of a torus up to which the finest net is taken, and at most: 197,136 of them make a file of 2.2 MB."""
 
+_MOST_NODES_OF_MANY_PLACES = 4 * _MOST_NODES
+"""The same beyond 5120 places: central Rome, 98 x 94 nats, then loses .3 % for its net, and 1.2 % with fewer nodes."""
+
 _MARGIN_NATS = 8
 """Nats on each side of the region until the torus closes. For 20 x 20 places at 1/2 with 400 reports 5 lose .9 % more
 and 9 lose .1 % less (2026-11)."""
@@ -91,9 +96,10 @@ class NoiseDesign(NoiseRows, NetDesign):
 def design_noise(
     region: Region,
     guarantee: MetricDP,
-    problem: Problem,
+    problem: Problem | ImplicitCosts,
     *,
     spacing: Exact | None = None,
+    moved: float = 0.0,
     on_progress: Callable[[Progress], None] | None = None,
     threads: int = 1,
 ) -> NoiseDesign:
@@ -106,10 +112,12 @@ def design_noise(
     guarantee
         Epsilon per unit, without a radius.
     problem
-        What each report costs at each place.
+        What each report costs at each place, as a table or, for more than 5120 places, as their distances.
     spacing
         Side of the net's cells, in the unit; by default fine enough for epsilon, and as fine as a torus of 2^18 nodes
-        allows.
+        allows, or of 2^20 beyond 5120 places.
+    moved
+        Distance between a place and the place of the problem that stands for it, in the unit, at most.
     on_progress, threads
         As everywhere. There is no search, hence no time limit.
 
@@ -143,7 +151,10 @@ def design_noise(
     tell = Reporter(on_progress)
     frame, places, reach = plane_of(region)
     per = per_unit(region.unit)
-    net, shape = _lay_net(region, places, reach, guarantee.epsilon / per, spacing)
+    is_implicit = isinstance(problem, ImplicitCosts)
+    most = _MOST_NODES_OF_MANY_PLACES if is_implicit else _MOST_NODES
+    rate = guarantee.epsilon / per
+    net, shape = _lay_net(region, places, reach, rate, most_nodes=most, spacing=spacing)
     claim = MetricDP(
         guarantee.epsilon,
         guarantee.unit,
@@ -151,15 +162,24 @@ def design_noise(
     )
     rho = guarantee.epsilon * net.side / per
     noise = _certified(frame, net, shape, len(places), claim)
-    first, weights = net.coefficients(places)
-    costs = problem.prior[:, None] * problem.loss
-    # Where nobody is nothing is lost, and nothing has to be compared.
-    peopled = problem.prior > 0
     tell("noise", done=noise.size)
-    names, loss = renamed(noise, first[peopled], weights[peopled], costs[peopled], threads=threads)
+    if isinstance(problem, ImplicitCosts):
+        fall = math.asinh(float(rho))
+        names, loss = name_by_medians(noise, net, places, problem, fall, threads=threads)
+        moved += _rounding(frame, places, problem) / per
+    else:
+        first, weights = net.coefficients(places)
+        costs = problem.prior[:, None] * problem.loss
+        # Where nobody is nothing is lost, and nothing has to be compared.
+        peopled = problem.prior > 0
+        names, loss = renamed(
+            noise, first[peopled], weights[peopled], costs[peopled], threads=threads
+        )
     certificate = verify_noise(_claimed(frame, net, (noise, names), len(places), claim))
     certificate.raise_for_failure()
-    upper = loss / 2**WEIGHT_SUM_BITS * (1 + 2.0**-36)
+    # A place that is moved has probabilities within the promise, and distances within the move.
+    growth = math.exp(float(guarantee.epsilon) * moved)
+    upper = (loss / 2**WEIGHT_SUM_BITS * (1 + 2.0**-36) + moved) * growth
     tell("names", upper=upper)
     trace = [f"net of {estimate(rho, 4)} nats a cell, on a torus of {shape[0]} x {shape[1]} nodes."]
     facts: dict[str, int | float | str] = {
@@ -193,10 +213,12 @@ def _lay_net(
     places: NDArray[np.int64],
     reach: int,
     rate: Fraction,
+    *,
+    most_nodes: int = _MOST_NODES,
     spacing: Exact | None = None,
 ) -> tuple[ControlNet, tuple[int, int]]:
     """Return a net over the box around places, and the size of its torus."""
-    most = _FEW_NODES if spacing is None else _MOST_NODES
+    most = _FEW_NODES if spacing is None else most_nodes
     for side in cell_sides(
         region, rate, _RATES, spacing, coarser=Fraction(1), finer=_LARGEST_FACTOR
     ):
@@ -204,9 +226,9 @@ def _lay_net(
         if shape[0] * shape[1] <= most:
             x, y = places.min(axis=0).tolist()
             return ControlNet((x, y), side, cells, reach), shape
-        most = _MOST_NODES
+        most = most_nodes
     wide, tall = (float(rate * size) for size in np.ptp(places, axis=0).tolist())
-    limit = printed.count(_MOST_NODES)
+    limit = printed.count(most_nodes)
     expected = (
         f"a torus of at most {limit} nodes; use a larger spacing, a smaller epsilon, or places only"
     )
@@ -224,6 +246,20 @@ def _torus(
     margin = math.ceil(2 * _MARGIN_NATS / (rate * side))
     m, n = (-(-(count + 2 + margin) // BLOCK_SIDE) * BLOCK_SIDE for count in (wide, tall))
     return (wide, tall), (m, n)
+
+
+def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts) -> float:
+    """Return the largest distance in the plane between a place of the costs and where its net has it, in decimeters."""
+    points = np.asarray(costs.space.points, dtype=np.float64)
+    if frame.origin is None or costs.space.metric != "haversine":
+        exact = points * per_unit(frame.unit)
+    else:
+        latitude, longitude = map(float, frame.origin)
+        east = (points[:, 1] - longitude + 180) % 360 - 180
+        north = points[:, 0] - latitude
+        exact = np.stack([east * frame.east, north * frame.north], axis=1) / SCALE
+    # Floats of coordinates below 2^30 decimeters err by less than a thousandth of one.
+    return float(np.linalg.norm(exact - places, axis=1).max()) + 1e-3
 
 
 def _certified(

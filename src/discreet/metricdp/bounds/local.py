@@ -143,6 +143,7 @@ def local_bound(
     *,
     gap: float = 0.01,
     time_limit: float | None = None,
+    farthest: float = 9.0,
     threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> LocalBound:
@@ -160,6 +161,8 @@ def local_bound(
         Relative gap between the bound and the steps' estimate of the least loss at which they end.
     time_limit
         Seconds after which steps end; the first hundred are always taken.
+    farthest
+        Limit on the nats from the reports of a tile to its secrets.
     threads
         Threads of the steps; the bound does not depend on it unless the time limit is reached.
     on_progress
@@ -190,7 +193,7 @@ def local_bound(
     lowest = sum_of_levels(cheapest)
     if not len(graph):
         return LocalBound(lowest, 0, 0.0, 0, 0, float(cheapest.sum()))
-    plan = Plan(costs, graph, epsilon)
+    plan = Plan(costs, graph, epsilon, farthest=farthest)
     state, bound = _search(plan, gap, time_limit, threads, on_progress)
     return replace(bound, lower=max(plan.lower_bound(state), lowest))
 

@@ -1,0 +1,205 @@
+r"""A lower bound for too many places at once: the sum of bounds for parts of the prior.
+
+A loss is a sum over secrets of non-negative terms. For disjoint sets R of secrets, a channel that is private for all
+pairs is private for the pairs of R and a margin around it, so that
+
+.. math:: \sum_i p_i \sum_k c_{ik} z_{ik} \ge \sum_R \min_z \sum_{i \in R} p_i \sum_k c_{ik} z_{ik}.
+
+Each minimum is bounded on its own, in the memory of one part. Reports outside of a part are one report more, which
+costs each secret as much as its nearest place outside. A part that is left out for lack of time counts as 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from discreet.core.jit import clock
+from discreet.core.progress import Reporter
+from discreet.core.spaces.adjacency import Adjacency
+from discreet.metricdp.bounds.local import local_bound, near_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from discreet.core.progress import Progress
+    from discreet.core.spaces.lengths import Lengths
+    from discreet.core.spaces.metric import MetricSpace
+
+__all__ = ["bound_by_parts"]
+
+_SECRETS_PER_PART = 4096
+"""Secrets of a part, without its margin: its steps take 1 to 2 GiB."""
+
+_MARGIN_NATS = 3.0
+"""Nats around a part from which constraints and reports count."""
+
+_FARTHEST_NATS = 5.0
+"""Nats from a report to the secrets whose constraints have prices for it: with 9 a step takes three times as long."""
+
+_MAX_GAP_TO_ESTIMATE = 0.02
+"""Gap between the bound of a part and the estimate of its loss at which its steps end: triangles alone cost more."""
+
+_RELATIVE_ERROR = 1e-9
+"""Share by which costs are reduced: more than the rounding of chords, arcs and weights."""
+
+
+@final
+@dataclass(frozen=True)
+class _PartCosts:
+    """Costs of a part by the distances of coordinates; the last report stands for all outside.
+
+    Parameters
+    ----------
+    source
+        Lengths between the secrets of the part and its margin.
+    coordinates
+        ``(n, D)``; with a radius, on a unit sphere.
+    radius
+        Radius by which a chord becomes an arc, or 0.
+    weights
+        ``(n,)`` probabilities, 0 in the margin.
+    outside
+        ``(n,)`` distance of each secret to the nearest place outside; ``None`` if there is none.
+    """
+
+    source: Lengths
+    coordinates: NDArray[np.float64]
+    radius: float
+    weights: NDArray[np.float64]
+    outside: NDArray[np.float64] | None
+
+    @property
+    def homes(self) -> NDArray[np.int64]:
+        """Secret of each report; the last one is at the secret nearest to a place outside."""
+        own = np.arange(len(self.weights))
+        return own if self.outside is None else np.append(own, self.outside.argmin())
+
+    def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return lower bounds on ``p_i c_ik`` of some secrets and reports."""
+        from scipy.spatial.distance import cdist
+
+        away = cdist(self.coordinates[secrets], self.coordinates[self.homes[reports]])
+        losses = _arcs(away, self.radius)
+        if self.outside is not None:
+            losses = np.where(reports == len(self.weights), self.outside[secrets, None], losses)
+        cost: NDArray[np.float64] = self.weights[secrets, None] * losses * (1 - _RELATIVE_ERROR)
+        return cost
+
+
+def bound_by_parts(
+    space: MetricSpace,
+    coordinates: NDArray[np.float64],
+    radius: float,
+    prior: NDArray[np.float64],
+    epsilon: Fraction,
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> float:
+    """Bound the expected distance of every channel that is private for all pairs of places, from below.
+
+    Parameters
+    ----------
+    space
+        Places of a plane or a sphere, each of which is a report.
+    coordinates
+        ``(n, D)`` in the unit of the loss; with a radius, on a unit sphere.
+    radius
+        Radius of the sphere, or 0.
+    prior
+        ``(n,)`` probabilities of the places.
+    epsilon
+        Nats per unit of distance.
+    time_limit
+        Seconds for all parts together; the first part is always bounded.
+    threads
+        Threads of the steps.
+    on_progress
+        Called after each part.
+
+    Returns
+    -------
+    float
+        At least 0, rounded down.
+
+    Complexity
+    ----------
+    That of :func:`~discreet.metricdp.bounds.local.local_bound` for each part.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from discreet.core.spaces.metric import MetricSpace
+    >>> grid = MetricSpace.grid(6, 6, cell=1, unit="km")
+    >>> 0.8 < bound_by_parts(grid, grid.points, 0.0, np.full(36, 1 / 36), Fraction(1)) < 1
+    True
+    """
+    from scipy.spatial import KDTree
+
+    from discreet.core.spaces.geography import azimuthal
+
+    tell = Reporter(on_progress)
+    end = math.inf if time_limit is None else clock() + time_limit
+    flat = azimuthal(np.asarray(space.points)) if radius else coordinates
+    # Nats of a chord are at most those of its arc.
+    margin = _MARGIN_NATS / float(epsilon) / (radius or 1.0)
+    total = 0.0
+    groups = near_groups(space.source, np.arange(space.n), _SECRETS_PER_PART)
+    groups.sort(key=lambda group: -float(prior[group].sum()))
+    for count, group in enumerate(groups):
+        if count and clock() >= end:
+            break
+        near = KDTree(coordinates[group]).query(coordinates, distance_upper_bound=margin)[0]
+        inside = np.flatnonzero(np.isfinite(near))
+        weights = np.zeros(space.n)
+        weights[group] = prior[group]
+        others, outside = np.flatnonzero(~np.isfinite(near)), None
+        if len(others):
+            apart = KDTree(coordinates[others]).query(coordinates[inside])[0]
+            outside = _arcs(np.asarray(apart, dtype=np.float64), radius)
+        costs = _PartCosts(
+            space.source.take(inside), coordinates[inside], radius, weights[inside], outside
+        )
+        remaining = None if math.isinf(end) else (end - clock()) / (len(groups) - count)
+        bound = local_bound(
+            costs,
+            _triangulation(space, flat, inside),
+            epsilon,
+            gap=_MAX_GAP_TO_ESTIMATE,
+            time_limit=remaining,
+            farthest=_FARTHEST_NATS,
+            threads=threads,
+        )
+        total += max(bound.lower, 0.0)
+        tell("bound of parts", done=count + 1, lower=total)
+    # For the rounding of the sum; and a stored length may be a unit below the distance.
+    return max(0.0, total * (1 - (len(groups) + 4) * 2.0**-52) - 2.0 ** (1 - space.scale_bits))
+
+
+def _arcs(chords: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """Return the arcs above chords of a unit sphere, times the radius, or lengths as they are."""
+    if not radius:
+        return chords
+    arcs: NDArray[np.float64] = 2 * radius * np.arcsin(np.minimum(chords / 2, 1.0))
+    return arcs
+
+
+def _triangulation(
+    space: MetricSpace, flat: NDArray[np.float64], inside: NDArray[np.int64]
+) -> Adjacency:
+    """Return the sides of the Delaunay triangles of some places as constraints: any set of pairs gives a bound."""
+    from scipy.spatial import Delaunay
+
+    triangles = Delaunay(flat[inside]).simplices
+    sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
+    pairs = np.unique(np.sort(sides, axis=1), axis=0).astype(np.int32)
+    lengths = space.source.between(inside[pairs[:, 0]], inside[pairs[:, 1]])
+    return Adjacency(len(inside), pairs, lengths, space.scale_bits)
