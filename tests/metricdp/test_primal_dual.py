@@ -103,7 +103,7 @@ def test_all_pairs() -> None:
 def test_a_spanner_stands_for_very_many_pairs(monkeypatch: pytest.MonkeyPatch, fine: int) -> None:
     """Its bound is that of all pairs, and so is what is verified; where all fine ones are too large, one of 1.1."""
     monkeypatch.setattr(seeds, "_MIN_DENSE_DEGREE", 1)
-    monkeypatch.setattr(seeds, "_MAX_FINE_EDGES_PER_SECRET", fine)
+    monkeypatch.setattr(seeds, "_MAX_EDGES_PER_SECRET_OF_FINE", fine)
     problem = Problem(GRID, utility_loss="euclidean", prior=SKEWED)
     outcome = made(problem, "0.7", None, gap=0.15)
     assert plan_of(part_of(problem, "0.7", None)).reach == math.inf

@@ -291,8 +291,7 @@ def test_an_interrupt_hands_in_the_prices_so_far(monkeypatch: pytest.MonkeyPatch
 
 def test_a_spanner_stands_for_all_pairs_of_a_large_plane(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its channel is mended over all pairs, after near reports are merged."""
-    monkeypatch.setattr(steps, "_NUMBERS_OF_MERGED_REPORTS", (20, 30))
-    monkeypatch.setattr(steps, "_MERGING_SHARE_OF_GAP", 1e9)
+    monkeypatch.setattr(steps, "_MERGING_SHARE_OF_GAP", 2.0)
     problem, claim = stated(n=48), MetricDP(1, "km")
     made = design(problem, claim, method=PrimalDual(), gap=0.05, time_limit=20, throw=False)
     best = design(problem, claim, gap=0.01)
@@ -302,7 +301,7 @@ def test_a_spanner_stands_for_all_pairs_of_a_large_plane(monkeypatch: pytest.Mon
     assert made.lower <= best.upper
     assert best.lower <= made.upper <= 1.2 * best.upper
     used = (made.channel.probabilities > 1e-9).any(axis=0).sum()
-    assert used <= 20
+    assert used <= 24
 
 
 def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyPatch) -> None:

@@ -353,6 +353,25 @@ def test_a_spanner_stretches_no_more_than_stated(dilation: int | str | Fraction)
     assert stretch <= Fraction(dilation)
 
 
+@pytest.mark.parametrize("dilation", [1.0, 1.1, 1.7])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_spanner_takes_each_pair_that_the_graph_so_far_stretches(
+    dilation: float, seed: int
+) -> None:
+    """Against distances computed anew after each pair; several pairs have the same length."""
+    points = np.random.default_rng(seed).integers(0, 6, (14, 2))
+    pairs = np.array(list(combinations(range(14), 2)), dtype=np.int32)
+    lengths = np.abs(points[pairs[:, 0]] - points[pairs[:, 1]]).sum(axis=1).astype(float)
+    order = np.argsort(lengths, kind="stable")
+    pairs, lengths = pairs[order], lengths[order]
+    chosen: dict[tuple[int, int], int] = {}
+    for (i, j), length in zip(pairs.tolist(), lengths.tolist(), strict=True):
+        if not chosen or brute_paths(graph(14, chosen))[i][j] > dilation * length:
+            chosen[i, j] = int(length)
+    marked = _kernels.spanner(14, pairs, lengths, dilation * lengths)
+    assert [tuple(pair) for pair in pairs[marked].tolist()] == list(chosen)
+
+
 def test_a_spanner_of_dilation_one_is_the_pruned_graph() -> None:
     space = MetricSpace.grid(4, 4, cell=1, unit="km")
     spanner = greedy_spanner(space, 1)

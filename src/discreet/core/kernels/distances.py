@@ -188,6 +188,7 @@ def spanner(
     for i in range(n):
         D[i, i] = 0.0
     is_edge = np.zeros(len(pairs), dtype=np.bool_)
+    near_j = np.empty(n, dtype=np.int64)
     for e in range(len(pairs)):
         i, j = pairs[e, 0], pairs[e, 1]
         if D[i, j] <= limits[e]:
@@ -195,18 +196,23 @@ def spanner(
         is_edge[e] = True
         from_i = D[i].copy()
         from_j = D[j].copy()
+        # A path through the new edge is shorter only between a vertex nearer to i and one nearer to j by more than it.
+        n_near_j = 0
+        for v in range(n):
+            if from_j[v] + lengths[e] < from_i[v]:
+                near_j[n_near_j] = v
+                n_near_j += 1
         for u in range(n):
-            row = D[u]
             by_i = from_i[u] + lengths[e]
-            by_j = from_j[u] + lengths[e]
-            # Rows that no new path can improve are the most.
-            if by_i >= from_j[u] and by_j >= from_i[u]:
+            if by_i >= from_j[u]:
                 continue
-            for v in range(n):
+            row = D[u]
+            for at in range(n_near_j):
+                v = near_j[at]
                 through = by_i + from_j[v]
-                row[v] = min(row[v], through)
-                through = by_j + from_i[v]
-                row[v] = min(row[v], through)
+                if through < row[v]:
+                    row[v] = through
+                    D[v, u] = through
     return is_edge
 
 

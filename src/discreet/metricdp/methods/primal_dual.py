@@ -21,6 +21,7 @@ from discreet.metricdp.bounds.local import LEAST_PRICE, POLISHING_STEPS, Plan, p
 from discreet.metricdp.part import Candidate
 from discreet.metricdp.primal_dual.iterate import follows_distance
 from discreet.metricdp.primal_dual.mend import fill_rows, mend, mend_over_all_pairs, raise_once
+from discreet.metricdp.primal_dual.merging import merge_reports
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.seeds import (
     has_sparse_spanner,
@@ -82,7 +83,7 @@ _MAX_SECRETS_FOR_REMAP = 3000
 _MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
 """Limits on the share of epsilon that mending reserves for row sums other than 1, along edges and over all pairs."""
 
-_LEAST_PRICE_PER_GAP = 1e-2
+_LEAST_PRICE_PER_GAP = 3e-3
 """Least price of an offer for each unit of the gap, in units of the cost of a typical secret."""
 
 _MAX_RESERVED_SHARE = 0.5
@@ -94,8 +95,11 @@ _OVERTIME_IN_SECONDS = 1.0
 _RESERVE_FACTOR = 1.3
 """Seconds reserved for the next evaluation and offer, in units of those of the last one."""
 
-_NUMBERS_OF_MERGED_REPORTS, _MERGING_SHARE_OF_GAP = (400, 600, 1000, 1400), 0.25
-"""Candidate numbers of merged reports for mending, and limit on the loss added by the merge, as a share of the gap."""
+_MERGING_SHARE_OF_GAP = 0.1
+"""Limit on the loss added by merging reports before mending, as a share of the gap."""
+
+_MERGED_SHARE = 0.25
+"""Share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
 
 _SECONDS_PER_MENDED_TRIPLE = 5e-9
 """Seconds of mending in one thread for each triple of two secrets and a merged report: 35 s for 2,000 of each, 12
@@ -225,6 +229,8 @@ class _Run:
             _POLISHING_SHARE,
             _SHARE_OF_GAP,
         )
+        # A first guess of the number of columns after merging.
+        self.columns = int(_MERGED_SHARE * part.n_reports)
         self.polished_at = self.offered_at = self.grown_at = 0
         self.reserve, self.step_seconds, self.upper = 0.0, 0.0, math.inf
         self.channel: NDArray[np.float64] | None = None
@@ -273,12 +279,11 @@ class _Run:
                     if candidate is not None or last:
                         return candidate or self._candidate(None)
 
-    def _mending_seconds(self, reports: int = _NUMBERS_OF_MERGED_REPORTS[1]) -> float:
-        """Estimate the seconds of mending: over all pairs from the number of reports, else from the time of a step."""
+    def _mending_seconds(self) -> float:
+        """Estimate the seconds of mending: over all pairs from the number of columns, else from the time of a step."""
         if self.every is None:
             return _MENDING_STEPS * self.step_seconds
-        n, n_reports = self.near.cost.shape
-        triples = n**2 * min(reports, n_reports)
+        triples = len(self.near.cost) ** 2 * self.columns
         return float(_SECONDS_PER_MENDED_TRIPLE * triples / self.limits.threads)
 
     def _evaluate(self, *, hand_in: bool) -> Candidate | None:
@@ -296,7 +301,9 @@ class _Run:
         if self.every is not None:
             matrix = raised
         del raised
-        state.balance(added, state.dual_objective() - state.best)
+        if not self.plan.stars or self.grown_at == state.count:
+            # With stars, only a channel raised to all violated constraints shows what the primal side lacks.
+            state.balance(added, state.dual_objective() - state.best)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
@@ -373,8 +380,8 @@ class _Run:
         """Mend an iterate; store the channel if it is the best, and return its loss, renamed if that is quick."""
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
-            firsts = self._merge_reports(matrix)
-            merged = np.add.reduceat(matrix, firsts, axis=1)
+            merged = self._merge_reports(matrix)
+            self.columns = merged.shape[1]
             delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
             nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
             # Repair is quick after all rounds of mending, and slow after fewer.
@@ -393,29 +400,14 @@ class _Run:
             self.upper, self.channel = upper, table
         return upper
 
-    def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return groups of near reports to merge before mending.
-
-        Returns
-        -------
-        ndarray
-            First report of each group, in the order of their homes. The number of groups is the least one that adds
-            little loss, or the largest one with enough time for mending.
-        """
-        cost, left = self.near.cost, self.stop - clock()
-        n_reports = cost.shape[1]
-        raised_loss = float((cost.T @ matrix).min(axis=0).sum())
-        allowed = _MERGING_SHARE_OF_GAP * max(raised_loss - self.state.best, 0.0)
-        numbers = [number for number in _NUMBERS_OF_MERGED_REPORTS if number < n_reports]
-        firsts = np.arange(n_reports)
-        for groups in (*numbers, n_reports):
-            if groups > _NUMBERS_OF_MERGED_REPORTS[0] and self._mending_seconds(groups) > left:
-                break
-            firsts = np.linspace(0, n_reports, groups, endpoint=False).astype(np.int64)
-            merged = np.add.reduceat(matrix, firsts, axis=1)
-            if float((cost.T @ merged).min(axis=0).sum()) - raised_loss <= allowed:
-                break
-        return firsts
+    def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Merge reports of an iterate before it is mended over all pairs, at the cost of a share of the gap."""
+        near = self.near
+        loss = float((near.cost.T @ matrix).min(axis=0).sum())
+        allowed = _MERGING_SHARE_OF_GAP * max(loss - self.state.best, 0.0)
+        return merge_reports(
+            matrix, near.cost, near.lengths[np.ix_(near.homes, near.homes)], allowed
+        )
 
     def _hand_in(self) -> Candidate | None:
         """Offer channel and multipliers; return the result if the run ends."""
