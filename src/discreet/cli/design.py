@@ -101,7 +101,7 @@ def design(options: DesignOptions) -> Status:
         "interrupted": status is Status.INTERRUPTED,
         "output": options.output,
     }
-    rows = [("guarantee", made.guarantee), *loss_rows(made)]
+    rows = [("guarantee", made.guarantee), *loss_rows(made, stated.labels)]
     text = facts([*rows, ("seconds", printed.estimate(seconds, 3))])
     if worst is not None:
         data["worst_case"] = _worst_case(worst, stated)
