@@ -25,7 +25,9 @@ from discreet.core.outcome import (
     public_facts,
     versions,
 )
+from discreet.core.spaces.metric import MetricSpace
 from discreet.core.verified import mark_refused, mark_verified, was_verified
+from discreet.metricdp import Problem
 
 FINE = Certificate((Check("rows", 0, 0, exact=True),))
 WHERE = Provenance(
@@ -46,6 +48,25 @@ def test_the_gap_is_relative_to_the_upper_bound(
     lower: float | None, upper: float, gap: float | None
 ) -> None:
     assert design(lower, upper).gap == gap
+
+
+def test_the_loss_by_secret_has_quantiles_and_averages_to_the_loss() -> None:
+    """At 20 secrets, 10 are half, 19 are 95 %; the prior plays no part."""
+    space = MetricSpace.grid(1, 20, cell=1, unit="km")
+    problem = Problem(space, utility_loss="distance", prior=np.arange(20) / 190)
+    certain = Channel.from_weights([[2**62, *[0] * 19]] * 20)
+    made = replace(design(None, 1.0), channel=certain, problem=problem)
+    assert made.loss_by_secret == pytest.approx(np.arange(20))
+    assert made.loss_by_secret[0] == 0
+    assert list(made.loss_quantiles) == ["median", "95 %", "worst"]
+    assert list(made.loss_quantiles.values()) == pytest.approx([9, 18, 19])
+    mean = float(problem.prior @ made.loss_by_secret)
+    assert mean == pytest.approx(certain.expected_loss(problem.cost))
+
+
+def test_a_design_without_a_table_of_losses_has_no_loss_by_secret() -> None:
+    with pytest.raises(InvalidProblemError, match="a table of losses"):
+        _ = design(None, 1.0).loss_by_secret
 
 
 def test_a_design_shows_its_verdict() -> None:

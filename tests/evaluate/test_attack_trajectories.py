@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,8 +14,12 @@ from hypothesis import strategies as st
 from discreet.core.channels.channel import Channel
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
+from discreet.core.progress import Progress
 from discreet.core.randomness import SeededBits
 from discreet.core.spaces.metric import MetricSpace
+from discreet.evaluate.attack import reports, trajectory
+from discreet.evaluate.attack.finding import Finding
+from discreet.evaluate.attack.reports import repeated_success
 from discreet.evaluate.attack.trajectory import (
     attack_trajectories,
     forward_backward,
@@ -73,6 +79,62 @@ def test_many_ways_are_each_way() -> None:
     assert viterbi(channel, moves, seen)[0, 1].tolist() == (
         viterbi(channel, moves, seen[0, 1]).tolist()
     )
+
+
+def test_blocks_of_ways_are_attacked_as_all_ways_at_once(
+    monkeypatch: pytest.MonkeyPatch, grid: tuple[Problem, Channel]
+) -> None:
+    problem, channel = grid
+    moves, told = random_walk(problem.space, 0.5), list[Progress]()
+
+    def attack() -> list[Finding]:
+        return attack_trajectories(
+            channel,
+            moves,
+            steps=3,
+            loss=problem.loss,
+            trials=21,
+            bits=SeededBits(4),
+            on_progress=told.append,
+        )
+
+    whole = attack()
+    assert [(step.done, step.total) for step in told] == [(0, 21), (21, 21)]
+    told.clear()
+    monkeypatch.setattr(trajectory, "_MAX_BELIEFS_IN_MEMORY", 4 * 3 * 9)
+    assert attack() == whole
+    assert [step.done for step in told] == [0, 4, 8, 12, 16, 20, 21]
+
+
+def test_the_control_group_pairs_ways_that_are_independent(grid: tuple[Problem, Channel]) -> None:
+    """Each pair of ways counts once: the interval of the control group is that of half as many trials."""
+    problem, channel = grid
+    found = attack_trajectories(
+        channel, random_walk(problem.space, 0.5), steps=2, trials=21, bits=SeededBits(4)
+    )
+    assert [one.attacker.trials for one in found] == [21] * 4
+    assert [one.control.trials for one in found if one.control is not None] == [10] * 4
+
+
+@pytest.mark.jit
+def test_hundreds_of_secrets_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither multisets of reports by all reports nor the beliefs of all ways are in memory at once."""
+    n, trials, steps = 250, 200, 20
+    rows = np.full((n, n), ONE // (2 * n), dtype=np.uint64)
+    rows[np.arange(n), np.arange(n)] += np.uint64(ONE - n * (ONE // (2 * n)))
+    channel = Channel.from_weights(rows)
+    near = np.eye(n) / 2 + np.roll(np.eye(n), 1, axis=1) / 2
+    monkeypatch.setattr(trajectory, "_MAX_BELIEFS_IN_MEMORY", 1 << 18)
+    monkeypatch.setattr(reports, "_LIKELIHOODS_AT_ONCE", 1 << 18)
+    tracemalloc.start()
+    try:
+        assert repeated_success(channel, reports=2) == pytest.approx(0.5, abs=0.01)
+        assert tracemalloc.get_traced_memory()[1] < math.comb(n + 1, 2) * n * 8 / 3
+        tracemalloc.reset_peak()
+        attack_trajectories(channel, near, steps=steps, trials=trials)
+        assert tracemalloc.get_traced_memory()[1] < trials * steps * n * 8 * 2
+    finally:
+        tracemalloc.stop()
 
 
 def test_long_ways_neither_vanish_nor_overflow() -> None:
@@ -161,6 +223,7 @@ COIN = Channel.from_weights([[ONE // 2, ONE // 2]] * 2)
         lambda: forward_backward(COIN, np.eye(2), [0.5]),
         lambda: viterbi(COIN, np.eye(2), []),
         lambda: attack_trajectories(COIN, np.eye(2), steps=0),
+        lambda: attack_trajectories(COIN, np.eye(2), steps=1, trials=3),
         lambda: attack_trajectories(COIN, np.eye(2), steps=1, loss=[[1.0]]),
     ],
 )

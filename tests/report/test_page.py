@@ -232,6 +232,21 @@ def test_a_secret_alone_and_a_radius_below_every_distance_make_pages_too() -> No
     assert "500 km no limit" in words
 
 
+@pytest.mark.parametrize("metric", ["grid", "words"])
+def test_the_loss_of_each_secret_is_on_a_map_or_in_classes(metric: str) -> None:
+    points = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (5.0, 0.0, 0.0)]
+    made = design_on(line(5) if metric == "grid" else MetricSpace.from_points(points, unit="unit"))
+    body = make_chapter("metricdp", made).body
+    tints = re.findall(r'<path class="tint".*? d="([^"]*)"', body)
+    assert sum(path.count("M") for path in tints) == (5 if metric == "grid" else 0)
+    shares = re.findall(
+        r'up to [^<]*</th><td class="bar"><span[^>]*></span></td><td class="value">([\d.]+) %', body
+    )
+    assert sum(map(float, shares)) == pytest.approx(100, abs=0.5)
+    worst = printed.at_most(made.loss_quantiles["worst"], 3)
+    assert f"and the worst {worst}." in body
+
+
 def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
     joined = design_on(line(), radius=1, whole=Fraction(7, 2), joined=4)
     words = Reader(render_report([make_chapter("metricdp", joined)])).words

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from discreet.cli.calls import from_call
 from discreet.cli.files import check_outputs, write_page
-from discreet.cli.options import ResultOptions
+from discreet.cli.options import QuietResultOptions
 from discreet.cli.output import Status, emit, renamed_arguments
+from discreet.cli.progress import announcing_compilation, progress
 from discreet.core.errors import InvalidProblemError
 from discreet.core.option_groups import Option
 from discreet.evaluate.attack.by_name import attack as attack_target
@@ -67,8 +69,8 @@ _SHOWN = {
 }
 
 
-@from_call(attack_target, _SHOWN, ResultOptions, examples=_EXAMPLES)
-def attack(given: dict[str, Any], options: ResultOptions) -> Status:
+@from_call(attack_target, _SHOWN, QuietResultOptions, skip=("on_progress",), examples=_EXAMPLES)
+def attack(given: dict[str, Any], options: QuietResultOptions) -> Status:
     """Attack what a mechanism or a file gives out, by the best attacks known.
 
     Each line tells how well the attacker does, how well a naive one does who does not look, and how well the attacker
@@ -78,8 +80,12 @@ def attack(given: dict[str, Any], options: ResultOptions) -> Status:
     """
     read = (given.get(name) for name in ("target", "against", "others", "population", "again"))
     check_outputs({"--report": options.report}, *read)
-    with renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}):
-        outcome = attack_target(**given)
+    with (
+        renamed_arguments({"target": "MECHANISM|FILE", "path": "MECHANISM|FILE"}),
+        announcing_compilation(quiet=options.quiet),
+        progress(sys.stderr, quiet=options.quiet, start="attacking") as on_progress,
+    ):
+        outcome = attack_target(**given, on_progress=on_progress)
     if options.report is not None:
         from discreet.report.attacked import chapter
 

@@ -96,7 +96,9 @@ def design(options: DesignOptions) -> Status:
         data["worst_case"] = _worst_case(worst, stated)
         head = f"{_worst_case_text(worst, stated)}\n\nFor the worst mixture of the priors:\n\n"
     missed = (worst or made) if status is Status.TARGET_MISSED else None
-    emit_design(stated, options, made, data, loss_rows(made), missed=missed, head=head)
+    emit_design(
+        stated, options, made, data, loss_rows(made, stated.labels), missed=missed, head=head
+    )
     return status
 
 

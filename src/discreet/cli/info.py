@@ -73,6 +73,8 @@ def describe(design: MetricDesign) -> dict[str, Any]:
         "upper": design.upper,
         "gap": design.gap,
         "status": design.status,
+        "loss_quantiles": design.loss_quantiles,
+        "loss_by_secret": design.loss_by_secret.tolist(),
         "method": design.provenance.method,
         "guarantee": {**design.guarantee.to_dict(), "sentence": str(design.guarantee)},
         "unit": design.guarantee.unit,
@@ -93,7 +95,8 @@ def _design_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> Rows:
     """Return rows of text about a stored design."""
     channel, scope = design.channel, design.guarantee.space_scope
     rows: Rows = [("guarantee", design.guarantee), ("unit", design.guarantee.unit)]
-    rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports), *loss_rows(design)]
+    rows += [("secrets", channel.n_secrets), ("reports", channel.n_reports)]
+    rows += loss_rows(design, labels)
     if scope is not None:
         named = [labels[i] if labels else str(i) for i in scope.isolated]
         rows += [("joined links", scope.joined), ("isolated secrets", ", ".join(named) or "none")]
@@ -115,15 +118,22 @@ def _provenance_rows(provenance: Provenance) -> list[tuple[str, object]]:
     ]
 
 
-def loss_rows(design: MetricDesign) -> list[tuple[str, object]]:
-    """Return rows of text about the loss of a design, its lower bound, and the method."""
+def loss_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> list[tuple[str, object]]:
+    """Return rows of text about the loss of a design, its lower bound, loss by secret, and the method."""
     links = design.guarantee.links_in_words
+    median, most, worst = map(printed.at_most, design.loss_quantiles.values())
+    at = int(design.loss_by_secret.argmax())
+    place = labels[at] if labels else f"number {at}"
     return [
         (
             "expected loss",
             f"{printed.bounds(design.lower, design.upper)} ({design.status_in_words})",
         ),
         *([("where the bound is that", state("bound of channels", links=links))] if links else []),
+        (
+            "loss by secret",
+            f"up to {median} for half of the secrets, {most} for 95 %, {worst} at worst ({place})",
+        ),
         ("method", design.provenance.method),
     ]
 

@@ -12,6 +12,7 @@ import hashlib
 import platform
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -226,6 +227,29 @@ class Design(Generic[ProblemT, WitnessT]):
         if self.lower is None:
             return None
         return 0.0 if self.upper <= self.lower else (self.upper - self.lower) / self.upper
+
+    @cached_property
+    def loss_by_secret(self) -> NDArray[np.float64]:
+        """Expected loss of each secret, whatever its prior, rounded up.
+
+        Raises
+        ------
+        InvalidProblemError
+            If the problem has no table of losses.
+        """
+        loss = getattr(self.problem, "loss", None)
+        if loss is None:
+            raise InvalidProblemError("problem", "one with a table of losses", self.problem)
+        losses = self.channel.expected_losses(loss)
+        losses.setflags(write=False)
+        return losses
+
+    @property
+    def loss_quantiles(self) -> dict[str, float]:
+        """Loss that half and 95 % of the secrets do not exceed, each secret counted once, and the worst loss."""
+        ascending, n = np.sort(self.loss_by_secret), len(self.loss_by_secret)
+        counts = {"median": -(-n // 2), "95 %": -(-95 * n // 100), "worst": n}
+        return {name: float(ascending[count - 1]) for name, count in counts.items()}
 
     def __repr__(self) -> str:
         bound = "no lower bound" if self.lower is None else f"at least {at_least(self.lower)}"

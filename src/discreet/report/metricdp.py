@@ -144,6 +144,7 @@ def chapter(
     compared = published_losses(problem, guarantee) if baselines is None else list(baselines)
     if attacked is None and not audits and _is_attackable(design, least):
         attacked, audits = try_design(design)
+    drawn_map = _map(design, picks, backdrop, loss_unit, strengths)
     return outcome_chapter(
         "metricdp.html",
         design,
@@ -151,7 +152,8 @@ def chapter(
         section(attacked, audits, anchor=f"{anchor}-attacked"),
         below=below,
         noun=noun,
-        map=_map(design, picks, backdrop, loss_unit, strengths),
+        map=drawn_map,
+        spread=_loss_by_secret(design, drawn_map, noun, loss_unit),
         bars=_bars(design, compared),
         loss_name=loss_name,
         loss_unit=loss_unit,
@@ -345,6 +347,50 @@ def _cost(
             text += f" The best of the others shown here, {label}, loses {printed.estimate(loss, 3, loss_unit)}"
             text += f": this one saves {printed.share_at_least(saved, 0)} of that."
     return text
+
+
+_LOSS_CLASSES = 5
+"""Tints on the map of losses that the eye tells apart."""
+
+
+def _loss_by_secret(
+    design: Design[Problem, Multipliers], drawn_map: MapView | None, noun: str, loss_unit: str
+) -> dict[str, Any]:
+    """Return the quantiles of the loss by secret in a sentence, classes of equal width, and a layer of the map each."""
+    losses = design.loss_by_secret
+    median, most, worst = (
+        printed.at_most(value, 3, loss_unit) for value in design.loss_quantiles.values()
+    )
+    ends = np.linspace(losses.min(), losses.max(), _LOSS_CLASSES + 1)[1:]
+    label = np.minimum(np.searchsorted(ends, losses), _LOSS_CLASSES - 1)
+    layers: list[tuple[str, str]] = []
+    if drawn_map is not None:
+        at = np.reshape(drawn_map.data["at"], (-1, 2)).tolist()
+        layers = [
+            (
+                printed.position((number + 1) / _LOSS_CLASSES, 3),
+                "".join(
+                    f"M{printed.position(x)} {printed.position(y)}h0"
+                    for (x, y), own in zip(at, label.tolist(), strict=True)
+                    if own == number
+                ),
+            )
+            for number in range(_LOSS_CLASSES)
+        ]
+    counts = np.bincount(label, minlength=_LOSS_CLASSES).tolist()
+    return {
+        "sentence": f"Half of the {noun}s lose at most {median}, 95 % at most {most}, and the worst {worst}.",
+        "layers": layers,
+        "bars": [
+            (
+                f"up to {printed.at_most(float(end), 3, loss_unit)}",
+                printed.position(100 * size / max(counts)),
+                printed.share(size / len(losses), 3),
+            )
+            for end, size in zip(ends, counts, strict=True)
+            if size
+        ],
+    }
 
 
 def _numbers(

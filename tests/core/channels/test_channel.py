@@ -224,6 +224,27 @@ def test_the_expected_loss_is_rounded_up_and_close(
         assert exact <= upper <= exact * (1 + Fraction(1, 10**14)) + Fraction(1, 10**300)
 
 
+@given(weights3, st.data())
+@settings(deadline=None, max_examples=60)
+def test_the_loss_of_each_secret_is_rounded_up_and_close(
+    numbers: list[list[int]], data: st.DataObject
+) -> None:
+    for total in (ONE, ONE**2):
+        channel = rows(numbers, total)
+        cost = np.array([[data.draw(costs) for _ in range(3)] for _ in numbers])
+        for table, weights, upper in zip(
+            cost, channel.weights, channel.expected_losses(cost), strict=True
+        ):
+            parts = zip(table.tolist(), weights.tolist(), strict=True)
+            exact = sum((Fraction(c) * w for c, w in parts), Fraction(0)) / total
+            assert (
+                exact
+                <= Fraction(float(upper))
+                <= exact * (1 + Fraction(1, 10**14)) + Fraction(1, 10**300)
+            )
+            assert (upper == 0) == (exact == 0)
+
+
 def test_costs_that_are_no_costs_are_refused() -> None:
     channel = rows([[1], [2]])
     wrong: list[Any] = [
@@ -235,6 +256,8 @@ def test_costs_that_are_no_costs_are_refused() -> None:
     for cost in wrong:
         with pytest.raises(InvalidProblemError, match="cost"):
             channel.expected_loss(cost)
+        with pytest.raises(InvalidProblemError, match="loss"):
+            channel.expected_losses(cost)
 
 
 LINE = MetricSpace.from_matrix([[0, 1, 3], [1, 0, 2], [3, 2, 0]], unit="km")

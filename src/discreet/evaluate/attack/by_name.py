@@ -11,7 +11,7 @@ from discreet.artefact.judging import kind_of_file
 from discreet.artefact.reader import read
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
-from discreet.core.options import items_of, path_of, whole_number
+from discreet.core.options import callback, items_of, path_of, whole_number
 from discreet.core.printed import count
 from discreet.evaluate.attack.design import attack_channel
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE
@@ -24,9 +24,10 @@ from discreet.tables.reading import read_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.core.exact import Exact
+    from discreet.core.progress import Progress
     from discreet.evaluate.attack.finding import Attacked
     from discreet.kanonymity.problem import Attribute
 
@@ -81,6 +82,7 @@ def attack(
     sensitive: str | None = None,
     trials: int | None = None,
     failure: float = DEFAULT_FAILURE,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Attacked:
     """Attack a mechanism or a published file by the best attacks known.
 
@@ -118,6 +120,8 @@ def attack(
         Number of draws or games. Default: each attack's own.
     failure
         Probability with which an interval may miss.
+    on_progress
+        Called with the trajectories of a user who moves that are done.
 
     Returns
     -------
@@ -137,6 +141,7 @@ def attack(
     (True, True)
     """
     path = path_of(target, "target")
+    callback(on_progress)
     tables = {"against": against, "others": others, "population": population, "again": again}
     files: dict[str, Any] = {
         name: None if one is None else path_of(one, name) for name, one in tables.items()
@@ -153,6 +158,7 @@ def attack(
         trials=trials,
         failure=failure,
         mode=mode,
+        on_progress=on_progress,
         **files,
     )
     if path in ATTACKS:

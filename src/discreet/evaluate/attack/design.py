@@ -12,9 +12,10 @@ from discreet.evaluate.attack.trajectory import attack_trajectories, random_walk
 from discreet.evaluate.intervals import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.core.guarantee import MetricDP
+    from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
     from discreet.evaluate.attack.rows import Reporting
     from discreet.metricdp.problem import Problem
@@ -34,6 +35,7 @@ def attack_channel(
     trials: int | None = None,
     failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Attacked:
     """Attack a channel by one report, by several reports of one secret, and by the reports of a person who moves.
 
@@ -55,6 +57,8 @@ def attack_channel(
         Length of a step, in the unit of the space; default: the mean distance of a secret to the nearest other.
     trials, failure, bits
         As in :func:`~discreet.evaluate.attack.reports.attack_reports`.
+    on_progress
+        Called with the reports of one secret and the ways that are done.
 
     Returns
     -------
@@ -115,9 +119,10 @@ def attack_channel(
             prior=known,
             loss=apart,
             unit=space.unit,
-            trials=max(2, number // 10),
+            trials=max(4, number // 10),
             failure=failure,
             bits=bits,
+            on_progress=on_progress,
         )
     facts = infer(channel, known, apart).to_dict()
     return Attacked(target, tuple(findings), {**facts, "success_limit": limit})

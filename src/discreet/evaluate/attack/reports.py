@@ -198,10 +198,11 @@ def repeated_success(
     if kinds > _MAX_MULTISETS or n > _MAX_EXACT_REPORTS:
         return None
     flat = np.array(list(combinations_with_replacement(range(k), n)), dtype=np.int64)
-    chosen = np.zeros((len(flat), k), dtype=np.int64)
-    np.add.at(chosen, (np.repeat(np.arange(len(flat)), n), flat.ravel()), 1)
-    orders = np.array([float(math.factorial(m)) for m in range(n + 1)])
-    ways = orders[n] / orders[chosen].prod(axis=1)
+    # A product of 1 to m over each run of m equal reports.
+    run, ways = np.ones(len(flat)), np.full(len(flat), float(math.factorial(n)))
+    for at in range(1, n):
+        run = np.where(flat[:, at] == flat[:, at - 1], run + 1, 1.0)
+        ways /= run
     total = 0.0
     rows = max(1, _LIKELIHOODS_AT_ONCE // (channel.n_secrets * n))
     for start in range(0, len(flat), rows):

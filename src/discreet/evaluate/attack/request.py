@@ -10,9 +10,10 @@ from discreet.core.options import check_fields
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from discreet.core.exact import Exact
+    from discreet.core.progress import Progress
     from discreet.core.randomness import UniformSource
 
 __all__ = ["AttackRequest"]
@@ -49,6 +50,8 @@ class AttackRequest:
         Source of chance.
     mode
         How a location service runs: ``"published"``, ``"sound"`` or ``"places-only"``.
+    on_progress
+        Called with the trajectories that are done.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class AttackRequest:
     failure: float = DEFAULT_FAILURE
     bits: UniformSource | None = None
     mode: str | None = None
+    on_progress: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, _LIMITS)
@@ -87,6 +91,7 @@ class AttackRequest:
             "trials": self.trials,
             "failure": self.failure,
             "bits": self.bits,
+            "on_progress": self.on_progress,
         }
 
     def only(self, allowed: Iterable[str]) -> None:
@@ -97,7 +102,7 @@ class AttackRequest:
         InvalidProblemError
             For the first other option that has a value.
         """
-        accepted = {"target", "trials", "failure", "bits", *allowed}
+        accepted = {"target", "trials", "failure", "bits", "on_progress", *allowed}
         for option in fields(self):
             if option.name not in accepted and getattr(self, option.name) is not None:
                 raise InvalidProblemError(option.name, f"nothing with {self.target}", "a value")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
 from discreet.evaluate.attack.bayes import bayes_vulnerability, distances_of, read_prior
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
@@ -19,8 +20,11 @@ from discreet.evaluate.attack.reports import draw_secrets
 from discreet.evaluate.intervals import Estimate, bounded_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.core.progress import Progress
     from discreet.core.randomness import RandomBits, UniformSource
     from discreet.core.spaces.metric import MetricSpace
     from discreet.evaluate.attack.rows import Reporting
@@ -31,6 +35,9 @@ __all__ = [
     "random_walk",
     "viterbi",
 ]
+
+_MAX_BELIEFS_IN_MEMORY = 1 << 23
+"""Probabilities of the forward pass that are in memory: 64 MiB; more ways are attacked in blocks."""
 
 
 def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
@@ -111,25 +118,22 @@ def forward_backward(
     """
     moves, known = _read_model(channel, transition, prior)
     seen = _read_reports(reports, channel)
-    likely = channel.probabilities.T[seen]
-    steps = seen.shape[-1]
-    forward, scales = np.empty_like(likely), np.empty(seen.shape)
+    likely, steps = np.ascontiguousarray(channel.probabilities.T), seen.shape[-1]
+    beliefs, scales = np.empty((*seen.shape, channel.n_secrets)), np.empty(seen.shape)
     state = np.broadcast_to(known, (*seen.shape[:-1], channel.n_secrets))
     for t in range(steps):
-        joint = state * likely[..., t, :]
+        joint = state * likely[seen[..., t]]
         scales[..., t] = joint.sum(axis=-1)
         if not (scales[..., t] > 0).all():
             raise InvalidProblemError("reports", "reports that the model can give", "others")
-        forward[..., t, :] = joint / scales[..., t, None]
-        state = forward[..., t, :] @ moves
-    posterior = np.empty_like(forward)
-    posterior[..., -1, :] = forward[..., -1, :]
-    behind = np.ones_like(forward[..., 0, :])
+        beliefs[..., t, :] = joint / scales[..., t, None]
+        state = beliefs[..., t, :] @ moves
+    behind = np.ones_like(beliefs[..., 0, :])
     for t in range(steps - 2, -1, -1):
-        behind = (likely[..., t + 1, :] * behind / scales[..., t + 1, None]) @ moves.T
-        joint = forward[..., t, :] * behind
-        posterior[..., t, :] = joint / joint.sum(axis=-1, keepdims=True)
-    return posterior
+        behind = (likely[seen[..., t + 1]] * behind / scales[..., t + 1, None]) @ moves.T
+        joint = beliefs[..., t, :] * behind
+        beliefs[..., t, :] = joint / joint.sum(axis=-1, keepdims=True)
+    return beliefs
 
 
 def viterbi(
@@ -167,29 +171,18 @@ def viterbi(
     >>> viterbi(coin, [[0.9, 0.1], [0.1, 0.9]], [0, 1, 0]).tolist()
     [0, 0, 0]
     """
+    from discreet.evaluate.kernels.likeliest import likeliest_ways
+
     moves, known = _read_model(channel, transition, prior)
     seen = _read_reports(reports, channel)
     with np.errstate(divide="ignore"):
-        likely = np.log(channel.probabilities.T)[seen]
-        walk, start = np.log(moves), np.log(known)
-    steps = seen.shape[-1]
-    came = np.empty(likely.shape, dtype=np.int64)
-    score = start + likely[..., 0, :]
-    for t in range(1, steps):
-        # From each place the best one before; one destination at a time bounds the memory.
-        best = np.empty_like(score)
-        for place in range(channel.n_secrets):
-            reached = score + walk[:, place]
-            came[..., t, place] = reached.argmax(axis=-1)
-            best[..., place] = reached.max(axis=-1)
-        score = best + likely[..., t, :]
-    if np.isneginf(score.max(axis=-1)).any():
+        likely = np.log(np.ascontiguousarray(channel.probabilities.T))
+        walk, start = np.log(np.ascontiguousarray(moves)), np.log(known)
+    rows = np.ascontiguousarray(seen.reshape(-1, seen.shape[-1]))
+    ways = np.empty_like(rows)
+    if not likeliest_ways(start, walk, likely, rows, ways):
         raise InvalidProblemError("reports", "reports that the model can give", "others")
-    way = np.empty(seen.shape, dtype=np.int64)
-    way[..., -1] = score.argmax(axis=-1)
-    for t in range(steps - 1, 0, -1):
-        way[..., t - 1] = np.take_along_axis(came[..., t, :], way[..., t, None], axis=-1)[..., 0]
-    return way
+    return ways.reshape(seen.shape)
 
 
 def attack_trajectories(
@@ -203,11 +196,13 @@ def attack_trajectories(
     trials: int = 500,
     failure: float = DEFAULT_FAILURE,
     bits: UniformSource | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> list[Finding]:
     """Draw ways and their reports, and estimate the ways from the reports.
 
     Three attackers: one who knows how people move but sees no report; one who looks at each report by itself; and one
-    who looks at all of them, who is the best there is. The control group sees the reports of another way.
+    who looks at all of them, who is the best there is. In the control group, each second way is guessed from the
+    reports of the way after it, of which it is independent; so are the pairs of one another.
 
     Parameters
     ----------
@@ -220,17 +215,24 @@ def attack_trajectories(
     unit
         Its unit.
     trials
-        Ways to draw, 2 or more; the intervals are over them.
+        Ways to draw, 4 or more; the intervals are over them.
     failure
         Most probability with which an interval misses.
     bits
         Source of chance.
+    on_progress
+        Called after each block of ways.
 
     Returns
     -------
     list of Finding
         Share of steps guessed right by each report alone, by all reports, and on the likeliest way; share of ways
         guessed as a whole; and with a loss the mean error of a step.
+
+    Complexity
+    ----------
+    O(trials steps n_secrets^2) products of floats, as matrix products, and as many additions; 64 MiB beside the
+    channel.
 
     Examples
     --------
@@ -241,74 +243,84 @@ def attack_trajectories(
     [1.0, 1.0, 1.0, 1.0]
     """
     moves, known = _read_model(channel, transition, prior)
-    if steps < 1 or trials < 2:
-        raise InvalidProblemError("steps", "1 or more, and 2 trials or more", steps)
+    if steps < 1 or trials < 4:
+        raise InvalidProblemError("steps", "1 or more, and 4 trials or more", (steps, trials))
+    table = None if loss is None else np.asarray(loss, dtype=np.float64)
+    if table is not None and (table.ndim != 2 or table.shape[0] != channel.n_secrets):
+        raise InvalidProblemError("loss", f"{channel.n_secrets} rows", table.shape)
     source = as_bits(bits)
     ways = _draw_ways(moves, known, steps, trials, source)
     seen = channel.report_many(ways.ravel(), source).reshape(ways.shape)
-    control_ways = _draw_ways(moves, known, steps, trials, source)
-    strange = channel.report_many(control_ways.ravel(), source).reshape(ways.shape)
     # Where people are at each step, as far as is known without a report.
-    expected = np.stack([known @ np.linalg.matrix_power(moves, t) for t in range(steps)])
-    alone = _alone(channel, expected)
-    own, other = (forward_backward(channel, moves, drawn, known) for drawn in (seen, strange))
-
-    def steps_right(answers: NDArray[np.int64]) -> Estimate:
-        return bounded_mean((answers == ways).mean(axis=1), 0, 1, failure=failure)
-
-    def ways_right(answers: NDArray[np.int64]) -> Estimate:
-        return bounded_mean((answers == ways).all(axis=1), 0, 1, failure=failure)
-
-    blind = steps_right(np.broadcast_to(expected.argmax(axis=1), ways.shape))
-    blind_way = np.broadcast_to(_blind_way(moves, known, steps), ways.shape)
-    at = np.arange(steps)
-    way, other_way = (viterbi(channel, moves, drawn, known) for drawn in (seen, strange))
-    one, all_of, likeliest = "each report alone", "all reports of a way", "likeliest way"
-    pairs = [
-        (one, alone[at, seen], alone[at, strange]),
-        (all_of, own.argmax(axis=-1), other.argmax(axis=-1)),
-        (likeliest, way, other_way),
-    ]
-    findings = [
-        Finding(name, "steps guessed", steps_right(mine), blind, steps_right(theirs))
-        for name, mine, theirs in pairs
-    ]
-    findings.append(
-        Finding(
-            likeliest,
-            "whole ways guessed",
-            ways_right(way),
-            ways_right(blind_way),
-            ways_right(other_way),
-        )
+    expected = np.empty((steps, channel.n_secrets))
+    expected[0] = known
+    for t in range(1, steps):
+        expected[t] = expected[t - 1] @ moves
+    report = Reporter(on_progress)
+    by_step, estimates, likeliest = _guess_ways(
+        channel, moves, seen, known, table=table, report=report
     )
-    if loss is not None:
-        table = np.asarray(loss, dtype=np.float64)
-        if table.ndim != 2 or table.shape[0] != channel.n_secrets:
-            raise InvalidProblemError("loss", f"{channel.n_secrets} rows", table.shape)
+    alone = _alone(channel, expected)[np.arange(steps), seen]
+
+    def compare(
+        score: Callable[[NDArray[np.int64], NDArray[np.int64]], Estimate],
+        mine: NDArray[np.int64],
+        blind: NDArray[np.int64],
+    ) -> tuple[Estimate, Estimate, Estimate]:
+        """Score the attacker, the naive one, and the attacker who sees the reports of another way."""
+        last = trials // 2 * 2
+        naive = score(np.broadcast_to(blind, ways.shape), ways)
+        return score(mine, ways), naive, score(mine[1:last:2], ways[:last:2])
+
+    def steps_right(answers: NDArray[np.int64], truth: NDArray[np.int64]) -> Estimate:
+        return bounded_mean((answers == truth).mean(axis=1), 0, 1, failure=failure)
+
+    def ways_right(answers: NDArray[np.int64], truth: NDArray[np.int64]) -> Estimate:
+        return bounded_mean((answers == truth).all(axis=1), 0, 1, failure=failure)
+
+    blind, blind_way = expected.argmax(axis=1), _blind_way(moves, known, steps)
+    all_of, way = "all reports of a way", "likeliest way"
+    guesses = [("each report alone", alone), (all_of, by_step), (way, likeliest)]
+    findings = [
+        Finding(name, "steps guessed", *compare(steps_right, mine, blind)) for name, mine in guesses
+    ]
+    findings.append(Finding(way, "whole ways guessed", *compare(ways_right, likeliest, blind_way)))
+    if table is not None:
+
+        def error(answers: NDArray[np.int64], truth: NDArray[np.int64]) -> Estimate:
+            missed = table[truth, answers].mean(axis=1)
+            return bounded_mean(missed, float(table.min()), float(table.max()), failure=failure)
+
         name = f"error, {unit}" if unit else "error"
-        findings.append(_error_finding(name, table, ways, (own, expected, other), failure))
+        naive = (expected @ table).argmin(axis=1)
+        findings.append(Finding(all_of, name, *compare(error, estimates, naive), error=True))
     return findings
 
 
-def _error_finding(
-    name: str,
-    table: NDArray[np.float64],
-    ways: NDArray[np.int64],
-    beliefs: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    failure: float,
-) -> Finding:
-    """Return the mean error of a step for the beliefs of the attacker, of the naive one, and of the control group."""
-    mine, naive, theirs = (
-        bounded_mean(
-            table[ways, np.broadcast_to((belief @ table).argmin(axis=-1), ways.shape)].mean(axis=1),
-            float(table.min()),
-            float(table.max()),
-            failure=failure,
-        )
-        for belief in beliefs
-    )
-    return Finding("all reports of a way", name, mine, naive, theirs, error=True)
+def _guess_ways(
+    channel: Reporting,
+    moves: NDArray[np.float64],
+    seen: NDArray[np.int64],
+    known: NDArray[np.float64],
+    *,
+    table: NDArray[np.float64] | None,
+    report: Reporter,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the likeliest secrets step by step, the answers of least expected loss, and the likeliest ways."""
+    by_step, estimates, ways = np.empty_like(seen), np.zeros_like(seen), np.empty_like(seen)
+    trials, steps = seen.shape
+    rows = max(1, _MAX_BELIEFS_IN_MEMORY // (steps * channel.n_secrets))
+    for first in range(0, trials, rows):
+        block = slice(first, first + rows)
+        report("trajectories", done=first, total=trials)
+        beliefs = forward_backward(channel, moves, seen[block], known)
+        by_step[block] = beliefs.argmax(axis=-1)
+        if table is not None:
+            for t in range(steps):
+                estimates[block, t] = (beliefs[:, t] @ table).argmin(axis=-1)
+        ways[block] = viterbi(channel, moves, seen[block], known)
+    report("trajectories", done=trials, total=trials)
+    return by_step, estimates, ways
 
 
 def _blind_way(
