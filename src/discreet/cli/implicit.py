@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.cli.info import anchored_facts
-from discreet.cli.mechanisms import points_facts
+from discreet.cli.info import anchored_facts, describe_mechanism
 from discreet.cli.options import HelpAllOption, PlaceOptions, QuietResultOptions, VerboseOption
 from discreet.cli.output import Status, emit, facts, renamed_arguments, warn
 from discreet.cli.progress import progress
@@ -175,7 +174,8 @@ def _make_tails(
     on_progress: Callable[[Progress], None] | None,
 ) -> _Made:
     """Compute a channel of exponential tails and its bounds."""
-    from discreet.artefact import from_tails, save_anchored
+    from discreet.artefact import save_anchored
+    from discreet.artefact.implicit import from_tails
     from discreet.metricdp import tail_channel
 
     guarantee, joined = _connected(stated)
@@ -226,7 +226,12 @@ def _make_noise(
         ("method", "one noise for every point, outcomes named by places"),
         ("next", f"discreet serve --mechanism {options.output or 'FILE'} publishes it"),
     ]
-    return made, partial(save_mechanism, mechanism), points_facts(mechanism), rows
+    return (
+        made,
+        partial(save_mechanism, mechanism),
+        describe_mechanism("noise-mechanism", mechanism)[0],
+        rows,
+    )
 
 
 def _connected(stated: ImplicitStatement) -> tuple[MetricDP, int]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Rows = list[tuple[str, object]]
     MetricDesign = Design[Problem, Multipliers]
 
-__all__ = ["anchored_facts", "describe", "info", "loss_rows"]
+__all__ = ["anchored_facts", "describe", "describe_mechanism", "info", "loss_rows"]
 
 
 _EXAMPLES = "Example:\n\n```\ndiscreet info c.channel --json\n```"
@@ -48,7 +48,7 @@ def info(options: InfoOptions) -> None:
     stored: Any
     if kind == MECHANISM or kind in FOR_EVERY_POINT:
         stored = open_file(load_mechanism if kind == MECHANISM else load_points, channel)
-        data, rows = _describe_mechanism(kind, stored)
+        data, rows = describe_mechanism(kind, stored)
     else:
         stored = open_any(channel)
         labels = None if stored.labels is None else list(stored.labels)
@@ -183,7 +183,7 @@ def _anchored_rows(stored: AnchoredArtefact) -> Rows:
     ]
 
 
-def _describe_mechanism(
+def describe_mechanism(
     kind: str, stored: Mechanism | PublishedPoints
 ) -> tuple[dict[str, Any], Rows]:
     """Return what a mechanism for places or for every point states: plain values, and rows of text."""
