@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.exact.columns import incidence
-from discreet.kanonymity.exact.cuts import NO_CUTS, half, rows_of, violated
+from discreet.kanonymity.exact.columns import RELAXATION_TOLERANCE, incidence
+from discreet.kanonymity.exact.cuts import CUTS, NO_CUTS, half, rows_of, violated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["RELATIVE_TOLERANCE", "Listed", "Settled", "settle"]
 
-RELATIVE_TOLERANCE = 5e-10
+RELATIVE_TOLERANCE = 5 * RELAXATION_TOLERANCE
 """Relative distance of a bound to the best loss at which a branch is left."""
 
 INTEGRALITY_TOLERANCE = 1e-6
 """Distance from an integer that counts as none."""
-
-MIN_GAP_CLOSED_BY_CUTS = 0.003
-"""Part of the gap that a round of cuts has to close for another to follow."""
 
 
 @final
@@ -219,7 +216,7 @@ class _Program:
                 self._compact(admissible, solution.row_duals)
                 admissible, x = np.ones(len(self.costs), dtype=bool), x[admissible]
             new_cuts = self._violated(x)
-            if not len(new_cuts) or gained < MIN_GAP_CLOSED_BY_CUTS * (upper - bound):
+            if not len(new_cuts) or gained < CUTS.min_gap_closed * (upper - bound):
                 break
             self.cuts = np.concatenate([self.cuts, new_cuts])
             self.model.add_rows(
