@@ -440,8 +440,8 @@ def test_small_tables_without_taxonomies_are_not_split() -> None:
     """Classes grow among all rows; a fast search, suppression or a taxonomy brings splitting back."""
     rows = np.random.default_rng(5).integers(0, 30, (60, 3)).astype(float)
     steps = {step.method for step in search(numeric(rows), 5).steps}
-    assert {"segmentation", "greedy-search", "local-search"} <= steps
-    assert "top-down" not in steps
+    assert {"greedy-search", "local-search"} <= steps
+    assert not steps & {"segmentation", "top-down"}
     for options in ({"effort": "fast"}, {"suppress": 0.1}):
         found = search(numeric(rows), 5, **options)
         assert found.steps[0].method == "top-down"

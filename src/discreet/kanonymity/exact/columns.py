@@ -18,8 +18,6 @@ import numpy as np
 from discreet.core.errors import LimitReachedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -108,7 +106,6 @@ def relax(
     each: int = 4,
     budget: int = 200_000,
     searches: int = 10,
-    on_round: Callable[[int, float, float], None] | None = None,
 ) -> Relaxed:
     """Solve the relaxation.
 
@@ -132,8 +129,6 @@ def relax(
         Boxes looked at for each root and round, at most.
     searches
         Number of searches for classes that the remaining time is divided among.
-    on_round
-        Called with the round, the program's value and the bound.
     """
     from discreet.core.lp import LinearModel, LinearProgram
 
@@ -170,8 +165,6 @@ def relax(
         rounds += 1
         if pricing.lower > lower:
             lower, centre = pricing.lower, at
-        if on_round is not None:
-            on_round(rounds, objective, lower)
         if _close(lower, objective, RELAXATION_TOLERANCE):
             break
         fresh, prices = pool.add(pricing.classes, pricing.costs)

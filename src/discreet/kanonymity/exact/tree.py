@@ -24,8 +24,6 @@ from discreet.kanonymity.exact.columns import RELAXATION_TOLERANCE, incidence
 from discreet.kanonymity.exact.cuts import CUTS, NO_CUTS, half, rows_of, violated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.core.lp import LinearModel, LPSolution
@@ -104,7 +102,6 @@ def settle(
     *,
     reach: float = math.inf,
     cuts: NDArray[np.int32] | None = None,
-    on_branch: Callable[[int, float, float], None] | None = None,
 ) -> Settled:
     """Find the best partition of listed classes, or prove that none is better than the incumbent.
 
@@ -120,8 +117,6 @@ def settle(
         Bound at which to stop: partitions that lose more may have classes that are not listed.
     cuts
         Cuts to start with.
-    on_branch
-        Called with the number of branches looked at, the best loss and the bound of the last.
     """
     program = _Program(listed, upper, NO_CUTS if cuts is None else cuts)
     open_ = [_Branch(-math.inf, 0, np.ones(len(listed.costs), dtype=bool))]
@@ -131,8 +126,6 @@ def settle(
         branch = heapq.heappop(open_)
         point = program.relax(branch, upper, limits, rounds=5 if looked else 1000)
         looked += 1
-        if on_branch is not None:
-            on_branch(looked, upper, point.bound)
         if point.bound >= _cutoff(upper) or point.x is None:
             # Without a point there were no multipliers or no time; the bound is what is known.
             closed = min(closed, point.bound)
