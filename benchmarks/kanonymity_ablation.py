@@ -25,6 +25,7 @@ import numpy as np
 from discreet.core import jit
 from discreet.core.lp import LinearModel
 from discreet.core.tree import Tree
+from discreet.kanonymity.bounds.dual import MultiplierTuning
 from discreet.kanonymity.bounds.lower import PIECES_PER_NUMERIC_COLUMN, LowerBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import CandidateClasses, Method, SearchLimits
@@ -159,7 +160,9 @@ def kinds_of_unions(keep: Callable[[Union], bool]) -> Change:
 
 BOUNDS: dict[str, Change | None] = {
     "everything": None,
-    "no multipliers": replaced(f"{K}.bounds.lower.MAX_POINTS_OF_PROGRAM", 0),
+    "no multipliers": replaced(
+        f"{K}.bounds.lower.MULTIPLIERS", MultiplierTuning(max_points_of_program=0)
+    ),
     "no branches": replaced(f"{K}.bounds.dual.DualBound._round", lambda *_: None),
     "no nearest rows": replaced(f"{K}.bounds.lower.nearest_bound", lambda *_: 0.0),
 }

@@ -142,7 +142,6 @@ def test_the_search_tries_from_cheap_to_dear_and_keeps_the_best() -> None:
     found = search(mixed(80, 0), 3, on_step=steps.append)
     assert [step.method for step in steps] == [
         "top-down",
-        "segmentation",
         "greedy-search",
         "top-down",
         "local-search",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,11 @@ def test_bounds_scale_with_weights(
     way: str, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HiGHS reads 1e20 as infinite, and compares with absolute tolerances."""
-    monkeypatch.setattr(lower, "MAX_POINTS_OF_PROGRAM", 0 if way == "cells" else 6_000)
+    monkeypatch.setattr(
+        lower,
+        "MULTIPLIERS",
+        replace(lower.MULTIPLIERS, max_points_of_program=0 if way == "cells" else 6_000),
+    )
     found = []
     for scale in (1.0, factor):
         problem = people(scale, 2 * scale, 3 * scale)
@@ -58,7 +63,11 @@ def test_bounds_scale_with_weights(
 def test_one_weight_may_be_huge_and_another_nothing(
     way: str, weights: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lower, "MAX_POINTS_OF_PROGRAM", 0 if way == "cells" else 6_000)
+    monkeypatch.setattr(
+        lower,
+        "MULTIPLIERS",
+        replace(lower.MULTIPLIERS, max_points_of_program=0 if way == "cells" else 6_000),
+    )
     problem = people(*weights)
     truth = enumerated(problem, 3)
     bound = LowerBound(problem, 3, suppressed=False)
@@ -77,7 +86,7 @@ def test_weights_that_leave_no_digits_are_refused(weight: float) -> None:
 WATCHED = """
 import numpy as np
 from discreet.kanonymity import Numeric, Problem
-from discreet.kanonymity.bounds.dual import DualBound
+from discreet.kanonymity.bounds.dual import DualBound, MultiplierTuning
 from discreet.kanonymity.bounds.branching import room_for
 from discreet.kanonymity.kernels.branching import branches
 
@@ -102,8 +111,9 @@ n = bound.points.n
 u = rng.uniform(0.2, 1.0, n)
 order = np.argsort(-u, kind="stable").astype(np.int32)
 marks, upper = Watched(n), np.full(n, np.nan)
-given = (bound.points.arrays, bound.counts.astype(np.int64), u, order, 3, 0.2, 2, 0, n)
-branches(*given, room_for(n, 3), upper, marks, np.zeros(1, dtype=np.bool_))
+given = (bound.points.arrays, bound.counts.astype(np.int64), u, order, 3, 0.2, 2)
+for rank in range(n):
+    branches(*given, rank, room_for(n, 3), upper, marks, np.zeros(1, dtype=np.bool_))
 whole = np.isfinite(upper) & (upper > 0)
 print(int(np.isinf(upper).sum()), int(whole.sum()), int(marks.marks.sum()), marks.cleared)
 """

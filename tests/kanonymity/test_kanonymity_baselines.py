@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_of_very_many_rows_a_tree_finds_the_near_ones(monkeypatch: pytest.Monkey
     exact = nearest_bound(numbers, 4)
     others = mixed(60, 0)
     weaker = nearest_bound(others, 4)
-    monkeypatch.setattr(bound, "MAX_POINTS_OF_ALL_PAIRS", 0)
+    monkeypatch.setattr(bound, "NEAR", replace(bound.NEAR, max_points_of_all_pairs=0))
     assert nearest_bound(numbers, 4) == pytest.approx(exact)
     assert 0 < nearest_bound(others, 4) <= weaker * (1 + 1e-9)
     wide = [f"v{i}" for i in range(60)]
@@ -187,8 +188,8 @@ def test_of_very_many_rows_a_tree_finds_the_near_ones(monkeypatch: pytest.Monkey
 def test_a_bound_from_some_rows_alone_is_a_bound(
     pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bound, "FIRST_PORTION_POINTS", 8)
-    monkeypatch.setattr(bound, "MAX_POINTS_OF_ALL_PAIRS", pairs)
+    monkeypatch.setattr(bound, "NEAR", replace(bound.NEAR, first_portion_points=8))
+    monkeypatch.setattr(bound, "NEAR", replace(bound.NEAR, max_points_of_all_pairs=pairs))
     problem = numeric(np.random.default_rng(0).random((60, 3)))
     some = nearest_bound(problem, 4, SearchLimits.within(0))
     assert 0 < some < 0.3 * nearest_bound(problem, 4)

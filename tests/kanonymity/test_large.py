@@ -6,6 +6,7 @@ import json
 import resource
 from collections import Counter, defaultdict
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +66,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make pieces, batches, samples and parts of few rows."""
     monkeypatch.setattr(pieces, "PIECE_ROWS", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
-    monkeypatch.setattr(first, "MAX_ROWS_OF_ONE_PART", 100)
-    monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 300)
+    monkeypatch.setattr(first, "TOP", replace(first.TOP, max_rows_of_one_part=100))
+    monkeypatch.setattr(first, "TOP", replace(first.TOP, min_sample_rows=300))
 
 
 def people(seed: int = 0, n: int = N) -> pl.DataFrame:
@@ -527,7 +528,7 @@ def test_what_cannot_be_done_is_said_and_nothing_is_left(tmp_path: Path) -> None
 def test_a_code_that_the_sample_did_not_see_and_equal_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 60)
+    monkeypatch.setattr(first, "TOP", replace(first.TOP, min_sample_rows=60))
     rare = people().with_columns(
         job=pl.when(pl.col("row") < 2).then(pl.lit("rare")).otherwise("job")
     )

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +54,8 @@ OPTIONS: dict[str, Any] = {
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "PIECE_ROWS", 150)
     monkeypatch.setattr(large, "BATCH", (10, 130))
-    monkeypatch.setattr(first, "MAX_ROWS_OF_ONE_PART", 100)
-    monkeypatch.setattr(first, "MIN_SAMPLE_ROWS", 300)
+    monkeypatch.setattr(first, "TOP", replace(first.TOP, max_rows_of_one_part=100))
+    monkeypatch.setattr(first, "TOP", replace(first.TOP, min_sample_rows=300))
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_without_a_limit_it_ends_by_itself() -> None:
 def test_near_points_among_very_many_come_from_several_orders(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bound, "MAX_NEAR_SECONDS", 0)
+    monkeypatch.setattr(bound, "NEAR", replace(bound.NEAR, max_near_seconds=0))
     problem = mixed(80, 3)
     start = Initial().solve(problem, 3, SearchLimits()).labels
     found = LocalSearch(rounds=200).solve(problem, 3, SearchLimits(start=start))
@@ -253,7 +253,7 @@ def test_threads_share_the_classes_and_lose_no_more(
     monkeypatch: pytest.MonkeyPatch, *, duplicates: bool
 ) -> None:
     """Both sides of each cut are searched; rows of one point may stand on both."""
-    monkeypatch.setattr(local, "LEAST_ROWS", 20)
+    monkeypatch.setattr(local, "LOCAL", replace(local.LOCAL, least_rows=20))
     rows = np.random.default_rng(3).integers(0, 3 if duplicates else 40, (60, 3)).astype(float)
     problem = numeric(rows)
     start = np.arange(60, dtype=np.int32) // 3

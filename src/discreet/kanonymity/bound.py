@@ -16,8 +16,8 @@ The near points of each point, among which classes are looked for, are found by 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -36,47 +36,64 @@ if TYPE_CHECKING:
 
 __all__ = ["embed", "near_points", "nearest_bound"]
 
-MAX_POINTS_OF_ALL_PAIRS = 20_000
-"""Different rows up to which all pairs are looked at."""
 
-FIRST_PORTION_POINTS = 64
-"""Points, or rows, before the first look at the clock."""
+@final
+@dataclass(frozen=True)
+class NearRowsTuning:
+    """Measured limits of the bound by near rows, and of near points.
 
-SECONDS_PER_ROW_OF_TREE = 1e-6
-"""Seconds for each row to build a tree, as measured for two million rows; where there are fewer, nothing is proved."""
+    Parameters
+    ----------
+    max_points_of_all_pairs
+        Different rows up to which all pairs are looked at.
+    first_portion_points
+        Points, or rows, before the first look at the clock.
+    seconds_per_row_of_tree
+        Seconds for each row to build a tree, as measured for two million rows; where there are fewer, nothing
+        is proved.
+    columns_of_measured_tree
+        Columns of that measurement; more columns take more time, by the square of their number.
+    untimed_tree_seconds
+        Seconds that this may take whatever the time.
+    seconds_before_forecast
+        Seconds after which it is judged how far the time goes.
+    min_share_of_points
+        Part of the points that makes a bound worth its time: a point that was not looked at counts nothing.
+    max_values_with_coordinates
+        Values up to which a set has a coordinate for each in the tree of rows.
+    seconds_per_pair_and_column
+        Seconds for a pair of points and a column, as measured, when all pairs are looked at.
+    max_near_seconds
+        Seconds that near points may take; windows of orders lead to .1 to .3 % more loss (thirty columns,
+        2026-11).
+    share_of_time_for_near_points
+        Part of the time that is left which goes into near points.
+    neighbor_places
+        Places of an order in which near points are looked for, to either side.
+    """
 
-COLUMNS_OF_MEASURED_TREE = 8
-"""Columns of that measurement; more columns take more time, by the square of their number."""
+    max_points_of_all_pairs: int = 20_000
+    first_portion_points: int = 64
+    seconds_per_row_of_tree: float = 1e-6
+    columns_of_measured_tree: int = 8
+    untimed_tree_seconds: float = 0.1
+    seconds_before_forecast: float = 0.2
+    min_share_of_points: float = 0.25
+    max_values_with_coordinates: int = 8
+    seconds_per_pair_and_column: float = 0.7e-9
+    max_near_seconds: float = 3.0
+    share_of_time_for_near_points: float = 0.2
+    neighbor_places: int = 12
 
-UNTIMED_TREE_SECONDS = 0.1
-"""Seconds that this may take whatever the time."""
 
-SECONDS_BEFORE_FORECAST = 0.2
-"""Seconds after which it is judged how far the time goes."""
+NEAR = NearRowsTuning()
 
-MIN_SHARE_OF_POINTS = 0.25
-"""Part of the points that makes a bound worth its time: a point that was not looked at counts nothing."""
-
-MAX_VALUES_WITH_COORDINATES = 8
-"""Values up to which a set has a coordinate for each in the tree of rows."""
 
 ROUNDING_FACTOR = 1.0 - 1e-11
 """Sums of a few terms, and of n of them, are off by less, relatively."""
 
 ROUNDING_PER_ROW = 1e-15
 """Differences of positions are off by less of a weight, whatever is left of them."""
-
-SECONDS_PER_PAIR_AND_COLUMN = 0.7e-9
-"""Seconds for a pair of points and a column, as measured, when all pairs are looked at."""
-
-MAX_NEAR_SECONDS = 3.0
-"""Seconds that near points may take; windows of orders lead to .1 to .3 % more loss (thirty columns, 2026-11)."""
-
-SHARE_OF_TIME_FOR_NEAR_POINTS = 0.2
-"""Part of the time that is left which goes into near points."""
-
-NEIGHBOR_PLACES = 12
-"""Places of an order in which near points are looked for, to either side."""
 
 
 def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) -> float:
@@ -114,7 +131,7 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
         return 0.0
     order = order_of(problem, range(problem.m))
     points = points_of(problem, order)
-    if points.n <= MAX_POINTS_OF_ALL_PAIRS:
+    if points.n <= NEAR.max_points_of_all_pairs:
         from discreet.kanonymity.kernels.boxes import crowded
 
         sums = []
@@ -124,9 +141,9 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
             far = crowded(points.arrays, counts, begin, stop, k)
             sums.append(float(far @ counts[begin:stop]))
             seen += int(counts[begin:stop].sum())
-    elif SECONDS_PER_ROW_OF_TREE * problem.n * max(
-        1.0, problem.m / COLUMNS_OF_MEASURED_TREE
-    ) ** 2 <= max(limits.left, UNTIMED_TREE_SECONDS):
+    elif NEAR.seconds_per_row_of_tree * problem.n * max(
+        1.0, problem.m / NEAR.columns_of_measured_tree
+    ) ** 2 <= max(limits.left, NEAR.untimed_tree_seconds):
         sums, seen = _by_tree(embed(problem), k, limits)
     else:
         return 0.0
@@ -138,12 +155,12 @@ def nearest_bound(problem: Problem, k: int, limits: SearchLimits | None = None) 
 def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:
     """Divide points into portions while those that the time suffices for are a part of all that is worth it."""
     began = clock()
-    for begin, stop in portions(total, limits, first=FIRST_PORTION_POINTS):
+    for begin, stop in portions(total, limits, first=NEAR.first_portion_points):
         yield begin, stop
         took = clock() - began
         if (
-            took > SECONDS_BEFORE_FORECAST
-            and stop * (1 + limits.left / took) < MIN_SHARE_OF_POINTS * total
+            took > NEAR.seconds_before_forecast
+            and stop * (1 + limits.left / took) < NEAR.min_share_of_points * total
         ):
             return
 
@@ -194,7 +211,7 @@ def embed(problem: Problem) -> NDArray[np.float64]:
         else:
             cost = float(column.place.max())
             branch = np.concatenate([[0], np.cumsum(column.place[:-1] >= cost)])
-        if cost > 0 and branch[-1] < MAX_VALUES_WITH_COORDINATES:
+        if cost > 0 and branch[-1] < NEAR.max_values_with_coordinates:
             parts.extend(np.where(branch[codes] == b, cost / 2, 0.0) for b in range(branch[-1] + 1))
     return np.stack(parts, axis=1) if parts else np.zeros((problem.n, 0))
 
@@ -218,10 +235,12 @@ def near_points(
     from discreet.kanonymity.kernels.boxes import nearest_in_order, nearest_points
 
     n_near = max(1, min(most, points.n - 1))
-    seconds = SHARE_OF_TIME_FOR_NEAR_POINTS * limits.left
+    seconds = NEAR.share_of_time_for_near_points * limits.left
     short = limits if np.isinf(seconds) else SearchLimits.within(seconds)
     nearest = np.full((points.n, n_near), -1, dtype=np.int32)
-    if SECONDS_PER_PAIR_AND_COLUMN * points.n**2 * problem.m <= min(MAX_NEAR_SECONDS, seconds):
+    if NEAR.seconds_per_pair_and_column * points.n**2 * problem.m <= min(
+        NEAR.max_near_seconds, seconds
+    ):
         for begin, stop in portions(points.n, short, first=64):
             nearest[begin:stop], _ = nearest_points(points.arrays, begin, stop, n_near)
         return nearest
@@ -233,7 +252,9 @@ def near_points(
         if j:
             order = order[np.argsort(plain.narrow(problem.m - j)[order], kind="stable")]
         for begin, stop in portions(points.n, short, first=1000):
-            nearest_in_order(points.arrays, order, NEIGHBOR_PLACES, nearest, apart, begin, stop)
+            nearest_in_order(
+                points.arrays, order, NEAR.neighbor_places, nearest, apart, begin, stop
+            )
         if short.left <= 0:
             break
     return nearest

@@ -19,6 +19,7 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import to_fraction
 from discreet.core.options import instance_of, items_of
 from discreet.core.randomness import SystemBits
+from discreet.kanonymity.packed import WORD_BITS
 from discreet.kanonymity.problem import (
     Categorical,
     Dates,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cells_of_runs", "kind_of", "publish", "read_problem", "shuffled", "values_of"]
 
-VALUES_PER_BIT_MASK = 63
+VALUES_PER_BIT_MASK = WORD_BITS - 1
 """Values of a column below which a set of them is one number."""
 
 

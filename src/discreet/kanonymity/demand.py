@@ -30,16 +30,31 @@ __all__ = ["DISTINCT", "Demand", "Wanted", "failing_classes", "require_whole", "
 DISTINCT, ENTROPY, RECURSIVE, ALPHA, CLOSE, CLOSE_ORDERED = 0, 1, 2, 3, 4, 5
 """Kinds of models, as :class:`Wanted` writes them."""
 
-MAX_COUNTS_AT_ONCE = 2_000_000
-"""Counts of classes that are held at once."""
 
-MAX_MARKS = 100_000_000
-"""Pairs of a class and a value up to which each has a mark; beyond, those that occur are sorted."""
+@final
+@dataclass(frozen=True)
+class CountingLimits:
+    """Memory of the counts of values by class.
+
+    Parameters
+    ----------
+    max_counts_at_once
+        Counts of classes that are held at once.
+    max_marks
+        Pairs of a class and a value up to which each has a mark; beyond, those that occur are sorted.
+    """
+
+    max_counts_at_once: int = 2_000_000
+    max_marks: int = 100_000_000
+
+
+COUNTING = CountingLimits()
+
 
 ENTROPY_MARGIN = 1e-9
 """What kernels add to a least entropy: far more than their rounding, so that what they accept holds exactly."""
 
-_MAX_NUMERATOR = 2**31
+_MAX_NUMERATOR = int(np.iinfo(np.int32).max) + 1
 
 
 @final
@@ -223,7 +238,7 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
         if not len(first):
             order = np.argsort(labels, kind="stable")
             first = np.searchsorted(labels[order], np.arange(n_classes + 1))
-        step = max(1, MAX_COUNTS_AT_ONCE // width)
+        step = max(1, COUNTING.max_counts_at_once // width)
         for low in range(0, n_classes, step):
             high = min(low + step, n_classes)
             rows = order[first[low] : first[high]]
@@ -234,7 +249,7 @@ def failing_classes(demands: Sequence[Demand], labels: NDArray[np.int64]) -> NDA
 
 def _different(pairs: NDArray[np.int64], n_classes: int, width: int) -> NDArray[np.int64]:
     """Count the different values of each class; a pair is ``class * width + value``."""
-    if n_classes * width > MAX_MARKS:
+    if n_classes * width > COUNTING.max_marks:
         return np.bincount(np.unique(pairs) // width, minlength=n_classes)
     marks = np.zeros(n_classes * width, dtype=bool)
     marks[pairs] = True

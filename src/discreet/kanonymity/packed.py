@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["MAX_NUMBERED_ROWS", "RowLayout", "layout_of", "pack", "rows_of"]
+__all__ = ["MAX_NUMBERED_ROWS", "WORD_BITS", "RowLayout", "layout_of", "pack", "rows_of"]
 
-ROW_NUMBER_BITS = 32
+WORD_BITS = np.iinfo(np.int64).bits
+
+ROW_NUMBER_BITS = WORD_BITS // 2
 """Bits of the first word for codes; the others hold the number of the row."""
 
-WORD_BITS = 64
-
-MAX_NUMBERED_ROWS = 2**31
+MAX_NUMBERED_ROWS = 2 ** (ROW_NUMBER_BITS - 1)
 """Rows that can be numbered."""
 
 

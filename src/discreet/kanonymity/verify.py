@@ -173,6 +173,27 @@ def verify(
         persons = diversity(classes, meaning_codes(table, person))
         few = int((persons < k).sum())
         checks.append(Check("classes of fewer than k persons", few, 0, exact=True))
+    checks += _value_checks(table, classes, diverse, close, models)
+    asked_of_people = [one for one in (presence, mapped) if one is not None]
+    if asked_of_people and population is None:
+        raise InvalidProblemError("population", "a table of all people", "none")
+    if asked_of_people:
+        covering = _covering(table, classes, population, names, attributes)
+        checks += [one.check(covering) for one in asked_of_people]
+    if against is not None:
+        checks += _original(table, names, against, attributes, suppressed)
+    return Certificate(tuple(checks))
+
+
+def _value_checks(
+    table: Any,  # noqa: ANN401 - a dataframe or a mapping of columns
+    classes: Classes,
+    diverse: Mapping[str, int] | None,
+    close: Mapping[str, Exact] | None,
+    models: Mapping[str, Sequence[Requirement]] | None,
+) -> list[Check]:
+    """Count the classes that fail a demand on the values of a sensitive column."""
+    checks: list[Check] = []
     for name, least in (diverse or {}).items():
         count = diversity(classes, meaning_codes(table, name))
         few = int((count < least).sum())
@@ -191,15 +212,7 @@ def verify(
                 counted = _counts(classes, values)
             worst = max((model.check(counts) for counts in counted), key=lambda one: one.residual)
             checks.append(replace(worst, name=f"{worst.name} in {name}"))
-    asked_of_people = [one for one in (presence, mapped) if one is not None]
-    if asked_of_people and population is None:
-        raise InvalidProblemError("population", "a table of all people", "none")
-    if asked_of_people:
-        covering = _covering(table, classes, population, names, attributes)
-        checks += [one.check(covering) for one in asked_of_people]
-    if against is not None:
-        checks += _original(table, names, against, attributes, suppressed)
-    return Certificate(tuple(checks))
+    return checks
 
 
 def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or a mapping of columns

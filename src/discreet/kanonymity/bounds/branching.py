@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -62,7 +62,7 @@ def separate(  # noqa: PLR0917 - the parts of one search
     u: NDArray[np.float64],
     feasible: NDArray[np.float64],
     slack: float,
-    node_limits: Sequence[int],
+    node_limit: int,
     limits: SearchLimits,
 ) -> Separated:
     """Find classes that multipliers overpay, and repair the multipliers so that they overpay none.
@@ -77,8 +77,8 @@ def separate(  # noqa: PLR0917 - the parts of one search
         ``(n_points,)`` multipliers that overpay no class; they count where the search is cut short.
     slack
         The e of the module's formula.
-    node_limits
-        Largest number of boxes for one root, at first and when its search is repeated.
+    node_limit
+        Largest number of boxes for one root.
     limits
         When to end, and the number of threads.
     """
@@ -87,30 +87,15 @@ def separate(  # noqa: PLR0917 - the parts of one search
     n, counts = len(u), np.diff(points.first)
     classes, upper = room_for(n, k), np.full(n, np.nan)
     order = np.argsort(-u, kind="stable").astype(np.int32)
-    ranks = np.arange(int((u > 0).sum()))
-    upper[order[len(ranks) :]] = 0.0
+    n_roots = int((u > 0).sum())
+    upper[order[n_roots:]] = 0.0
     arguments = (points.arrays, counts, u, order, k, slack)
-    doubtful = before = np.zeros(n, dtype=np.bool_)
-    for limit in node_limits:
-        doubtful, before = np.zeros(n, dtype=np.bool_), doubtful
+    doubtful = np.zeros(n, dtype=np.bool_)
 
-        def search_root(
-            place: int,
-            halted: NDArray[np.bool_],
-            again: NDArray[np.int64] = ranks,
-            limit: int = limit,
-            doubtful: NDArray[np.bool_] = doubtful,
-        ) -> None:
-            rank = again[place]
-            results = (classes, upper, doubtful, halted)
-            branches(*arguments, limit, rank, rank + 1, *results)
+    def search_root(rank: int, halted: NDArray[np.bool_]) -> None:
+        branches(*arguments, node_limit, rank, classes, upper, doubtful, halted)
 
-        complete = _in_threads(search_root, len(ranks), limits)
-        if not complete:
-            doubtful |= before
-        ranks = np.flatnonzero(np.isinf(upper[order]))
-        if not (complete and len(ranks)):
-            break
+    _in_threads(search_root, n_roots, limits)
     # Classes of a root have rows of its rank and behind.
     unsearched = np.flatnonzero(np.isnan(upper[order]))
     doubtful[order[unsearched[0] if len(unsearched) else n :]] = True
@@ -144,35 +129,31 @@ def repaired(
     return taken_off / (1.0 + slack)
 
 
-def room_for(n: int, k: int) -> OverpaidClasses:
-    """Allocate arrays for a few classes of up to k points for each of n points.
+def room_for(n: int, k: int, n_kept: int = 4) -> OverpaidClasses:
+    """Allocate arrays for the `n_kept` most overpaid classes, of up to k points, of each of n points.
 
-    The points ``(n, CLASSES_PER_ROOT, k)`` are int32 filled with -1, the rows int32 zeros of the same shape, and the
-    excess ``(n, CLASSES_PER_ROOT)`` float64 zeros.
+    The points ``(n, n_kept, k)`` are int32 filled with -1, the rows int32 zeros of the same shape, and the excess
+    ``(n, n_kept)`` float64 zeros.
     """
-    from discreet.kanonymity.kernels.branching import CLASSES_PER_ROOT, OverpaidClasses
+    from discreet.kanonymity.kernels.branching import OverpaidClasses
 
-    shape = (n, CLASSES_PER_ROOT, k)
+    shape = (n, n_kept, k)
     points = np.full(shape, -1, dtype=np.int32)
     return OverpaidClasses(points, np.zeros(shape, dtype=np.int32), np.zeros(shape[:2]))
 
 
 def _in_threads(
     work: Callable[[int, NDArray[np.bool_]], None], total: int, limits: SearchLimits
-) -> bool:
-    """Do pieces of work by turns, in their order; return whether all were done before the time was over.
-
-    Pieces that are halted end at once, and do not count as done.
-    """
+) -> None:
+    """Do pieces of work by turns, in their order, until the time is over; pieces that are halted end at once."""
     pieces, halted = count(), np.zeros(1, dtype=np.bool_)
 
-    def by_turns() -> bool:
+    def by_turns() -> None:
         while not halted[0] and limits.left > 0:
             piece = next(pieces)
             if piece >= total:
-                return True
+                return
             work(piece, halted)
-        return False
 
     with ThreadPoolExecutor(limits.threads) as pool:
         working = [pool.submit(by_turns) for _ in range(limits.threads)]
@@ -181,4 +162,5 @@ def _in_threads(
                 halted[0] = limits.left <= 0
         finally:
             halted[0] = True
-        return all(each.result() for each in working)
+        for each in working:
+            each.result()

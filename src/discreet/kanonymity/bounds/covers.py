@@ -19,13 +19,34 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["MAX_VALUES_BY_SIZE", "MAX_VALUES_OF_ALL_SUBSETS", "Cover", "cover_of", "whole_of"]
+__all__ = ["COVERS", "Cover", "cover_of", "whole_of"]
 
-MAX_CHILDREN_LISTED = 48
-"""Children of a node of a taxonomy that are listed one by one; more are listed in so many groups."""
 
-MAX_VALUES_OF_ALL_SUBSETS, MAX_VALUES_OF_ALL_PAIRS = 6, 16
-"""Values of a set up to which all of its subsets are listed, and up to which all pairs are."""
+@final
+@dataclass(frozen=True)
+class CoverTuning:
+    """Largest columns whose cells are listed, or looked at without a list.
+
+    Parameters
+    ----------
+    max_children_listed
+        Children of a node of a taxonomy that are listed one by one; more are listed in so many groups.
+    max_values_of_all_subsets, max_values_of_all_pairs
+        Values of a set up to which all of its subsets are listed, and up to which all pairs are.
+    max_pieces_of_intervals
+        Pieces of a numeric column of which all intervals are looked at.
+    max_values_by_size
+        Values of a set of which all subsets are looked at, by how many they are.
+    """
+
+    max_children_listed: int = 48
+    max_values_of_all_subsets: int = 6
+    max_values_of_all_pairs: int = 16
+    max_pieces_of_intervals: int = 1024
+    max_values_by_size: int = 64
+
+
+COVERS = CoverTuning()
 
 
 @final
@@ -101,33 +122,26 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     return Cover(atoms, members, costs, parent)
 
 
-MAX_PIECES_OF_INTERVALS = 1024
-"""Pieces of a numeric column of which all intervals are looked at."""
-
-MAX_VALUES_BY_SIZE = 64
-"""Values of a set of which all subsets are looked at, by how many they are."""
-
-
 def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:
     """Take all cells of a column, not listed: every interval between pieces, or sets by how many values they have.
 
     Returns
     -------
     Cover or None
-        Nothing for taxonomies, and for sets of more than :data:`MAX_VALUES_BY_SIZE` values.
+        Nothing for taxonomies, and for sets of more than `COVERS.max_values_by_size` values.
     """
     codes = np.flatnonzero(counts)
     atoms = np.full(len(counts), -1, dtype=np.int64)
     weight = column.attribute.weight
     if isinstance(column.attribute, Numeric):
-        piece = _pieces(column, codes, MAX_PIECES_OF_INTERVALS)
+        piece = _pieces(column, codes, COVERS.max_pieces_of_intervals)
         atoms[codes] = piece
         first = np.searchsorted(piece, np.arange(piece[-1] + 1))
         last = np.append(first[1:], len(codes)) - 1
         place = column.place[codes]
         members = np.ones((1, len(first)), dtype=np.bool_)
         ends, sizes = (place[first], place[last]), np.array([weight])
-    elif column.is_set and len(codes) <= MAX_VALUES_BY_SIZE:
+    elif column.is_set and len(codes) <= COVERS.max_values_by_size:
         atoms[codes] = np.arange(len(codes))
         members = np.ones((1, len(codes)), dtype=np.bool_)
         ends, sizes = None, np.asarray(column.set_cost(1 + np.arange(len(codes))))
@@ -166,23 +180,23 @@ def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
     """All subsets of few values; of more the single ones, pairs, and all for what three cost, or two."""
     d = len(codes)
     values = np.arange(d)
-    if d <= MAX_VALUES_OF_ALL_SUBSETS:
+    if d <= COVERS.max_values_of_all_subsets:
         members = (np.arange(1, 2**d)[:, None] >> values) & 1 == 1
         return values, members, column.set_cost(members.sum(axis=1))
-    if d > MAX_CHILDREN_LISTED:
+    if d > COVERS.max_children_listed:
         # Groups of values for nothing, which no single value undercuts.
-        one = np.arange(MAX_CHILDREN_LISTED)
+        one = np.arange(COVERS.max_children_listed)
         members = np.concatenate(
-            [np.ones((1, MAX_CHILDREN_LISTED), dtype=bool), one[:, None] == one]
+            [np.ones((1, COVERS.max_children_listed), dtype=bool), one[:, None] == one]
         )
         return (
-            values * MAX_CHILDREN_LISTED // d,
+            values * COVERS.max_children_listed // d,
             members,
-            np.append(column.set_cost(2), np.zeros(MAX_CHILDREN_LISTED)),
+            np.append(column.set_cost(2), np.zeros(COVERS.max_children_listed)),
         )
     pairs = (
         np.stack(np.triu_indices(d, 1), axis=1)
-        if d <= MAX_VALUES_OF_ALL_PAIRS
+        if d <= COVERS.max_values_of_all_pairs
         else np.empty((0, 2), np.int64)
     )
     chosen = np.zeros((1 + len(pairs) + d, d), dtype=bool)
@@ -211,11 +225,11 @@ def _nodes(
         cuts = np.concatenate([[first], first + 1 + np.flatnonzero(inner >= cost), [stop]])
         cuts = cuts.tolist()
         below = [cell for cell in pairwise(cuts) if before[cell[1]] - before[cell[0]] >= k]
-        if len(below) > MAX_CHILDREN_LISTED:
+        if len(below) > COVERS.max_children_listed:
             # Groups of neighbors, which cost nothing, as the least of them.
             cells += [
                 (below[part[0]][0], below[part[-1]][1], 0.0)
-                for part in np.array_split(np.arange(len(below)), MAX_CHILDREN_LISTED)
+                for part in np.array_split(np.arange(len(below)), COVERS.max_children_listed)
             ]
         else:
             stack += below

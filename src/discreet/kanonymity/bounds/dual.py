@@ -16,7 +16,7 @@ feasible by the proofs of the search: it is a bound whether or not the program i
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -34,41 +34,53 @@ if TYPE_CHECKING:
 
 __all__ = ["DualBound", "boxes_of", "costly", "rounding", "scaled"]
 
-MAX_BOXES_UNTIMED = 2e7
-"""Boxes of a table up to which the program is solved without a time limit: branches of so few end in about a second."""
 
-MAX_POINTS_OF_PROGRAM = 6_000
-"""Different rows up to which the program is set up."""
+@final
+@dataclass(frozen=True)
+class MultiplierTuning:
+    """Measured limits of the program of multipliers and of its proofs.
 
-LEAST_MULTIPLIER_SHARE = -0.5
-"""Least multiplier, as a part of all weights, of a point whose rows others need."""
+    Parameters
+    ----------
+    max_boxes_untimed
+        Boxes of a table up to which the program is solved without a time limit: branches of so few end in about
+        a second.
+    max_points_of_program
+        Different rows up to which the program is set up.
+    least_multiplier_share
+        Least multiplier, as a part of all weights, of a point whose rows others need.
+    max_multiplier_in_costs
+        Largest multiplier of a point, in costs of the class that was grown from it; to restrict them is always
+        valid.
+    weight_of_last_solution
+        Weight of the program's last solution in the center that trial points are near to.
+    slacks
+        Slacks of proofs, one after the other: each takes about twice the time of the one before it.
+    max_nodes_per_root
+        Boxes for one root: some hundredths of a second.
+    proof_share_of_value
+        Part of the program's value that a proof has to reach, but for its slack, before the next slack is
+        taken.
+    untimed_rounds
+        Rounds without a time limit.
+    unscaled_binary_orders
+        Binary orders of magnitude from 1 that costs may be away as they are.
+    """
 
-MAX_MULTIPLIER_IN_COSTS = 4.0
-"""Largest multiplier of a point, in costs of the class that was grown from it; to restrict them is always valid."""
+    max_boxes_untimed: float = 2e7
+    max_points_of_program: int = 6_000
+    least_multiplier_share: float = -0.5
+    max_multiplier_in_costs: float = 4.0
+    weight_of_last_solution: float = 0.2
+    slacks: tuple[float, ...] = (0.1, 0.02, 0.005, 0.0)
+    max_nodes_per_root: int = 20_000
+    proof_share_of_value: float = 0.97
+    untimed_rounds: int = 60
+    unscaled_binary_orders: int = 10
 
-WEIGHT_OF_LAST_SOLUTION = 0.2
-"""Weight of the program's last solution in the center that trial points are near to."""
 
-SLACKS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0)
-"""Slacks of proofs, one after the other: each takes about twice the time of the one before it."""
+MULTIPLIERS = MultiplierTuning()
 
-MAX_NODES_PER_ROOT = (20_000, 500_000)
-"""Boxes for one root, at first and when its search is repeated: some hundredths of a second, and a second."""
-
-PROOF_SHARE_OF_VALUE = 0.97
-"""Part of the program's value that a proof has to reach, but for its slack, before the next slack is taken."""
-
-MAX_CLASSES_PER_SCARCE_POINT = 10
-"""Classes of one round that may share a scarce point."""
-
-MAX_ROWS_LEARNED = 10_000_000
-"""Rows of the classes of a partition, each counted as the largest, up to which they join the program."""
-
-UNTIMED_ROUNDS = 60
-"""Rounds without a time limit."""
-
-UNSCALED_BINARY_ORDERS = 10
-"""Binary orders of magnitude from 1 that costs may be away as they are."""
 
 NEGLIGIBLE_COST_SHARE = 1e-60
 """Part of all weights below which the cost of a column is left out; 1e-13 and more is taken off for rounding."""
@@ -96,7 +108,7 @@ class DualBound:
         self.counts = np.diff(self.points.first).astype(np.float64)
         self.weight = self.problem.suppressed_cost
         self.most = self.weight * (1 if suppressed else k)
-        self.few_boxes = boxes_of(self.problem, self.points) <= MAX_BOXES_UNTIMED
+        self.few_boxes = boxes_of(self.problem, self.points) <= MULTIPLIERS.max_boxes_untimed
         self.slack_at, self.share = 0, 1.0
         self.known: set[bytes] = set()
         self._model: LinearModel | None = None
@@ -105,7 +117,7 @@ class DualBound:
         self.top = math.inf
         self.done = self.points.n == 1 or self.weight == 0
 
-    def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
+    def refine(self, limits: SearchLimits, _labels: NDArray[np.int32] | None = None) -> None:
         """Go on until the time is over or the program's value is reached.
 
         Without a time limit a table of many boxes has the multipliers to begin with, and others a number of rounds.
@@ -114,8 +126,6 @@ class DualBound:
         ----------
         limits
             When to end.
-        labels
-            A partition whose classes join the program, so that its value is no more than what it loses.
         """
         if self.done:
             return
@@ -124,10 +134,8 @@ class DualBound:
             self._look_at_nearest()
         if not timed and not self.few_boxes:
             return
-        if labels is not None:
-            self.learn(labels)
         rounds = 0
-        while limits.left > 0 and (timed or rounds < UNTIMED_ROUNDS):
+        while limits.left > 0 and (timed or rounds < MULTIPLIERS.untimed_rounds):
             rounds += 1
             added = self._round(limits)
             if added is None:
@@ -139,9 +147,13 @@ class DualBound:
         """Lower the slack once a proof reaches the program's value; return whether the last one did."""
         self.share = min(self.share, 0.5) if added else max(0.0, self.share - 0.25)
         value = float(self.counts @ self.best)
-        if added and value * (1 + SLACKS[self.slack_at]) < PROOF_SHARE_OF_VALUE * self.top:
+        if (
+            added
+            and value * (1 + MULTIPLIERS.slacks[self.slack_at])
+            < MULTIPLIERS.proof_share_of_value * self.top
+        ):
             return False
-        last, solved = len(SLACKS) - 1, not added and self.share == 0
+        last, solved = len(MULTIPLIERS.slacks) - 1, not added and self.share == 0
         self.done = solved and self.slack_at == last
         # A proof without slack may not end: the program is solved with the last one that has some.
         if solved or self.slack_at < last - 1:
@@ -154,17 +166,17 @@ class DualBound:
         if solved is None:
             return None
         trial = self.share * self.center + (1 - self.share) * solved
-        slack = SLACKS[self.slack_at]
+        slack = MULTIPLIERS.slacks[self.slack_at]
         separated = separate(
-            self.points, self.k, trial, self.best, slack, MAX_NODES_PER_ROOT, limits
+            self.points, self.k, trial, self.best, slack, MULTIPLIERS.max_nodes_per_root, limits
         )
         # A mean of solutions of programs may be above what suppressed rows allow by rounding.
         feasible = np.minimum(separated.feasible, self.most)
         if self.counts @ feasible > self.counts @ self.best:
             self.best = feasible
             self.lower = max(self.lower, self._proved())
-        self.center += WEIGHT_OF_LAST_SOLUTION * (solved - self.center)
-        return self._add(separated.points, separated.rows, trial)
+        self.center += MULTIPLIERS.weight_of_last_solution * (solved - self.center)
+        return self._append(separated.points, separated.rows)
 
     def _proved(self) -> float:
         """Return the dual objective, rounded down by more than the rounding error of its computation.
@@ -225,7 +237,8 @@ class DualBound:
             self.counts >= self.k,
             0.0,
             np.minimum(
-                MAX_MULTIPLIER_IN_COSTS * cheap + 0.1 * self.weight / self.problem.m, self.most
+                MULTIPLIERS.max_multiplier_in_costs * cheap + 0.1 * self.weight / self.problem.m,
+                self.most,
             ),
         )
         # Nearer to the solution than the best multipliers, though some classes are overpaid.
@@ -233,7 +246,7 @@ class DualBound:
         program = LinearProgram(
             -self.counts,
             sparse.csr_array((0, n)),
-            lower=np.full(n, LEAST_MULTIPLIER_SHARE * self.weight),
+            lower=np.full(n, MULTIPLIERS.least_multiplier_share * self.weight),
             upper=self.ceiling,
         )
         self._model = LinearModel(program)
@@ -246,39 +259,6 @@ class DualBound:
         before = np.cumsum(counts, axis=1) - counts
         rows = np.clip(self.k - before, 0, counts).astype(np.int32)
         return np.where(rows > 0, points, -1).astype(np.int32), rows
-
-    def learn(self, labels: NDArray[np.int32]) -> None:
-        """Add the classes of a partition to the program, in place; its value is then at most the partition's loss."""
-        of_row = self.points.of_row
-        unsuppressed = np.flatnonzero(labels >= 0)
-        pairs, rows = np.unique(
-            np.stack([labels[unsuppressed], of_row[unsuppressed]]), axis=1, return_counts=True
-        )
-        first = np.flatnonzero(np.append(True, pairs[0, 1:] != pairs[0, :-1]))
-        sizes = np.diff(np.append(first, pairs.shape[1]))
-        slot = np.arange(pairs.shape[1]) - np.repeat(first, sizes)
-        at = np.repeat(np.arange(len(first)), sizes)
-        if not 0 < len(first) * sizes.max(initial=0) <= MAX_ROWS_LEARNED:
-            return
-        points = np.full((len(first), sizes.max()), -1, dtype=np.int32)
-        many = np.zeros(points.shape, dtype=np.int32)
-        points[at, slot], many[at, slot] = pairs[1], rows
-        self._append(points, many)
-
-    def _add(
-        self, points: NDArray[np.int32], rows: NDArray[np.int32], u: NDArray[np.float64]
-    ) -> int:
-        """Add classes, the most overpaid first, but for those of which each scarce point is in enough others."""
-        cover = np.zeros(self.points.n + 1, dtype=np.int64)
-        scarce = np.append(u > 0, False)
-        chosen = []
-        for at, members in enumerate(points):
-            mine = members[scarce[members]]
-            if len(mine) and cover[mine].min() >= MAX_CLASSES_PER_SCARCE_POINT:
-                continue
-            cover[mine] += 1
-            chosen.append(at)
-        return self._append(points[chosen], rows[chosen])
 
     def _append(self, points: NDArray[np.int32], rows: NDArray[np.int32]) -> int:
         from scipy import sparse
@@ -355,7 +335,7 @@ def scaled(problem: Problem) -> tuple[Problem, int]:
     (6000000000.0, 33)
     """
     exponent = math.frexp(problem.suppressed_cost)[1]
-    if abs(exponent) <= UNSCALED_BINARY_ORDERS:
+    if abs(exponent) <= MULTIPLIERS.unscaled_binary_orders:
         return problem, 0
     columns = tuple(
         replace(

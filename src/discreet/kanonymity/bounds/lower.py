@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from discreet.core.jit import clock
 from discreet.kanonymity.bound import nearest_bound
-from discreet.kanonymity.bounds.dual import MAX_POINTS_OF_PROGRAM, DualBound
+from discreet.kanonymity.bounds.dual import MULTIPLIERS, DualBound
 from discreet.kanonymity.bounds.shared import Shared
 from discreet.kanonymity.candidate import SearchLimits, require_feasible
-from discreet.kanonymity.problem import Taxonomy
+from discreet.kanonymity.problem import Numeric, Taxonomy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,21 +26,34 @@ __all__ = ["LowerBound", "lower_bound"]
 PIECES_PER_NUMERIC_COLUMN = 16
 """Pieces of a numeric column in which cells shared by k rows are looked for."""
 
-ROWS_SAMPLED_FOR_DUPLICATES = 20_000
-"""Rows among which different ones are counted at first."""
 
-UNTIMED_NEAREST_SECONDS = 20.0
-"""Seconds for the bound by near rows, by default, where there is no time limit."""
+@final
+@dataclass(frozen=True)
+class LowerBoundTuning:
+    """Measured limits by which the bounds of a table are chosen.
 
-PACKING_SECONDS_PER_CELL = 1e-7
-"""Seconds for a cell that is made ready for the search for shared cells."""
+    Parameters
+    ----------
+    rows_sampled_for_duplicates
+        Rows among which different ones are counted at first.
+    untimed_nearest_seconds
+        Seconds for the bound by near rows, by default, where there is no time limit.
+    packing_seconds_per_cell
+        Seconds for a cell that is made ready for the search for shared cells.
+    max_columns_searched_fully, share_of_time_for_many_columns
+        Columns beyond which k rows share few cells but those of all values, and part of a time limit for these.
+        Thirty columns of 20,000 rows gained .2 to 2 % of the loss in the first tenth of a second, and nothing
+        in a second more (2026-11).
+    """
 
-MAX_COLUMNS_SEARCHED_FULLY, SHARE_OF_TIME_FOR_MANY_COLUMNS = 16, 0.1
-"""Columns beyond which k rows share few cells but those of all values, and part of a time limit for these.
+    rows_sampled_for_duplicates: int = 20_000
+    untimed_nearest_seconds: float = 20.0
+    packing_seconds_per_cell: float = 1e-7
+    max_columns_searched_fully: int = 16
+    share_of_time_for_many_columns: float = 0.1
 
-Thirty columns of 20,000 rows gained .2 to 2 % of the loss in the first tenth of a second, and nothing in a second more
-(2026-11).
-"""
+
+LOWER = LowerBoundTuning()
 
 
 @final
@@ -78,7 +91,7 @@ class LowerBound:
         k: int,
         *,
         suppressed: bool = False,
-        nearest: float = UNTIMED_NEAREST_SECONDS,
+        nearest: float = LOWER.untimed_nearest_seconds,
     ) -> None:
         require_feasible(problem.n, k)
         self.problem, self.k, self.value, self.nearest = problem, k, 0.0, nearest
@@ -92,14 +105,17 @@ class LowerBound:
             return ()
         # The first rows tell of most large tables that they have too many different ones.
         if (
-            len(np.unique(problem.codes[:ROWS_SAMPLED_FOR_DUPLICATES], axis=0))
-            <= MAX_POINTS_OF_PROGRAM
+            len(np.unique(problem.codes[: LOWER.rows_sampled_for_duplicates], axis=0))
+            <= MULTIPLIERS.max_points_of_program
         ):
             dual = DualBound(problem, k, suppressed=self.suppressed)
-            if dual.points.n <= MAX_POINTS_OF_PROGRAM:
+            if dual.points.n <= MULTIPLIERS.max_points_of_program:
                 return (dual,)
         shared = Shared.of(problem, k, PIECES_PER_NUMERIC_COLUMN)
-        return shared, _Nearest(problem, k, shared, self.nearest)
+        near = _Nearest(problem, k, shared, self.nearest)
+        # A search for shared intervals may take all the time, and prove less than the nearest rows do in a second.
+        numeric = any(isinstance(column.attribute, Numeric) for column in problem.columns)
+        return (near, shared) if numeric else (shared, near)
 
     @property
     def is_branching(self) -> bool:
@@ -135,10 +151,10 @@ class LowerBound:
     def _briefly(self, limits: SearchLimits) -> SearchLimits:
         """Return the limits of the search for shared cells: a small part of the time if there are many columns."""
         problem = self.problem
-        if problem.m <= MAX_COLUMNS_SEARCHED_FULLY:
+        if problem.m <= LOWER.max_columns_searched_fully:
             return limits
-        seconds = SHARE_OF_TIME_FOR_MANY_COLUMNS * min(limits.left, self.nearest)
-        if PACKING_SECONDS_PER_CELL * problem.n * problem.m > seconds:
+        seconds = LOWER.share_of_time_for_many_columns * min(limits.left, self.nearest)
+        if LOWER.packing_seconds_per_cell * problem.n * problem.m > seconds:
             return replace(limits, deadline=clock())
         return limits if limits.left == math.inf else replace(limits, deadline=clock() + seconds)
 
@@ -165,8 +181,8 @@ class _Nearest:
         """Compute the bound by nearest rows."""
         nodes = all(isinstance(column.attribute, Taxonomy) for column in self.problem.columns)
         if not (nodes and self.shared.done):
-            if limits.left == math.inf:
-                limits = SearchLimits.within(self.seconds)
+            seconds = self.seconds if limits.left == math.inf else limits.left / 2
+            limits = replace(limits, deadline=clock() + seconds)
             self.lower = nearest_bound(self.problem, self.k, limits)
         self.done = True
 

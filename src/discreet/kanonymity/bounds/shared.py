@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.kanonymity.bounds.covers import (
-    MAX_VALUES_BY_SIZE,
-    MAX_VALUES_OF_ALL_SUBSETS,
+    COVERS,
     cover_of,
     whole_of,
 )
 from discreet.kanonymity.bounds.lattice import COST_UNITS, bits_of, lattice_of
+from discreet.kanonymity.packed import WORD_BITS
 from discreet.kanonymity.problem import Numeric
 
 if TYPE_CHECKING:
@@ -47,25 +47,57 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "AtomPlaces", "Packed", "Shared", "ceilings_of", "summed"]
 
-CEILINGS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Shares of all weights up to which costs are looked for, one search after another: the first ones are short."""
+
+@final
+@dataclass(frozen=True)
+class SharedCellsTuning:
+    """Measured limits of the search for shared cells.
+
+    Parameters
+    ----------
+    ceilings
+        Shares of all weights up to which costs are looked for, one search after another: the first ones are
+        short.
+    min_rows_looked_at, looks_per_cell
+        Rows looked at in one search without a time limit: so many, a second or two, or so many times the
+        table's cells where that is more. 1 million rows of nine taxonomies at k = 50 took 95 looks a cell for
+        all there is to prove, 14.3 % from the loss, in 4.4 CPU s (2026-11, a busy machine).
+    work_per_cell_in_shares
+        Upper limit on the work for one cell of the first column, in multiples of its share of the remaining
+        rows.
+    max_values_of_first_choice
+        Values of a set up to which it is preferred as the last column: sets of more values cost less for each
+        two.
+    max_keys_searched_fully, mean_losses_searched
+        Different rows beyond which there is one search without a time limit, up to so many times the mean loss.
+        Of 1 million rows of nine taxonomies at k = 50, searches up to 1, 1.1, 1.2, 1.35, 1.5 and 2 times the
+        mean left 18.3, 16.1, 15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s; of
+        5 million, up to 1.25 and 1.5 times, 15.1 and 13.3 % in runs of 25.9 and 27.5 CPU s (2026-11, a busy
+        machine).
+    shares_of_mean_loss_for_sets
+        Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the
+        one before, and few searches come to the mean.
+    """
+
+    ceilings: tuple[float, ...] = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+    min_rows_looked_at: int = 200_000_000
+    looks_per_cell: int = 120
+    work_per_cell_in_shares: int = 2
+    max_values_of_first_choice: int = 32
+    max_keys_searched_fully: int = 100_000
+    mean_losses_searched: float = 1.5
+    shares_of_mean_loss_for_sets: tuple[float, ...] = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
+
+
+SHARED = SharedCellsTuning()
+
 
 MOST_ROWS = 20_000_000
 """Different packed rows, of 24 bytes each and thrice; beyond, columns are left out, those with most values first."""
 
-MIN_ROWS_LOOKED_AT, LOOKS_PER_CELL = 200_000_000, 120
-"""Rows looked at in one search without a time limit: so many, a second or two, or so many times the table's cells
-where that is more. 1 million rows of nine taxonomies at k = 50 took 95 looks a cell for all there is to prove, 14.3 %
-from the loss, in 4.4 CPU s (2026-11, a busy machine)."""
 
-WORK_PER_CELL_IN_SHARES = 2
-"""Upper limit on the work for one cell of the first column, in multiples of its share of the remaining rows."""
-
-BITS_PER_PACKED_ROW = 63
+BITS_PER_PACKED_ROW = WORD_BITS - 1
 """Bits of a packed row; columns beyond are left out, which makes the bound weaker and no less valid."""
-
-MAX_VALUES_OF_FIRST_CHOICE = 32
-"""Values of a set up to which it is preferred as the last column: sets of more values cost less for each two."""
 
 
 @final
@@ -165,9 +197,10 @@ def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int
     sets = [
         j
         for j in of_cost
-        if columns[j].is_set and MAX_VALUES_OF_ALL_SUBSETS < values[j] <= MAX_VALUES_BY_SIZE
+        if columns[j].is_set
+        and COVERS.max_values_of_all_subsets < values[j] <= COVERS.max_values_by_size
     ]
-    sets.sort(key=lambda j: (values[j] > MAX_VALUES_OF_FIRST_CHOICE, columns[j].set_cost(2)))
+    sets.sort(key=lambda j: (values[j] > SHARED.max_values_of_first_choice, columns[j].set_cost(2)))
     numbers = [j for j in of_cost if isinstance(columns[j].attribute, Numeric)]
     numbers.sort(key=lambda j: (-weights[j], -values[j]))
     return next(iter([*numbers, *sets] if len(sets) < 2 else sets), None)
@@ -189,22 +222,11 @@ def summed(
     return keys[first], np.add.reduceat(counts, first)
 
 
-MAX_KEYS_SEARCHED_FULLY, MEAN_LOSSES_SEARCHED = 100_000, 1.5
-"""Different rows beyond which there is one search without a time limit, up to so many times the mean loss. Of 1
-million rows of nine taxonomies at k = 50, searches up to 1, 1.1, 1.2, 1.35, 1.5 and 2 times the mean left 18.3, 16.1,
-15.1, 14.4, 14.3 and 14.28 % unproved in 2.2, 2.5, 2.9, 3.6, 4.5 and 5.1 CPU s; of 5 million, up to 1.25 and 1.5 times,
-15.1 and 13.3 % in runs of 25.9 and 27.5 CPU s (2026-11, a busy machine)."""
-
-SHARES_OF_MEAN_LOSS_FOR_SETS = (1 / 8, 1 / 5, 1 / 3, 1 / 2)
-"""Shares of the mean loss up to which costs are looked for where cells are sets: each takes some times the one before,
-and few searches come to the mean."""
-
-
 def ceilings_of(mean_loss: float, *, sets: bool = False) -> tuple[float, ...]:
     """Return rising cost ceilings: a third of the mean loss, the mean loss, and its doubles up to all weights.
 
     The first search is short, and few rows that lose more than the mean are settled by it; the search up to the mean
-    proves most of the bound. Columns of sets have more and lower ceilings (:data:`SHARES_OF_MEAN_LOSS_FOR_SETS`).
+    proves most of the bound. Columns of sets have more and lower ceilings (`SHARED.shares_of_mean_loss_for_sets`).
 
     Examples
     --------
@@ -212,7 +234,8 @@ def ceilings_of(mean_loss: float, *, sets: bool = False) -> tuple[float, ...]:
     (0.09999999999999999, 0.3, 0.6, 1.0)
     """
     ceilings = [
-        min(1.0, mean_loss * part) for part in (SHARES_OF_MEAN_LOSS_FOR_SETS if sets else (1 / 3,))
+        min(1.0, mean_loss * part)
+        for part in (SHARED.shares_of_mean_loss_for_sets if sets else (1 / 3,))
     ]
     share = mean_loss
     while 0 < share < 1:
@@ -311,8 +334,8 @@ class Shared:
         self,
         k: int,
         pack: Callable[[], Packed | None],
-        most_rows: int = MIN_ROWS_LOOKED_AT,
-        ceilings: Sequence[float] = CEILINGS,
+        most_rows: int = SHARED.min_rows_looked_at,
+        ceilings: Sequence[float] = SHARED.ceilings,
     ) -> None:
         self.k, self.pack, self.most_rows = k, pack, most_rows
         self.lower, self.done = 0.0, False
@@ -340,10 +363,14 @@ class Shared:
             Whether there is a time limit, so that a search may be cut off anywhere.
         """
         self.ceilings = list(ceilings_of(mean_loss, sets=sets))
-        self.most_rows = max(MIN_ROWS_LOOKED_AT, LOOKS_PER_CELL * cells)
-        if not (timed or sets) and self.packed and len(self.packed.keys) > MAX_KEYS_SEARCHED_FULLY:
+        self.most_rows = max(SHARED.min_rows_looked_at, SHARED.looks_per_cell * cells)
+        if (
+            not (timed or sets)
+            and self.packed
+            and len(self.packed.keys) > SHARED.max_keys_searched_fully
+        ):
             # What is above proves little more; the rest is for a time limit, as most is for sets.
-            self.ceilings = [min(1.0, MEAN_LOSSES_SEARCHED * mean_loss)]
+            self.ceilings = [min(1.0, SHARED.mean_losses_searched * mean_loss)]
 
     def prepare(self) -> Packed | None:
         """Pack the rows, once; return `None` if all cells are free."""
@@ -397,7 +424,7 @@ class Shared:
                 cells = np.flatnonzero(waiting & (turns == turn))
                 # The widest cells need little, and what earlier turns leave is for the later ones.
                 later = int(sizes[waiting & (turns >= turn)].sum())
-                share = WORK_PER_CELL_IN_SHARES * max(0, self.most_rows) / max(1, later)
+                share = SHARED.work_per_cell_in_shares * max(0, self.most_rows) / max(1, later)
                 rows = _rows_of_cells(packed, cells)
                 searching = [
                     pool.submit(

@@ -18,21 +18,16 @@ import numpy as np
 from discreet.core.errors import LimitReachedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from discreet.kanonymity.candidate import SearchLimits
     from discreet.kanonymity.exact.pricing import Pricer, Pricing
 
-__all__ = ["Pool", "Relaxed", "incidence", "relax"]
+__all__ = ["RELAXATION_TOLERANCE", "Pool", "Relaxed", "incidence", "relax"]
 
-RELATIVE_TOLERANCE = 1e-10
+RELAXATION_TOLERANCE = 1e-10
 """Relative distance of bound and relaxation at which they count as equal."""
-
-PRICING_SHARE_OF_TIME = 10
-"""One search for classes takes about this part of the time that is left, at most."""
 
 
 @final
@@ -110,7 +105,7 @@ def relax(
     smoothing: float = 0.5,
     each: int = 4,
     budget: int = 200_000,
-    on_round: Callable[[int, float, float], None] | None = None,
+    searches: int = 10,
 ) -> Relaxed:
     """Solve the relaxation.
 
@@ -132,8 +127,8 @@ def relax(
         Classes for each root and round, at most.
     budget
         Boxes looked at for each root and round, at most.
-    on_round
-        Called with the round, the program's value and the bound.
+    searches
+        Number of searches for classes that the remaining time is divided among.
     """
     from discreet.core.lp import LinearModel, LinearProgram
 
@@ -142,7 +137,7 @@ def relax(
     centre = np.append(shares, 0.0)
 
     def priced(at: NDArray[np.float64]) -> Pricing:
-        share = limits.left / PRICING_SHARE_OF_TIME
+        share = limits.left / searches
         return pricer.price(
             at[:n], below=-float(at[n]), each=each, budget=budget, seconds=share, limits=limits
         )
@@ -170,9 +165,7 @@ def relax(
         rounds += 1
         if pricing.lower > lower:
             lower, centre = pricing.lower, at
-        if on_round is not None:
-            on_round(rounds, objective, lower)
-        if _close(lower, objective, RELATIVE_TOLERANCE):
+        if _close(lower, objective, RELAXATION_TOLERANCE):
             break
         fresh, prices = pool.add(pricing.classes, pricing.costs)
         if not len(fresh):
@@ -197,4 +190,4 @@ def _seconds(limits: SearchLimits) -> float | None:
 
 
 def _close(lower: float, upper: float, gap: float) -> bool:
-    return upper - lower <= max(gap, RELATIVE_TOLERANCE) * abs(upper)
+    return upper - lower <= max(gap, RELAXATION_TOLERANCE) * abs(upper)

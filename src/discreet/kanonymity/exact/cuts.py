@@ -6,7 +6,8 @@ For a set C of three rows a class takes :math:`\lfloor |S \cap C| / 2 \rfloor`, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -16,18 +17,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
 
-__all__ = ["NO_CUTS", "half", "rows_of", "violated"]
+__all__ = ["CUTS", "NO_CUTS", "half", "rows_of", "violated"]
 
 NO_CUTS = np.empty((0, 3), dtype=np.int32)
 
-MAX_CUTS_PER_ROUND = 60
-"""Cuts that are added at a time, the most violated ones."""
 
-MAX_TRIPLES_FOUND = 20 * MAX_CUTS_PER_ROUND
+@final
+@dataclass(frozen=True)
+class CutTuning:
+    """Measured limits of the cuts of one round.
+
+    Parameters
+    ----------
+    max_cuts_per_round
+        Cuts that are added at a time, the most violated ones.
+    min_violation
+        By how much a cut has to be violated.
+    min_gap_closed
+        Part of the gap that a round of cuts has to close for another to follow.
+    """
+
+    max_cuts_per_round: int = 60
+    min_violation: float = 0.02
+    min_gap_closed: float = 0.003
+
+
+CUTS = CutTuning()
+
+
+MAX_TRIPLES_FOUND = 20 * CUTS.max_cuts_per_round
 """Violated cuts that are listed in one round, of which the most violated are taken."""
-
-MIN_VIOLATION = 0.02
-"""By how much a cut has to be violated."""
 
 
 def half(cuts: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -63,6 +82,6 @@ def violated(classes: NDArray[np.int32], shares: NDArray[np.float64], n: int) ->
     from discreet.kanonymity.kernels.pricing import triples
 
     room, value = np.empty((MAX_TRIPLES_FOUND, 3), dtype=np.int32), np.empty(MAX_TRIPLES_FOUND)
-    n_found = triples(classes, shares, n, MIN_VIOLATION, room, value)
-    most_violated = np.argsort(-value[:n_found], kind="stable")[:MAX_CUTS_PER_ROUND]
+    n_found = triples(classes, shares, n, CUTS.min_violation, room, value)
+    most_violated = np.argsort(-value[:n_found], kind="stable")[: CUTS.max_cuts_per_round]
     return np.sort(room[most_violated], axis=1)

@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pricer", "Pricing"]
 
-MIN_BOXES_PER_ROOT = 20
-"""Boxes that are looked at for each root, whatever the time."""
-
-TWICE_UNIT_ROUNDOFF = 2.0**-52
+TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 """Twice the unit of rounding."""
 
 
@@ -98,6 +95,7 @@ class Pricer:
         each: int = 0,
         most: int = 1_000_000,
         budget: int = 1_000_000,
+        least_budget: int = 20,
         seconds: float = math.inf,
         limits: SearchLimits | None = None,
     ) -> Pricing:
@@ -115,15 +113,17 @@ class Pricer:
             Classes, at most.
         budget
             Boxes looked at for each root, at most; the bound stays valid.
+        least_budget
+            Boxes that are looked at for each root, whatever the time.
         seconds
             What the budget may take at the pace of the searches before.
         limits
             When to end: roots that were not searched by then have no bound.
         """
-        from discreet.kanonymity.kernels.pricing import price
+        from discreet.kanonymity.kernels.pricing import PricedClasses, price
 
         if seconds < math.inf:
-            budget = min(budget, max(MIN_BOXES_PER_ROOT, int(seconds / (self.n * self._pace))))
+            budget = min(budget, max(least_budget, int(seconds / (self.n * self._pace))))
         began, stopped = time.perf_counter(), Event()
         order = np.argsort(-pi, kind="stable")
         least, limits = np.full(self.n, below), limits or SearchLimits()
@@ -150,10 +150,7 @@ class Pricer:
                     below,
                     budget,
                     each,
-                    classes[written:],
-                    costs[written:],
-                    least,
-                    work,
+                    PricedClasses(classes[written:], costs[written:], least, work),
                 )
                 searched = stop
             if searched < len(roots):

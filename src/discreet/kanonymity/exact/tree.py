@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.kanonymity.exact.columns import incidence
-from discreet.kanonymity.exact.cuts import NO_CUTS, half, rows_of, violated
+from discreet.kanonymity.exact.columns import RELAXATION_TOLERANCE, incidence
+from discreet.kanonymity.exact.cuts import CUTS, NO_CUTS, half, rows_of, violated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from discreet.core.lp import LinearModel, LPSolution
@@ -33,14 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["RELATIVE_TOLERANCE", "Listed", "Settled", "settle"]
 
-RELATIVE_TOLERANCE = 5e-10
+RELATIVE_TOLERANCE = 5 * RELAXATION_TOLERANCE
 """Relative distance of a bound to the best loss at which a branch is left."""
 
 INTEGRALITY_TOLERANCE = 1e-6
 """Distance from an integer that counts as none."""
-
-MIN_GAP_CLOSED_BY_CUTS = 0.003
-"""Part of the gap that a round of cuts has to close for another to follow."""
 
 
 @final
@@ -107,7 +102,6 @@ def settle(
     *,
     reach: float = math.inf,
     cuts: NDArray[np.int32] | None = None,
-    on_branch: Callable[[int, float, float], None] | None = None,
 ) -> Settled:
     """Find the best partition of listed classes, or prove that none is better than the incumbent.
 
@@ -123,8 +117,6 @@ def settle(
         Bound at which to stop: partitions that lose more may have classes that are not listed.
     cuts
         Cuts to start with.
-    on_branch
-        Called with the number of branches looked at, the best loss and the bound of the last.
     """
     program = _Program(listed, upper, NO_CUTS if cuts is None else cuts)
     open_ = [_Branch(-math.inf, 0, np.ones(len(listed.costs), dtype=bool))]
@@ -134,8 +126,6 @@ def settle(
         branch = heapq.heappop(open_)
         point = program.relax(branch, upper, limits, rounds=5 if looked else 1000)
         looked += 1
-        if on_branch is not None:
-            on_branch(looked, upper, point.bound)
         if point.bound >= _cutoff(upper) or point.x is None:
             # Without a point there were no multipliers or no time; the bound is what is known.
             closed = min(closed, point.bound)
@@ -219,7 +209,7 @@ class _Program:
                 self._compact(admissible, solution.row_duals)
                 admissible, x = np.ones(len(self.costs), dtype=bool), x[admissible]
             new_cuts = self._violated(x)
-            if not len(new_cuts) or gained < MIN_GAP_CLOSED_BY_CUTS * (upper - bound):
+            if not len(new_cuts) or gained < CUTS.min_gap_closed * (upper - bound):
                 break
             self.cuts = np.concatenate([self.cuts, new_cuts])
             self.model.add_rows(

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["CLASSES_PER_ROOT", "NODES_BETWEEN_RECOUNTS", "OverpaidClasses", "branches"]
-
-CLASSES_PER_ROOT = 4
-"""Classes that are kept for each root."""
+__all__ = ["NODES_BETWEEN_RECOUNTS", "OverpaidClasses", "branches"]
 
 MAX_OPEN_NODES = 500
 """Boxes that wait in one search."""
@@ -40,8 +37,8 @@ BITS_PER_SET = 62
 class OverpaidClasses(NamedTuple):
     """A few overpaid classes of each root.
 
-    `points` and `rows` ``(n_points, CLASSES_PER_ROOT, k)`` int32 are the points of a class, -1 for none, and the number
-    of rows of each; `excess` ``(n_points, CLASSES_PER_ROOT)`` float64 is by how much the class is overpaid.
+    `points` and `rows` ``(n_points, n_kept, k)`` int32 are the points of a class, -1 for none, and the number
+    of rows of each; `excess` ``(n_points, n_kept)`` float64 is by how much the class is overpaid.
     """
 
     points: NDArray[np.int32]
@@ -61,7 +58,7 @@ class Largest(NamedTuple):
 def _keep(F: OverpaidClasses, root: int, T: Largest, used: int, excess: float) -> None:
     """Keep a class unless it is known or all that are kept are worse violated."""
     worst = 0
-    for slot in range(CLASSES_PER_ROOT):
+    for slot in range(F.excess.shape[1]):
         if F.excess[root, slot] < F.excess[root, worst]:
             worst = slot
         same = F.excess[root, slot] > 0
@@ -302,6 +299,80 @@ def _best_of(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         used = left
 
 
+@part
+def _first_node(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    A: Arrays,
+    counts: NDArray[np.int64],
+    u: NDArray[np.float64],
+    order: NDArray[np.int32],
+    k: int,
+    times: float,
+    rank: int,
+    points: NDArray[np.int32],
+    paid: NDArray[np.float64],
+    box: NDArray[np.int64],
+) -> int:
+    """List the points that a class of the root may have, and write its boxes; return their number, 0 for no class."""
+    root = int(np.int64(order[rank]))
+    size, n_rows = 0, 0
+    for t in range(rank, len(order)):
+        p = order[t]
+        cost = pair_cost(A, A.codes[root], A.codes[p], u[root] / times)
+        if cost * times < u[root]:
+            points[size], paid[size] = p, cost
+            size += 1
+            n_rows += min(counts[p], k)
+    for a in range(len(A.kind)):
+        x = A.codes[root, a]
+        if A.kind[a] == 2:
+            box[0, a], box[1, a] = np.int64(1) << (x % BITS_PER_SET), 1
+            box[2, a], box[3, a] = 0, 0
+        else:
+            box[0, a] = box[1, a] = x
+            box[2, a], box[3, a] = 0, A.start[a + 1] - A.start[a] - 1
+    return size if n_rows >= k else 0
+
+
+@inlined
+def _recount(
+    A: Arrays, box: NDArray[np.int64], given: NDArray[np.int32], cost: NDArray[np.float64]
+) -> None:
+    """Add up what the inner box costs with each point; infinite outside of the outer box."""
+    for t in range(len(given)):
+        cost[t] = 0.0
+        for a in range(len(A.kind)):
+            cost[t] += _with(A, a, box, a, A.codes[given[t], a])
+
+
+@inlined
+def _cheap_points(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
+    counts: NDArray[np.int64],
+    u: NDArray[np.float64],
+    k: int,
+    times: float,
+    most: float,
+    given: NDArray[np.int32],
+    points: NDArray[np.int32],
+    costs: NDArray[np.float64],
+) -> int:
+    """Keep the points that can be in an overpaid class, by the k - 1 largest multipliers; return their number."""
+    n_rows, top_sum, size = 0, 0.0, 0
+    for t in range(len(given)):
+        cost = costs[t]
+        if cost * times >= most:
+            continue
+        p = given[t]
+        if n_rows < k - 1:
+            rows = min(counts[p], k - 1 - n_rows)
+            n_rows += rows
+            top_sum += rows * u[p]
+        elif top_sum + u[p] - k * times * cost <= 0:
+            continue
+        points[size], costs[size] = p, cost
+        size += 1
+    return size
+
+
 @kernel
 def branches(  # noqa: PLR0917 - one loop whose state is the stack
     A: Arrays,
@@ -311,8 +382,7 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
     k: int,
     slack: float,
     limit: int,
-    begin: int,
-    stop: int,
+    rank: int,
     F: OverpaidClasses,
     upper: NDArray[np.float64],
     doubtful: NDArray[np.bool_],
@@ -320,135 +390,88 @@ def branches(  # noqa: PLR0917 - one loop whose state is the stack
 ) -> int:
     r"""Find classes whose mean multiplier exceeds ``(1 + slack)`` times their width, and return the number of nodes.
 
-    The roots are the points ``order[begin]`` to ``order[stop - 1]``, by falling multiplier `u` ``(n_points,)`` float64;
-    point p stands for ``counts[p]`` int64 rows. A node is a pair of an inner and an outer box. A row l of a class
-    between them costs at least :math:`e_l`, what the inner box with it does, so that the excess is at most
+    The root is the point ``order[rank]``, by falling multiplier `u` ``(n_points,)`` float64; point p stands for
+    ``counts[p]`` int64 rows. A node is a pair of an inner and an outer box. A row l of a class between them costs at
+    least :math:`e_l`, what the inner box with it does, so that the excess is at most
 
     .. math:: \max_t \Bigl\{ \tfrac{1}{k} \max_{|T| = k,\; e_l \le t\; (l \in T)} \sum_{l \in T} u_l
               - (1 + \text{slack})\, t \Bigr\}.
 
-    The class of that maximum is measured; the node is divided where it sticks out of the inner box most. ``upper[i]``
-    ``(n_points,)`` float64 becomes no less than the largest excess of a class with root i, and infinite where a search
-    ends after `limit` nodes or when ``halted[0]`` is set; then ``doubtful[p]`` becomes true for each point p of a class
-    of it that may have an excess above zero. ``O(n_points m)`` for a root, and for a node one pass over its rows.
+    The class of that maximum is measured; the node is divided where it sticks out of the inner box most. Then
+    ``upper[root]`` is at least the largest excess of a class of the root; infinite after `limit` nodes or once
+    ``halted[0]`` is set, when ``doubtful[p]`` becomes true for points p of its other classes. A pass over rows a node.
     """
     n, m = A.codes.shape
     T, best_top, slots = _room_of(k), _room_of(k), np.empty(k + 1, dtype=np.int64)
     state = np.empty((MAX_OPEN_NODES, 4, m), dtype=np.int64)
     bound, part = np.empty(MAX_OPEN_NODES), np.empty((MAX_OPEN_NODES, 2), dtype=np.int64)
-    depth = np.empty(MAX_OPEN_NODES, dtype=np.int64)
-    grown, before = (
-        np.empty(MAX_OPEN_NODES, dtype=np.int64),
-        np.empty((MAX_OPEN_NODES, 4), dtype=np.int64),
-    )
+    depth, grown = np.empty(MAX_OPEN_NODES, np.int64), np.empty(MAX_OPEN_NODES, np.int64)
+    before = np.empty((MAX_OPEN_NODES, 4), dtype=np.int64)
     inner, outer = np.empty((4, m), dtype=np.int64), np.empty((4, m), dtype=np.int64)
     box = np.empty((4, m), dtype=np.int64)
-    room = 24 * n
+    room, times = 24 * n, 1.0 + slack
     lists, paid = np.empty(room, dtype=np.int32), np.empty(room)
-    times = 1.0 + slack
-    every = 0
     open_here = np.zeros(n, dtype=np.bool_)
-    for rank in range(begin, stop):
-        root = int(np.int64(order[rank]))
-        upper[root] = 0.0
-        for slot in range(CLASSES_PER_ROOT):
-            F.excess[root, slot] = 0.0
-        if u[root] <= 0:
+    root = int(np.int64(order[rank]))
+    upper[root] = 0.0
+    size = _first_node(A, counts, u, order, k, times, rank, lists, paid, state[0])
+    if size == 0:
+        return 0
+    bound[0], part[0, 0], part[0, 1] = u[root], 0, size
+    grown[0], before[0], depth[0] = 0, state[0, :, 0], 0
+    waiting, best, gone, nodes, finished = 1, 0.0, 0.0, 0, True
+    while waiting > 0:
+        waiting -= 1
+        first, last = part[waiting, 0], part[waiting, 1]
+        free = max(last, part[waiting - 1, 1]) if waiting > 0 else last
+        if (
+            bound[waiting] <= best
+            or nodes >= limit
+            or halted[0]
+            or waiting > MAX_OPEN_NODES - 3
+            or free + last - first > room
+        ):
+            gone = max(gone, bound[waiting])
+            finished = finished and bound[waiting] <= best
+            for t in range(first, last):
+                open_here[lists[t]] = True
             continue
-        size, n_rows = 0, 0
-        for t in range(rank, n):
-            p = order[t]
-            cost = pair_cost(A, A.codes[root], A.codes[p], u[root] / times)
-            if cost * times < u[root]:
-                lists[size], paid[size] = p, cost
-                size += 1
-                n_rows += min(counts[p], k)
-        if n_rows < k:
+        nodes += 1
+        box[:] = state[waiting]
+        points, costs = lists[free:], paid[free:]
+        deep = depth[waiting]
+        if deep < NODES_BETWEEN_RECOUNTS:
+            a = grown[waiting]
+            _widened(A, a, box, before[waiting], lists[first:last], paid[first:last], costs)
+        else:
+            deep = 0
+            _recount(A, box, lists[first:last], costs)
+        size = _cheap_points(counts, u, k, times, u[root], lists[first:last], points, costs)
+        value, used = _best_of(counts, u, k, times, points[:size], costs[:size], T, best_top, slots)
+        if used == 0:
             continue
-        for a in range(m):
-            x = A.codes[root, a]
-            if A.kind[a] == 2:
-                state[0, 0, a], state[0, 1, a] = np.int64(1) << (x % BITS_PER_SET), 1
-                state[0, 2, a], state[0, 3, a] = 0, 0
-            else:
-                state[0, 0, a] = state[0, 1, a] = x
-                state[0, 2, a], state[0, 3, a] = 0, A.start[a + 1] - A.start[a] - 1
-        bound[0], part[0, 0], part[0, 1] = u[root], 0, size
-        grown[0], before[0], depth[0] = 0, state[0, :, 0], 0
-        waiting, best, gone, nodes, finished = 1, 0.0, 0.0, 0, True
-        while waiting > 0:
-            waiting -= 1
-            first, last = part[waiting, 0], part[waiting, 1]
-            free = max(last, part[waiting - 1, 1]) if waiting > 0 else last
-            if (
-                bound[waiting] <= best
-                or nodes >= limit
-                or halted[0]
-                or waiting > MAX_OPEN_NODES - 3
-                or free + last - first > room
-            ):
-                gone = max(gone, bound[waiting])
-                finished = finished and bound[waiting] <= best
-                for t in range(first, last):
-                    open_here[lists[t]] = True
-                continue
-            nodes += 1
-            box[:] = state[waiting]
-            points, costs = lists[free:], paid[free:]
-            deep = depth[waiting]
-            if deep < NODES_BETWEEN_RECOUNTS:
-                a = grown[waiting]
-                _widened(A, a, box, before[waiting], lists[first:last], paid[first:last], costs)
-            else:
-                deep = 0
-                for t in range(last - first):
-                    costs[t] = 0.0
-                    for a in range(m):
-                        costs[t] += _with(A, a, box, a, A.codes[lists[first + t], a])
-            # The k - 1 largest multipliers of rows in the outer box.
-            n_rows, top_sum, size = 0, 0.0, 0
-            for t in range(last - first):
-                cost = costs[t]
-                if cost * times >= u[root]:
-                    continue
-                p = lists[first + t]
-                if n_rows < k - 1:
-                    rows = min(counts[p], k - 1 - n_rows)
-                    n_rows += rows
-                    top_sum += rows * u[p]
-                elif top_sum + u[p] - k * times * cost <= 0:
-                    continue
-                points[size], costs[size] = p, cost
-                size += 1
-            value, used = _best_of(
-                counts, u, k, times, points[:size], costs[:size], T, best_top, slots
-            )
-            if used == 0:
-                continue
-            excess = _mean(best_top, used) - times * _class_cost(A, best_top, used)
-            if excess > 0:
-                _keep(F, root, best_top, used, excess)
-            best = max(best, excess)
-            value = min(value, bound[waiting])
-            a = _parted(A, best_top, used, box, inner, outer)
-            if a < 0:
-                # Nothing sticks out; sets whose bits are shared may still cost more than they seem to.
-                gone = max(gone, value)
-                for t in range(size):
-                    open_here[points[t]] = True
-                continue
-            for child in range(2):
-                state[waiting] = outer if child == 0 else inner
-                grown[waiting], before[waiting] = a, box[:, a]
-                bound[waiting], depth[waiting] = value, deep + 1
-                part[waiting, 0], part[waiting, 1] = free, free + size
-                waiting += 1
-        every += nodes
-        upper[root] = max(best, gone) if finished else np.inf
-        if upper[root] > 0:
-            for t in range(rank, n):
-                p = order[t]
-                if open_here[p] and not finished:
-                    doubtful[p] = True
-                open_here[p] = False
-    return every
+        excess = _mean(best_top, used) - times * _class_cost(A, best_top, used)
+        if excess > 0:
+            _keep(F, root, best_top, used, excess)
+        best = max(best, excess)
+        value = min(value, bound[waiting])
+        a = _parted(A, best_top, used, box, inner, outer)
+        if a < 0:
+            # Nothing sticks out; sets whose bits are shared may still cost more than they seem to.
+            gone = max(gone, value)
+            for t in range(size):
+                open_here[points[t]] = True
+            continue
+        for child in range(2):
+            state[waiting] = outer if child == 0 else inner
+            grown[waiting], before[waiting] = a, box[:, a]
+            bound[waiting], depth[waiting] = value, deep + 1
+            part[waiting, 0], part[waiting, 1] = free, free + size
+            waiting += 1
+    upper[root] = max(best, gone) if finished else np.inf
+    if not finished:
+        for t in range(n):
+            # Other threads write to it too: a mark is never taken back.
+            if open_here[t]:
+                doubtful[t] = True
+    return nodes

@@ -113,8 +113,9 @@ def improve_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one b
         grown = below(draw, 3) > 0
         n_parts = grow_diverse(A, W, codes, union, n, k, part, draw) if grown else 0
         if n_parts == 0:
-            part[:n] = old[:n]
             n_parts = n_picked
+            for i in range(n):
+                part[i] = old[i]
         exchange(A, W, codes, union, n, k, part, draw, 4 * n)
         after_cost = part_costs(A, codes, n, part, n_parts).sum()
         if after_cost > before or n_parts > n_free + n_picked:

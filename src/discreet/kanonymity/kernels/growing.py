@@ -135,25 +135,20 @@ def grow_diverse(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
         left[j] = i
     rows = np.empty(n, dtype=np.int64)
     tally = np.zeros(len(W.tally), dtype=np.int64)
-    lo, hi = (
-        np.empty((n // max(k, 1) + 1, m), dtype=np.int64),
-        np.empty((n // max(k, 1) + 1, m), dtype=np.int64),
-    )
-    count = np.zeros((len(lo), m), dtype=np.int64)
+    most_classes = n // max(k, 1) + 1
+    lo, hi = np.empty((most_classes, m), np.int64), np.empty((most_classes, m), np.int64)
+    count = np.zeros((most_classes, m), dtype=np.int64)
     marks = np.zeros((len(lo), A.start[m]), dtype=np.bool_)
     size = np.zeros(len(lo), dtype=np.int64)
     n_left, label = n, 0
     while n_left >= k and label < len(lo):
         n_mine, met = int(np.int64(0)), int(np.int64(0))
         while True:
-            if n_mine >= k and holds(W, rows, n_mine):
-                break
-            if n_left == 0:
+            if n_left == 0 or (n_mine >= k and holds(W, rows, n_mine)):
                 break
             missing = W.least[0] - met if W.kind[0] == 0 else 0
             rare = n_mine >= k or (n_mine > 0 and missing >= k - n_mine)
-            best, place = np.inf, -1
-            fewest = n + 1
+            best, place, fewest = np.inf, -1, n + 1
             if rare:
                 for t in range(n_left):
                     fewest = min(fewest, tally[W.codes[0, union[left[t]]]])

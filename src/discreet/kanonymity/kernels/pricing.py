@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.kanonymity.arrays import Arrays
 
-__all__ = ["Room", "all_pairs", "price", "room_for", "triples"]
+__all__ = ["PricedClasses", "Room", "all_pairs", "price", "room_for", "triples"]
 
 
 class Room(NamedTuple):
@@ -58,6 +58,21 @@ def room_for(n: int, m: int, k: int) -> Room:
         np.empty((depth, n), dtype=np.float64),
         np.empty(depth, dtype=np.float64),
     )
+
+
+class PricedClasses(NamedTuple):
+    """Results of the searches from several roots.
+
+    ``classes[c]`` ``(2k - 1,)`` int32 are the rows of a class, filled up with -1, and ``costs[c]`` what it loses.
+    ``least[i]``: no class with root i has a smaller reduced cost, which is the threshold where no class was found.
+    ``work[0]`` counts boxes, ``work[1]`` roots left unfinished, and ``work[2]`` is 1 once there was no more room for
+    classes, which ends the search, with `least` minus infinity for the roots that are left.
+    """
+
+    classes: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    least: NDArray[np.float64]
+    work: NDArray[np.int64]
 
 
 @kernel
@@ -214,10 +229,7 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     below: float,
     budget: int,
     each: int,
-    classes: NDArray[np.int32],
-    costs: NDArray[np.float64],
-    least: NDArray[np.float64],
-    work: NDArray[np.int64],
+    F: PricedClasses,
 ) -> int:
     r"""Find classes with a reduced cost :math:`c(S) - \sum_{i \in S} \pi_i` below a number, root by root.
 
@@ -225,49 +237,24 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     it; its widest row is chosen first, then the widest of the rest. A branch ends where what all rows pay for the box
     so far, less the largest multipliers that are left, is not below the number. Exponential in k at worst.
 
-    Parameters
-    ----------
-    A, apart
-        The table, and what :func:`all_pairs` says of it.
-    pi, order
-        Multipliers, and rows by falling multiplier.
-    below
-        What the reduced cost has to be below.
-    budget
-        Boxes looked at for each root, at most.
-    each
-        Classes for each root, at most: those of least reduced cost; 0 for all, as many as there is room for.
-    classes, costs
-        Room for classes, to be filled up with -1, and their costs.
-    least
-        ``least[i]``: no class with root i has a smaller reduced cost. Where nothing was found it is `below`.
-    work
-        ``work[0]``: boxes looked at; ``work[1]``: roots left unfinished; ``work[2]``: whether there was no more room
-        for classes, which ends the search, with `least` minus infinity for the roots that are left.
-
-    Returns
-    -------
-    int
-        Number of classes written.
+    `apart` is what :func:`all_pairs` returns, `pi` ``(n,)`` float64 are the multipliers, and `order` ``(n,)`` int64 the
+    rows by falling multiplier. For each root at most `budget` boxes are looked at, and at most `each` classes of least
+    reduced cost are written to `F`; 0 for all, while there is room. Returns the number of classes written.
     """
     n, k = len(A.codes), R.k
     largest = 2 * k - 1
-    depth_of = np.empty(largest, dtype=np.int64)
-    size_of = np.empty(largest, dtype=np.int64)
-    paid = np.empty(largest, dtype=np.float64)
-    reduced = np.empty(len(costs), dtype=np.float64)
+    depth_of, size_of = np.empty(largest, dtype=np.int64), np.empty(largest, dtype=np.int64)
+    paid, reduced = np.empty(largest), np.empty(len(F.costs))
     written = 0
     for place in range(first, min(stop, n), step):
         root = order[place]
         begin, limit, best, boxes = written, below, below, 0
         _add(A, R, 0, root)
         paid[0] = pi[root]
-        count = 0
-        for at in range(place + 1, n):
-            row = order[at]
-            R.rows[0, count] = row
-            R.cost[0, count] = apart[root, row]
-            count += 1
+        count = n - place - 1
+        for at in range(count):
+            R.rows[0, at] = order[place + 1 + at]
+            R.cost[0, at] = apart[root, order[place + 1 + at]]
         size_of[0] = _open(R, pi, 0, count, paid[0], limit)
         depth_of[0] = 0
         d = 0
@@ -280,7 +267,7 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 # What was not looked at is bounded by its widest row, next to the root.
                 for rest in range(max(0, depth_of[0] - 1), size_of[0]):
                     best = min(best, R.bound[0, rest])
-                work[1] += 1
+                F.work[1] += 1
                 break
             depth_of[d] += 1
             if R.bound[d, at] >= limit:
@@ -298,20 +285,20 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         for other in range(begin + 1, written):
                             if reduced[other] > reduced[to]:
                                 to = other
-                    elif written < len(costs):
+                    elif written < len(F.costs):
                         to = written
                         written += 1
                     else:
                         for rest in range(place, n, step):
-                            least[order[rest]] = -np.inf
-                        work[2] += 1
+                            F.least[order[rest]] = -np.inf
+                        F.work[2] += 1
                         return written
                     for e in range(d + 1):
-                        classes[to, e] = R.member[e]
-                    classes[to, d + 1] = row
+                        F.classes[to, e] = R.member[e]
+                    F.classes[to, d + 1] = row
                     for e in range(d + 2, largest):
-                        classes[to, e] = -1
-                    costs[to] = size * cost
+                        F.classes[to, e] = -1
+                    F.costs[to] = size * cost
                     reduced[to] = value
                     if each and written - begin == each:
                         limit = reduced[begin]
@@ -321,17 +308,15 @@ def price(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 continue
             _add(A, R, d + 1, row)
             paid[d + 1] = total
-            count = 0
             for other in range(at):
-                R.rows[d + 1, count] = R.rows[d, other]
-                R.cost[d + 1, count] = _with_row(A, R, d + 1, R.rows[d, other])
-                count += 1
-            size_of[d + 1] = _open(R, pi, d + 1, count, total, limit)
-            if size_of[d + 1] and size + 1 <= largest:
+                R.rows[d + 1, other] = R.rows[d, other]
+                R.cost[d + 1, other] = _with_row(A, R, d + 1, R.rows[d, other])
+            size_of[d + 1] = _open(R, pi, d + 1, at, total, limit)
+            if size_of[d + 1]:
                 d += 1
                 depth_of[d] = 0
-        least[root] = best
-        work[0] += boxes
+        F.least[root] = best
+        F.work[0] += boxes
     return written
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.core.jit import expanded, kernel
+from discreet.core.jit import expanded, inlined, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,26 +28,17 @@ MORE_ROOM = 10_000_000
 LISTED, INTERVALS, SETS = range(3)
 """What the cells of the last column are: listed, all intervals, or all sets."""
 
-FIXED, CLOSED, WHOLE, DIVIDED = range(-1, -5, -1)
+FIXED, CLOSED, WHOLE = range(-1, -4, -1)
 """What is done next with a frame, if not a cell inside it: its own cell is fixed; nothing; all cells of the last
-columns; all cells inside it together."""
-
-LEFT_CELL = -1
-"""In place of the step to the next row: a cell that is left without looking."""
-
-ROWS_UNIT = 2**31
-"""A cell's rows and its different rows are counted in one number: so many times the first, and the other."""
+columns."""
 
 
 class Lattice(NamedTuple):
     """The cells of all columns, those of column j from ``start[j]`` on, its widest first.
 
     ``inside[member[cell] + atom]`` says whether an atom is in a cell, `child` and `next` are the first cell inside one
-    and the next inside the same, -1 for none, and ``branch[member[cell] + atom]`` the one that has an atom, where no
-    two share one. Cells that are `alone` have one atom and are followed by another column. ``opens[cell]`` is what is
-    done first with a frame of a cell, and `cost` what it costs.
-    ``floor[cell, r]`` is what all boxes cost at least that have r different rows or more, within the cell and the
-    columns after it. `width` and `depth` are the atoms of each column and how often its cells lie in one another.
+    and the next inside the same, -1 for none. ``opens[cell]`` is what is done first with a frame of a cell, and `cost`
+    what it costs. `width` and `depth` are the atoms of each column and how often its cells lie in one another.
 
     By `kind` the last column is listed like the others, or has all intervals, which cost no less than
     ``low[b] - high[a]`` from atom a to a later one b and ``sizes[0]`` at most, or all sets of values, of which s cost
@@ -60,11 +51,8 @@ class Lattice(NamedTuple):
     member: NDArray[np.int64]
     child: NDArray[np.int64]
     next: NDArray[np.int64]
-    branch: NDArray[np.int32]
-    alone: NDArray[np.bool_]
     opens: NDArray[np.int64]
     cost: NDArray[np.int64]
-    floor: NDArray[np.int64]
     width: NDArray[np.int64]
     depth: NDArray[np.int64]
     kind: int
@@ -163,6 +151,37 @@ def _sets(  # noqa: PLR0917 - the arrays of one search
         B[x] = min(B[x], cost + L.sizes[size - 1])
 
 
+@inlined
+def _without_column(  # noqa: PLR0917 - the arrays of one search
+    K: NDArray[np.int64],
+    N: NDArray[np.int32],
+    B: NDArray[np.int32],
+    begin: int,
+    end: int,
+    bits: int,
+    k: int,
+) -> tuple[int, int]:
+    """Write the rows behind `end` without the lowest bits, equal ones as one; return the last place and the most."""
+    at, key, most = end - 1, np.int64(-1), 0
+    for x in range(begin, end):
+        rest = K[x] >> bits
+        if rest != key:
+            at += 1
+            key = rest
+            K[at], N[at], B[at] = rest, 0, 0
+        N[at] = min(k, N[at] + N[x])
+        B[at] = max(B[at], B[x])
+        most = max(most, B[at])
+    return at, most
+
+
+@inlined
+def _lower_costs(B: NDArray[np.int32], begin: int, end: int, cost: int) -> None:
+    """Lower the costs of rows to `cost`."""
+    for x in range(begin, end):
+        B[x] = min(B[x], cost)
+
+
 @kernel
 def packed(
     keys: NDArray[np.int64], codes: NDArray[np.int32], atoms: NDArray[np.int64], shift: int
@@ -204,25 +223,15 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     """Lower ``B[i]`` to what the cheapest cells cost that hold row i and k rows, where that is less.
 
     The first `n` entries are the rows, ``K`` packed and rising, with ``N`` of each, k at most; what follows, one entry
-    at least, is room to work in. Columns before `column` are fixed, at a cost of `paid`. What does not fit into the
-    room counts as if it cost no more than what is fixed by then and the floor of what is open, which is no more than it
-    does.
+    at least, is room to work in. Columns before `column` are fixed, at a cost of `paid`. Boxes that do not fit into the
+    room count with the cost of the cells that are fixed by then, which is a lower bound.
 
-    Returns
-    -------
-    int
-        How many rows were looked at, below 0 where not all was. ``stop[0]`` ends it before, or `most_rows` looked at;
-        what was not looked at by then counts as in the sentence above, so that ``B[i]`` is no more than it would be.
+    Returns the number of rows that were looked at, below 0 if ``stop[0]`` or `most_rows` cut the search short: what was
+    not looked at by then counts as in the sentence above.
     """
-    room, last, deep = len(K) - 1, len(L.bits) - 1, L.floor.shape[1] - 1
-    # One place more, as `K` has, for rows in no cell inside.
+    room, last = len(K) - 1, len(L.bits) - 1
     into = np.empty(room + 1, dtype=np.int32)
-    cells = len(L.cost)
-    # The last entry is for rows in no cell inside, which are written to the last place.
-    packed_sizes, most_of = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
-    many_of, to = np.zeros(cells + 1, dtype=np.int64), np.full(cells + 1, room, dtype=np.int64)
-    step, drop = np.zeros(cells + 1, dtype=np.int64), np.zeros(cells + 1, dtype=np.int64)
-    f = np.empty((cells + len(L.bits) + 2, 7), dtype=np.int64)
+    f = np.empty((len(L.cost) + len(L.bits) + 2, 7), dtype=np.int64)
     d = 0
     f[0, 0], f[0, 1], f[0, 2], f[0, 3], f[0, 4] = column, L.start[column], 0, n, paid
     f[0, 5], f[0, 6] = L.opens[L.start[column]], 1
@@ -230,7 +239,6 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
     while d >= 0:
         steps += 1
         if steps % 64 == 0 and (stop[0] or looked > most_rows):
-            # Frames that are open are left from here on, without looking further down.
             cut = True
         a, cell, begin, end, cost = f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4]
         inner = f[d, 5]
@@ -238,79 +246,25 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
         if inner == WHOLE:
             f[d, 5] = CLOSED
             if cut or end + (end - begin) > room:
-                for x in range(begin, end):
-                    B[x] = min(B[x], cost)
+                _lower_costs(B, begin, end, cost)
             elif L.kind == INTERVALS:
                 _intervals(L, K, N, B, into, begin, end, cost, k)
             else:
                 _sets(L, N, B, into, begin, end, cost, k)
-        elif inner == DIVIDED:
-            # The cells inside this one share no atom: all of them are filled in two passes.
-            f[d, 5] = FIXED
-            bits, base = L.bits[a], L.member[cell]
-            mask, c = (1 << bits) - 1, L.child[cell]
-            while c >= 0:
-                packed_sizes[c], most_of[c], many_of[c] = 0, 0, 1
-                c = L.next[c]
-            for x in range(begin, end):
-                c = L.branch[base + (K[x] & mask)]
-                packed_sizes[c] += ROWS_UNIT * np.int64(N[x]) + 1
-                most_of[c] = max(most_of[c], B[x])
-                many_of[c] = max(many_of[c], N[x])
-            at, c, some, without = end, L.child[cell], False, False
-            while c >= 0:
-                size = packed_sizes[c] % ROWS_UNIT
-                # Rows of a cell that is passed over are all written to the last place, which spares a jump.
-                to[c], step[c], drop[c] = room, 0, 0
-                if packed_sizes[c] // ROWS_UNIT >= k and most_of[c] > cost + L.floor[c, 1]:
-                    floor = cost + L.floor[c, min(deep, (k - 1) // many_of[c] + 1)]
-                    if most_of[c] > floor and (cut or at + size > room):
-                        without, step[c], packed_sizes[c] = True, LEFT_CELL, floor
-                    elif most_of[c] > floor:
-                        some = True
-                        to[c], step[c] = at, 1
-                        d += 1
-                        f[d, 2], f[d, 3], f[d, 6] = at, at + size, 0
-                        if L.alone[c]:
-                            # Its rows stay different without the column, which is fixed on the way.
-                            f[d, 0], f[d, 1], f[d, 4] = a + 1, L.start[a + 1], cost + L.cost[c]
-                            drop[c] = bits
-                        else:
-                            f[d, 0], f[d, 1], f[d, 4] = a, c, cost
-                        f[d, 5] = L.opens[f[d, 1]]
-                        at += size
-                c = L.next[c]
-            if without:
-                for x in range(begin, end):
-                    c = L.branch[base + (K[x] & mask)]
-                    if step[c] == LEFT_CELL:
-                        B[x] = min(B[x], packed_sizes[c])
-                c = L.child[cell]
-                while c >= 0:
-                    step[c] = max(step[c], 0)
-                    c = L.next[c]
-            if some:
-                for x in range(begin, end):
-                    c = L.branch[base + (K[x] & mask)]
-                    at = to[c]
-                    K[at], N[at], B[at], into[at] = K[x] >> drop[c], N[x], B[x], x
-                    to[c] += step[c]
         elif inner >= 0:
             f[d, 5] = L.next[inner]
             mask, base = (1 << L.bits[a]) - 1, L.member[inner]
-            rows, most, many = 0, 0, 1
+            rows, most = 0, 0
             for x in range(begin, end):
                 if L.inside[base + (K[x] & mask)]:
                     rows += N[x]
                     most = max(most, B[x])
-                    many = max(many, N[x])
-            floor = cost + L.floor[inner, min(deep, (k - 1) // many + 1)]
-            if rows < k or most <= floor:
+            if rows < k or most <= cost:
                 continue
             if cut or end + (end - begin) > room:
                 for x in range(begin, end):
                     if L.inside[base + (K[x] & mask)]:
-                        B[x] = min(B[x], floor)
+                        B[x] = min(B[x], cost)
                 continue
             at = end
             for x in range(begin, end):
@@ -330,21 +284,11 @@ def descend(  # noqa: PLR0917 - one loop whose state is the stack
                 if most <= cost:
                     continue
             if cut or a == last or end + (end - begin) > room:
-                for x in range(begin, end):
-                    B[x] = min(B[x], cost)
+                _lower_costs(B, begin, end, cost)
                 continue
-            at, key, most, many = end - 1, np.int64(-1), 0, 1
-            for x in range(begin, end):
-                rest = K[x] >> L.bits[a]
-                if rest != key:
-                    at += 1
-                    key = rest
-                    K[at], N[at], B[at] = rest, 0, 0
-                N[at] = min(k, N[at] + N[x])
-                B[at] = max(B[at], B[x])
-                many, most = max(many, N[at]), max(most, B[at])
+            at, most = _without_column(K, N, B, begin, end, L.bits[a], k)
             root = L.start[a + 1]
-            if most <= cost + L.floor[root, min(deep, (k - 1) // many + 1)]:
+            if most <= cost:
                 continue
             d += 1
             f[d, 0], f[d, 1], f[d, 2], f[d, 3], f[d, 4] = a + 1, root, end, at + 1, cost

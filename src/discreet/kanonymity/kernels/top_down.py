@@ -5,19 +5,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.core.jit import expanded, inlined, kernel
 from discreet.kanonymity.kernels.splitting import IN_TRIALS, TRIED, rank_splits, split_node
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.kanonymity.kernels.splitting import PackedTable, Rules, SplitRoom
 
 __all__ = ["split_nodes"]
-
-INFINITE_COST = 1e300
-"""More than any node costs."""
 
 
 @inlined
@@ -87,7 +85,7 @@ def _split_by_trials(
     R: SplitRoom,
 ) -> int:
     """Try the best splits of a node, each with a greedy run, and take the best; return the number of groups, or 0."""
-    best, at, tried = INFINITE_COST, -1, 0
+    best, at, tried = np.inf, -1, 0
     columns, cuts = R.scratch.ranked[TRIED, 0], R.scratch.ranked[TRIED, 1]
     for x in range(ranked):
         if tried == U.trials:

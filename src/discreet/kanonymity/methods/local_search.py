@@ -20,7 +20,7 @@ from discreet.kanonymity.candidate import (
 )
 from discreet.kanonymity.methods.segmentation import Segmentation
 from discreet.kanonymity.search.local import (
-    LEAST_ROWS,
+    LOCAL,
     Union,
     search_shared,
     state_of,
@@ -124,7 +124,7 @@ class LocalSearch:
     def _is_shared(self, problem: Problem, limits: SearchLimits) -> bool:
         """Whether to search in several threads: by the clock alone, and where there are many rows for each."""
         timed = self.rounds is None and limits.left < float("inf")
-        many_rows = problem.n >= LEAST_ROWS * limits.threads
+        many_rows = problem.n >= LOCAL.least_rows * limits.threads
         return timed and many_rows and limits.threads > 1 and not limits.suppress
 
 

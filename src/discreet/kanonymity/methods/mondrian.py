@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, final
 
 from discreet.kanonymity.arrays import arrays_of
 from discreet.kanonymity.candidate import CandidateClasses, SearchLimits, require_feasible
+from discreet.kanonymity.search.parts import SPLITTING
 
 if TYPE_CHECKING:
     from discreet.kanonymity.problem import Problem
 
 __all__ = ["Mondrian"]
 
-ROWS_BETWEEN_CLOCK_READS = 200_000
-"""Rows that are looked at between two looks at the clock, a part more at most."""
+ROWS_BETWEEN_CLOCK_READS = SPLITTING.rows_between_clock_reads // 10
+"""Rows between two looks at the clock, a part more at most: a row takes ten times as long as in splitting."""
 
 
 @final

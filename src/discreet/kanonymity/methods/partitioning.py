@@ -39,17 +39,31 @@ __all__ = ["MOST_ROWS", "SetPartitioning"]
 MOST_ROWS = 5_000
 """Rows of the largest table: the costs of all pairs are kept, 200 megabytes."""
 
-MAX_CLASSES_LISTED = 200_000
-"""Classes of one linear program, at most; if more are within a distance, the distance is halved."""
 
-FIRST_WIDTH_SHARE = 0.004
-"""Distance from the relaxation, as a part of it, in which a partition is looked for first."""
+@final
+@dataclass(frozen=True)
+class PartitioningTuning:
+    """Measured limits of the search for an optimum.
 
-WIDTH_FACTOR = 1.25
-"""By how much that distance grows when nothing was found."""
+    Parameters
+    ----------
+    max_classes_listed
+        Classes of one linear program, at most; if more are within a distance, the distance is halved.
+    first_width_share
+        Distance from the relaxation, as a part of it, in which a partition is looked for first.
+    width_factor
+        By how much that distance grows when nothing was found.
+    max_seconds_per_part
+        Seconds for one part of a larger table.
+    """
 
-MAX_SECONDS_PER_PART = 3.0
-"""Seconds for one part of a larger table."""
+    max_classes_listed: int = 200_000
+    first_width_share: float = 0.004
+    width_factor: float = 1.25
+    max_seconds_per_part: float = 3.0
+
+
+PARTITIONING = PartitioningTuning()
 
 
 @final
@@ -147,7 +161,7 @@ class _Search:
             self._polish()
             relaxed = self._relax()
             self.lower = max(self.lower, relaxed.lower)
-            width = FIRST_WIDTH_SHARE * relaxed.lower
+            width = PARTITIONING.first_width_share * relaxed.lower
             self._improve()
             while not self.done:
                 width = self._look(relaxed, width)
@@ -206,7 +220,7 @@ class _Search:
         self.lower = max(self.lower, min(settled.lower, reached))
         if capped or wanted >= open_gap:
             return 0.0
-        return WIDTH_FACTOR * width
+        return PARTITIONING.width_factor * width
 
     def _improve(self) -> None:
         """Partition classes and the nearest to them anew, part after part, as long as that helps."""
@@ -224,7 +238,9 @@ class _Search:
             before = self.loss
             some = replace(self.problem, codes=self.problem.codes[rows])
             start = np.unique(self.labels[rows], return_inverse=True)[1].astype(np.int32)
-            limits = SearchLimits.within(min(self.limits.left, MAX_SECONDS_PER_PART), start=start)
+            limits = SearchLimits.within(
+                min(self.limits.left, PARTITIONING.max_seconds_per_part), start=start
+            )
             part_labels = part.solve(some, self.k, limits).labels
             labels = self.labels.copy()
             labels[rows] = classes + part_labels
@@ -249,7 +265,11 @@ class _Search:
         below = width - relaxed.mu + 1e-9 * self.loss
         seconds = self.limits.left / 4
         return self.pricer.price(
-            relaxed.pi, below=below, most=MAX_CLASSES_LISTED, seconds=seconds, limits=self.limits
+            relaxed.pi,
+            below=below,
+            most=PARTITIONING.max_classes_listed,
+            seconds=seconds,
+            limits=self.limits,
         )
 
     def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["BubbleCarry", "SplitCarry", "SubProblem", "solve_rows"]
 
 
-LOCAL_SEARCH_ROUNDS = 300
-"""Unions that are looked at in a block: a time limit ends the search of one, and is not filled by it."""
-
-
-def _few_rounds() -> LocalSearch:
-    return LocalSearch(rounds=LOCAL_SEARCH_ROUNDS)
+def _few_rounds(rounds: int = 300) -> LocalSearch:
+    """Return a search of few unions for a block, which a time limit ends and is not filled by."""
+    return LocalSearch(rounds=rounds)
 
 
 @final

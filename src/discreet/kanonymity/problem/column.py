@@ -35,7 +35,7 @@ LOSSES = ("ncp", "ncp-printed", "range", "taxonomy", "arx-loss", "one-hot")
 MISSING = None
 """How a missing value stands in a domain."""
 
-_MAX_INTEGER = 2**53
+_MAX_INTEGER = 2 ** (int(np.finfo(np.float64).nmant) + 1)
 """Integers beyond it are no floats, so that two could become one."""
 
 

@@ -36,7 +36,7 @@ Rank = tuple[int, Any, str]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 
-MAX_INTEGER_BYTES = 8
+MAX_INTEGER_BYTES = np.dtype(np.int64).itemsize
 """Bytes of a number up to which all of them count; longer floats have some that mean nothing."""
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cells", "column_of", "joined", "names_in", "numbered", "values_in"]
 
-LARGEST_INTEGER = 2**62
+LARGEST_INTEGER = int(np.iinfo(np.int64).max) // 2
 """What a number of 64 bits holds, with room to spare."""
 
 _INTERVAL = re.compile(r"\[([^\s,]+), ([^\s,]+)\]")

@@ -33,13 +33,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Diverse"]
 
-NEAR_POINTS_KEPT = 12
 
-PARTNERS_CONSIDERED = 1_000
-"""Classes next in number among which a failing class looks for a partner; methods number near classes alike."""
+@final
+@dataclass(frozen=True)
+class DiverseTuning:
+    """Measured limits of the search under demands.
 
-UNIONS_PER_CLASS = 20
-"""Unions for each class, where neither rounds nor a time limit are given."""
+    Parameters
+    ----------
+    near_points_kept
+        Near points that are kept for each point.
+    partners_considered
+        Classes next in number among which a failing class looks for a partner; methods number near classes
+        alike.
+    unions_per_class, more_unions_per_first_class, first_classes
+        Unions for each class, where neither rounds nor a time limit are given, and more of them for so many
+        classes: from grown classes of small tables the search then loses no more than from split ones (dates,
+        1,500 rows, k = 4, l = 3: 4.6 % more at 20 unions, .6 % at 60; 2026-11).
+    """
+
+    near_points_kept: int = 12
+    partners_considered: int = 1_000
+    unions_per_class: int = 20
+    more_unions_per_first_class: int = 40
+    first_classes: int = 1_000
+
+
+DIVERSE = DiverseTuning()
 
 
 @final
@@ -104,10 +124,12 @@ class Diverse:
         if start is None:
             start = self.first.solve(problem, k, limits).labels
         points = points_of(problem, order_of(problem, range(problem.m)))
-        near = near_points(problem, points, NEAR_POINTS_KEPT, limits)
+        near = near_points(problem, points, DIVERSE.near_points_kept, limits)
         wanted = wanted_of(self.demands)
         start = without_gaps(start).astype(np.int32)
-        start = merge_failing(problem, start, self._failing, limits, window=PARTNERS_CONSIDERED)
+        start = merge_failing(
+            problem, start, self._failing, limits, window=DIVERSE.partners_considered
+        )
         labels = start.astype(np.int64)
         stopped = False
         try:
@@ -143,7 +165,9 @@ class Diverse:
         draw = np.array([self.seed * 104729 % 2147483646 + 1], dtype=np.int64)
         rounds = self.rounds
         if rounds is None and limits.left == float("inf"):
-            rounds = max(300, UNIONS_PER_CLASS * (int(labels.max()) + 1))
+            classes = int(labels.max()) + 1
+            more = DIVERSE.more_unions_per_first_class * min(classes, DIVERSE.first_classes)
+            rounds = max(300, DIVERSE.unions_per_class * classes + more)
         arrays: Arrays = points.arrays
         done, portion, turn = 0, 64, 0
         sizes = np.bincount(labels)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.kernels.unions import NearTable, SearchState
 
 __all__ = [
-    "LEAST_ROWS",
+    "LOCAL",
     "Union",
     "search_shared",
     "sides",
@@ -35,30 +35,46 @@ __all__ = [
     "work",
 ]
 
-MAX_MICROSECONDS_PER_CALL = 1e8
-"""Microseconds of estimated work between two looks at the clock, at most."""
 
-MAX_MICROSECONDS_PER_UNION = 1e6
-"""Microseconds of estimated work for one union, at most: Ctrl-C is not heard within it."""
+@final
+@dataclass(frozen=True)
+class LocalSearchTuning:
+    """Measured limits of the local search: work is in estimated microseconds.
 
-MAX_MICROSECONDS_PER_CALL_UNTIMED = 2e5
-"""The same as for a call, where work is counted and no clock is read, so that a run can be repeated."""
+    Parameters
+    ----------
+    max_microseconds_per_call
+        Microseconds of estimated work between two looks at the clock, at most.
+    max_microseconds_per_union
+        Microseconds of estimated work for one union, at most: Ctrl-C is not heard within it.
+    max_microseconds_per_call_untimed
+        The same as for a call, where work is counted and no clock is read, so that a run can be repeated.
+    least_rows
+        Rows for each thread below which one thread does it all.
+    untimed_cycles
+        Turns of each kind of union without a time limit or a number of rounds, at least.
+    untimed_work_per_class, untimed_work_per_k
+        Work without either, in unions of each kind: for each class, and at least for each row of the smallest
+        class, as large classes are few. Fewer lose up to 4 % more, in .1 to 2 CPU seconds less (ten tables,
+        2026-11).
+    min_gain_per_cycle
+        Part of the loss that all kinds of a large table have to gain in one turn each, for another to follow.
+    cuts_per_time_limit
+        Cuts in the time that there is.
+    """
 
-LEAST_ROWS = 1_000
-"""Rows for each thread below which one thread does it all."""
+    max_microseconds_per_call: float = 1e8
+    max_microseconds_per_union: float = 1e6
+    max_microseconds_per_call_untimed: float = 2e5
+    least_rows: int = 1_000
+    untimed_cycles: int = 8
+    untimed_work_per_class: int = 10
+    untimed_work_per_k: int = 20
+    min_gain_per_cycle: float = 1e-3
+    cuts_per_time_limit: int = 8
 
-UNTIMED_CYCLES = 8
-"""Turns of each kind of union without a time limit or a number of rounds, at least."""
 
-UNTIMED_WORK_PER_CLASS, UNTIMED_WORK_PER_K = 10, 20
-"""Work without either, in unions of each kind: for each class, and at least for each row of the smallest class, as
-large classes are few. Fewer lose up to 4 % more, in .1 to 2 CPU seconds less (ten tables, 2026-11)."""
-
-MIN_GAIN_PER_CYCLE = 1e-3
-"""Part of the loss that all kinds of a large table have to gain in one turn each, for another to follow."""
-
-CUTS_PER_TIME_LIMIT = 8
-"""Cuts in the time that there is."""
+LOCAL = LocalSearchTuning()
 
 
 @final
@@ -135,16 +151,16 @@ def work(  # noqa: PLR0917 - the parts of one search
     """Improve the state in place until `rounds` (``None``: no limit) or the time is over, or `stop` is set."""
     from discreet.kanonymity.kernels.unions import improve
 
-    unions = tuple(union for union in unions if union.work <= MAX_MICROSECONDS_PER_UNION)
+    unions = tuple(union for union in unions if union.work <= LOCAL.max_microseconds_per_union)
     if not unions:
         return
     # By the clock about ten looks at it a second; else work alone decides, so that a run can be repeated.
     counted = rounds is not None or limits.left == math.inf
     budget = _untimed_work(unions, len(state.size), k) if counted and rounds is None else math.inf
-    portion = budget / (UNTIMED_CYCLES * len(unions)) if counted else 20_000.0
-    large = MAX_MICROSECONDS_PER_CALL_UNTIMED < portion < math.inf
+    portion = budget / (LOCAL.untimed_cycles * len(unions)) if counted else 20_000.0
+    large = LOCAL.max_microseconds_per_call_untimed < portion < math.inf
     if counted:
-        portion = min(portion, MAX_MICROSECONDS_PER_CALL_UNTIMED)
+        portion = min(portion, LOCAL.max_microseconds_per_call_untimed)
     turn, done, spent, before = 0, 0, 0.0, float(state.cost.sum())
     while (rounds is None or done < rounds) and spent < budget and (done == 0 or limits.left > 0):
         if not state.cost.any() or (stop is not None and stop.is_set()):
@@ -162,17 +178,19 @@ def work(  # noqa: PLR0917 - the parts of one search
         turn += 1
         if large and turn % len(unions) == 0:
             after = float(state.cost.sum())
-            if before - after < MIN_GAIN_PER_CYCLE * before:
+            if before - after < LOCAL.min_gain_per_cycle * before:
                 return
             before = after
         if not counted:
             took = max(clock() - began, 1e-6)
-            portion = min(2 * portion, MAX_MICROSECONDS_PER_CALL, max(1000.0, portion * 0.1 / took))
+            portion = min(
+                2 * portion, LOCAL.max_microseconds_per_call, max(1000.0, portion * 0.1 / took)
+            )
 
 
 def _untimed_work(unions: tuple[Union, ...], classes: int, k: int) -> float:
     """Return the estimated microseconds that a search without a time limit takes."""
-    times = max(UNTIMED_WORK_PER_CLASS * classes, UNTIMED_WORK_PER_K * k)
+    times = max(LOCAL.untimed_work_per_class * classes, LOCAL.untimed_work_per_k * k)
     return times * sum(union.work for union in unions)
 
 
@@ -207,7 +225,7 @@ def search_shared(  # noqa: PLR0917 - the parts of one search
         On Ctrl-C, with the labels by then: every thread is stopped, and its partition counts.
     """
     labels_now = labels.astype(np.int64)
-    each = max(limits.left / CUTS_PER_TIME_LIMIT, 0.2)
+    each = max(limits.left / LOCAL.cuts_per_time_limit, 0.2)
     turn, stop = 0, Event()
     with ThreadPoolExecutor(limits.threads) as pool:
         while limits.left > 0 and not stop.is_set():

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["cardinality_columns", "hilbert_order", "several_orders", "snake_order"]
 
-MAX_COLUMNS_OF_ALL_ORDERS = 6
-"""Columns up to which every order of them is tried: 720."""
 
-
-def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
+def several_orders(
+    problem: Problem, most_columns: int = 6
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield names and permutations ``(n,)`` of rows, the most promising first.
 
     Cardinality and variance order of columns, each to and fro; Hilbert's curve; then, for six columns or fewer, every
@@ -35,7 +34,7 @@ def several_orders(problem: Problem) -> Iterator[tuple[str, NDArray[np.int64]]]:
     if second != favorite:
         yield "variance", snake_order(problem, second)
     yield "hilbert", hilbert_order(problem)
-    if problem.m <= MAX_COLUMNS_OF_ALL_ORDERS:
+    if problem.m <= most_columns:
         for columns in map(list, itertools.permutations(favorite)):
             if columns not in (favorite, second):
                 yield "columns", snake_order(problem, columns)

@@ -25,27 +25,42 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "rules_for", "split_part", "split_parts"]
 
-ROWS_BETWEEN_CLOCK_READS = 2_000_000
-"""Rows that are looked at between two looks at the clock: about a tenth of a second."""
 
-MAX_ROWS_WITH_FOUR_TRIALS = 100_000
-"""Rows up to which many splits are tried."""
+@final
+@dataclass(frozen=True)
+class SplittingTuning:
+    """Measured limits of splitting within a time limit, in seconds and rows.
 
-RESERVE_FACTOR = 1.5
-"""Safety factor on the estimated seconds for the remaining rows."""
+    Parameters
+    ----------
+    rows_between_clock_reads
+        Rows that are looked at between two looks at the clock: about a tenth of a second.
+    max_rows_with_four_trials
+        Rows up to which many splits are tried.
+    reserve_factor
+        Safety factor on the estimated seconds for the remaining rows.
+    grace_seconds
+        Seconds after Ctrl-C, or after a limit, in which what was begun may end.
+    min_parts_shared_by_threads
+        Parts of a table, at least, that threads share where more is tried than the best split of each node.
+    strong_seconds_per_fast_second
+        Times the seconds of fast splitting that strong splitting takes in most tables: 16 to 140, 30 for Adult
+        (2026-11).
+    max_trial_rows_in_haste
+        Rows of a node up to which splits are tried with greedy runs where there is less time: 20 times, and 1.3
+        % more loss (Adult, nine columns, k = 5, 2026-11).
+    """
 
-GRACE_SECONDS = 0.5
-"""Seconds after Ctrl-C, or after a limit, in which what was begun may end."""
+    rows_between_clock_reads: int = 2_000_000
+    max_rows_with_four_trials: int = 100_000
+    reserve_factor: float = 1.5
+    grace_seconds: float = 0.5
+    min_parts_shared_by_threads: int = 16
+    strong_seconds_per_fast_second: float = 60.0
+    max_trial_rows_in_haste: int = 2_000
 
-MIN_PARTS_SHARED_BY_THREADS = 16
-"""Parts of a table, at least, that threads share where more is tried than the best split of each node."""
 
-STRONG_SECONDS_PER_FAST_SECOND = 60.0
-"""Times the seconds of fast splitting that strong splitting takes in most tables: 16 to 140, 30 for Adult (2026-11)."""
-
-MAX_TRIAL_ROWS_IN_HASTE = 2_000
-"""Rows of a node up to which splits are tried with greedy runs where there is less time: 20 times, and 1.3 % more loss
-(Adult, nine columns, k = 5, 2026-11)."""
+SPLITTING = SplittingTuning()
 
 
 def rules_for(effort: str, k: int, n: int) -> Rules:
@@ -59,7 +74,7 @@ def rules_for(effort: str, k: int, n: int) -> Rules:
 
     if effort == "fast":
         return Rules(k, 2, 5 * k)
-    return Rules(k, 4 if n <= MAX_ROWS_WITH_FOUR_TRIALS else 3, 50_000)
+    return Rules(k, 4 if n <= SPLITTING.max_rows_with_four_trials else 3, 50_000)
 
 
 @final
@@ -136,8 +151,10 @@ def split_parts(
             return stop.is_set()
         rows_and_paces = zip(longest_first, paces, strict=True)
         took = sum((end - begin) * (pace or 0.0) for (begin, end), pace in rows_and_paces)
-        if STRONG_SECONDS_PER_FAST_SECOND * took > limits.left * limits.threads:
-            rules = rules._replace(trial_rows=min(rules.trial_rows, MAX_TRIAL_ROWS_IN_HASTE))
+        if SPLITTING.strong_seconds_per_fast_second * took > limits.left * limits.threads:
+            rules = rules._replace(
+                trial_rows=min(rules.trial_rows, SPLITTING.max_trial_rows_in_haste)
+            )
     if limits.threads <= len(parts):
         _split_in_threads(rows, longest_first, rules, limits, paces, stop)
         return stop.is_set()
@@ -157,10 +174,10 @@ def _first_nodes(
     rows: Rows, rules: Rules, limits: SearchLimits, stop: Event, pace: float | None
 ) -> list[tuple[int, int]]:
     """Split a part until its nodes are as small as what threads share, the largest of them first."""
-    work, least = _Work(rows, rules, stop), len(rows.words) // MIN_PARTS_SHARED_BY_THREADS
+    work, least = _Work(rows, rules, stop), len(rows.words) // SPLITTING.min_parts_shared_by_threads
     try:
         while len(work.nodes) and not stop.is_set():
-            if limits.left <= RESERVE_FACTOR * (pace or 0.0) * len(rows.words):
+            if limits.left <= SPLITTING.reserve_factor * (pace or 0.0) * len(rows.words):
                 break
             work.split(rules, least)
         nodes = [*work.nodes.tolist(), *work.aside.tolist()]
@@ -248,7 +265,7 @@ def split_part(
         else:
             work.by_depth(rules, limits, pace or 0.0)
             fast = rules_for("fast", rules.k, len(rows.words))
-            work.largest_first(fast, max(clock(), limits.deadline) + GRACE_SECONDS)
+            work.largest_first(fast, max(clock(), limits.deadline) + SPLITTING.grace_seconds)
         took = clock() - began
     finally:
         finished = work.close()
@@ -286,12 +303,12 @@ class _Work:
         """Split nodes of at least so many rows, for about a tenth of a second."""
         from discreet.kanonymity.kernels.top_down import split_nodes
 
-        split_nodes(self.table, rules, self.room, least, ROWS_BETWEEN_CLOCK_READS)
+        split_nodes(self.table, rules, self.room, least, SPLITTING.rows_between_clock_reads)
 
     def by_depth(self, rules: Rules, limits: SearchLimits, pace: float) -> None:
         """Split nodes as they lie in the cache, while there is time for the fast rules to split what is left."""
         while len(self.nodes) and not self.stop.is_set():
-            if limits.left <= RESERVE_FACTOR * pace * int(np.diff(self.nodes).sum()):
+            if limits.left <= SPLITTING.reserve_factor * pace * int(np.diff(self.nodes).sum()):
                 return
             self.split(rules, 0)
 
@@ -308,7 +325,7 @@ class _Work:
                     return
                 self.split(rules, least)
                 if self.stop.is_set():
-                    end = min(end, clock() + GRACE_SECONDS)
+                    end = min(end, clock() + SPLITTING.grace_seconds)
 
     def close(self) -> bool:
         """Mark the remaining nodes as classes; return whether there were none."""

@@ -22,9 +22,9 @@ from discreet.kanonymity.candidate import (
     SearchLimits,
     audit,
     require_feasible,
-    without_gaps,
 )
 from discreet.kanonymity.demand import failing_classes, require_whole
+from discreet.kanonymity.exact.tree import RELATIVE_TOLERANCE
 from discreet.kanonymity.methods import METHODS
 from discreet.kanonymity.problem import Problem, Taxonomy
 
@@ -38,64 +38,76 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "SearchStep", "search"]
 
-SECONDS_PER_PAIR_AND_COLUMN = 0.5e-9
-"""Seconds for a pair of rows and a column, as measured, where classes grow among all rows."""
 
-SECONDS_PER_ROW_AND_VALUE = 0.6e-9
-"""Seconds for a row and a value of any column, as measured, where classes grow."""
+@final
+@dataclass(frozen=True)
+class SearchTuning:
+    """Measured limits by which methods are chosen, and their shares of the time.
 
-MAX_GROWTH_SECONDS = 10.0
-"""Seconds that this may take, and at most a fifth of the time that is left."""
+    Parameters
+    ----------
+    seconds_per_pair_and_column
+        Seconds for a pair of rows and a column, as measured, where classes grow among all rows.
+    seconds_per_row_and_value
+        Seconds for a row and a value of any column, as measured, where classes grow.
+    max_growth_seconds
+        Seconds that this may take, and at most a fifth of the time that is left.
+    min_rows_to_grow_in
+        Rows of a part within which classes grow, at least.
+    strong_splitting_loss_factor
+        Of the loss of fast splitting: where another method loses less than this, strong splitting is left out.
+        It takes 15 to 140 times as long as the fast one and loses 4 to 15 % less; classes that grow lose up to
+        35 % less (thirty columns, 2026-11).
+    max_rows_without_splitting
+        Rows up to which splitting is left out unless the effort is fast or a column is a taxonomy: classes that
+        grow among all rows lose as little there, and compiling the kernels of splitting took half the CPU time
+        of a first run. With taxonomies the loss rose by 4 % without splitting (2,000 rows, four taxonomies, k =
+        5, 2026-11).
+    share_of_time_for_bound, share_of_time_for_branching, share_of_time_before_proof
+        Part of the time that may go into the lower bound, where it rises by branching, and where a method that
+        proves one follows.
+    fast_nearest_seconds
+        Seconds for the bound by near rows of a fast search without a time limit, which takes less itself.
+    share_of_time_for_splitting
+        Part of the time that is left for splitting, fast or strong, at most: it gains more in less time than
+        the others.
+    fast_splitting_seconds_per_cell
+        Seconds for a cell that fast splitting takes at most: 7.3 for 2,000,000 rows of eight columns, and twice
+        that.
+    max_rows_searched_untimed
+        Rows up to which near classes are partitioned anew without a time limit; effort is strong by default
+        then.
+    max_provable_k
+        Largest k for which an optimum, or a bound near it, is looked for.
+    max_provable_rows
+        Rows up to which it is, within a time limit.
+    max_provable_rows_untimed
+        Rows up to which it is without one: about a second.
+    """
 
-MIN_ROWS_TO_GROW_IN = 500
-"""Rows of a part within which classes grow, at least."""
+    seconds_per_pair_and_column: float = 0.5e-9
+    seconds_per_row_and_value: float = 0.6e-9
+    max_growth_seconds: float = 10.0
+    min_rows_to_grow_in: int = 500
+    strong_splitting_loss_factor: float = 0.95
+    max_rows_without_splitting: int = 5_000
+    share_of_time_for_bound: float = 0.4
+    share_of_time_for_branching: float = 0.25
+    share_of_time_before_proof: float = 0.1
+    fast_nearest_seconds: float = 2.0
+    share_of_time_for_splitting: float = 0.8
+    fast_splitting_seconds_per_cell: float = 1e-6
+    max_rows_searched_untimed: int = 200_000
+    max_provable_k: int = 4
+    max_provable_rows: int = 1_500
+    max_provable_rows_untimed: int = 40
 
-STRONG_SPLITTING_LOSS_FACTOR = 0.95
-"""Of the loss of fast splitting: where another method loses less than this, strong splitting is left out.
 
-It takes 15 to 140 times as long as the fast one and loses 4 to 15 % less; classes that grow lose up to 35 % less
-(thirty columns, 2026-11).
-"""
+SEARCH = SearchTuning()
 
-MAX_ROWS_WITHOUT_SPLITTING = 5_000
-"""Rows up to which splitting is left out unless the effort is fast or a column is a taxonomy: classes that grow among
-all rows lose as little there, and compiling the kernels of splitting took half the CPU time of a first run. With
-taxonomies the loss rose by 4 % without splitting (2,000 rows, four taxonomies, k = 5, 2026-11)."""
 
-TRIAL_ROWS = 1_000
-"""Rows of near classes on which a method is tried before it has all of them, three times."""
-
-TRIAL_LOSS_FACTOR = 1.03
-"""Times the loss of splitting up to which a method is then taken to lose less of a whole table."""
-
-SHARE_OF_TIME_FOR_BOUND, SHARE_OF_TIME_FOR_BRANCHING, SHARE_OF_TIME_BEFORE_PROOF = 0.4, 0.25, 0.1
-"""Part of the time that may go into the lower bound, where it rises by branching, and where a method that proves one
-follows."""
-
-FAST_NEAREST_SECONDS = 2.0
-"""Seconds for the bound by near rows of a fast search without a time limit, which takes less itself."""
-
-SHARE_OF_TIME_FOR_SPLITTING = 0.8
-"""Part of the time that is left for splitting, fast or strong, at most: it gains more in less time than the others."""
-
-FAST_SPLITTING_SECONDS_PER_CELL = 1e-6
-"""Seconds for a cell that fast splitting takes at most: 7.3 for 2,000,000 rows of eight columns, and twice that."""
-
-MAX_ROWS_SEARCHED_UNTIMED = 200_000
-"""Rows up to which near classes are partitioned anew without a time limit; effort is strong by default then."""
-
-OPTIMALITY_TOLERANCE = 1e-9
+OPTIMALITY_TOLERANCE = 2 * RELATIVE_TOLERANCE
 """Relative gap up to which a partition counts as optimal: what directed rounding of sums leaves open."""
-
-
-MAX_PROVABLE_K = 4
-"""Largest k for which an optimum, or a bound near it, is looked for."""
-
-MAX_PROVABLE_ROWS = 1_500
-"""Rows up to which it is, within a time limit."""
-
-MAX_PROVABLE_ROWS_UNTIMED = 40
-"""Rows up to which it is without one: about a second."""
 
 
 @final
@@ -243,7 +255,9 @@ def search(
         require_whole(demands, problem.n)
     deadline = SearchLimits.within(time_limit).deadline
     limits = SearchLimits(deadline, gap or 0.0, threads, int(suppress * problem.n))
-    chosen_effort = effort or ("strong" if problem.n <= MAX_ROWS_SEARCHED_UNTIMED else "fast")
+    chosen_effort = effort or (
+        "strong" if problem.n <= SEARCH.max_rows_searched_untimed else "fast"
+    )
     run = _Run(problem, k, limits, on_step, demands=tuple(demands), effort=chosen_effort)
     try:
         run.all(chosen)
@@ -272,6 +286,7 @@ def _check(
 
 def _by_cost(run: _Run) -> Iterator[Method]:
     """Yield methods in order of cost, by the size of the table, the effort, the time, and what was found so far."""
+    from discreet.kanonymity.methods.greedy_search import GreedySearch
     from discreet.kanonymity.methods.initial import Initial
     from discreet.kanonymity.methods.local_search import LocalSearch
     from discreet.kanonymity.methods.partitioning import SetPartitioning
@@ -283,58 +298,38 @@ def _by_cost(run: _Run) -> Iterator[Method]:
         yield SubsetProgram()
         if not limits.suppress:
             return
-    if limits.left < FAST_SPLITTING_SECONDS_PER_CELL * problem.n * problem.m:
+    if limits.left < SEARCH.fast_splitting_seconds_per_cell * problem.n * problem.m:
         # Cut short, splitting may lose more than the plainest method.
         yield Initial()
     timed = limits.left < np.inf
-    if not timed and (effort == "fast" or problem.n > MAX_ROWS_SEARCHED_UNTIMED):
+    if not timed and (effort == "fast" or problem.n > SEARCH.max_rows_searched_untimed):
         yield TopDown()
         return
     # Splitting suppresses rows where it gains most; classes that grow suppress none.
-    if run.is_grown and not limits.suppress:
-        yield from _linear(problem, limits)
-    else:
-        yield from _with_splitting(run)
+    splits = limits.suppress > 0 or not run.is_grown
+    if splits:
+        yield TopDown()
+    seconds, split_loss = run.took, run.loss
+    if problem.n <= SEARCH.max_rows_searched_untimed:
+        part = _rows_of_part(problem, min(SEARCH.max_growth_seconds, limits.left / 5))
+        if part >= min(SEARCH.min_rows_to_grow_in, problem.n):
+            yield GreedySearch(part=None if part >= problem.n else part)
+    # Strong splitting begins with the fast one.
+    strong = effort == "strong" and run.loss > SEARCH.strong_splitting_loss_factor * split_loss
+    if splits and strong and limits.left > 4 * seconds:
+        yield TopDown("strong")
     # What it takes to prove an optimum is known for few rows alone.
-    most = MAX_PROVABLE_ROWS if timed else MAX_PROVABLE_ROWS_UNTIMED
-    if k <= MAX_PROVABLE_K and not limits.suppress and problem.n <= most:
+    most = SEARCH.max_provable_rows if timed else SEARCH.max_provable_rows_untimed
+    if k <= SEARCH.max_provable_k and not limits.suppress and problem.n <= most:
         yield SetPartitioning()
     yield LocalSearch()
-
-
-def _with_splitting(run: _Run) -> Iterator[Method]:
-    """Yield top-down splitting, then methods that lose less on a trial, and strong splitting if none did."""
-    from discreet.kanonymity.methods.top_down import TopDown
-
-    problem, limits = run.problem, run.limits
-    yield TopDown()
-    split, loss, seconds = run.best, run.steps[-1].loss, run.took
-    if problem.n <= MAX_ROWS_SEARCHED_UNTIMED:
-        for method in _linear(problem, limits):
-            if run.pays(method, split):
-                yield method
-    # It begins with the fast one.
-    strong = run.effort == "strong" and run.loss > STRONG_SPLITTING_LOSS_FACTOR * loss
-    if strong and limits.left > 4 * seconds:
-        yield TopDown("strong")
-
-
-def _linear(problem: Problem, limits: SearchLimits) -> Iterator[Method]:
-    """Yield methods whose time is in proportion to the rows, or within its part of the limit."""
-    from discreet.kanonymity.methods.greedy_search import GreedySearch
-    from discreet.kanonymity.methods.segmentation import Segmentation
-
-    yield Segmentation(orders=8)
-    part = _rows_of_part(problem, min(MAX_GROWTH_SECONDS, limits.left / 5))
-    if part >= min(MIN_ROWS_TO_GROW_IN, problem.n):
-        yield GreedySearch(part=None if part >= problem.n else part)
 
 
 def _rows_of_part(problem: Problem, seconds: float) -> int:
     """Return the number of rows of a part within which classes can grow in some seconds."""
     values = sum(len(column.domain) for column in problem.columns)
-    left = seconds / problem.n - SECONDS_PER_ROW_AND_VALUE * values
-    return int(min(problem.n, max(0.0, left / (SECONDS_PER_PAIR_AND_COLUMN * problem.m))))
+    left = seconds / problem.n - SEARCH.seconds_per_row_and_value * values
+    return int(min(problem.n, max(0.0, left / (SEARCH.seconds_per_pair_and_column * problem.m))))
 
 
 class _Run:
@@ -358,10 +353,10 @@ class _Run:
         self.best: CandidateClasses | None = None
         self.loss, self.lower = np.inf, 0.0
         # On first use: bounds load the solver's interface and threads, which reading a problem does not need.
-        from discreet.kanonymity.bounds.lower import UNTIMED_NEAREST_SECONDS, LowerBound
+        from discreet.kanonymity.bounds.lower import LOWER, LowerBound
 
-        quick = effort == "fast" and problem.n <= MAX_ROWS_SEARCHED_UNTIMED
-        nearest = FAST_NEAREST_SECONDS if quick else UNTIMED_NEAREST_SECONDS
+        quick = effort == "fast" and problem.n <= SEARCH.max_rows_searched_untimed
+        nearest = SEARCH.fast_nearest_seconds if quick else LOWER.untimed_nearest_seconds
         self.bounds = LowerBound(problem, k, suppressed=limits.suppress > 0, nearest=nearest)
         self.steps: list[SearchStep] = []
         self.notes: list[str] = []
@@ -371,7 +366,9 @@ class _Run:
         """Whether classes grow among all rows, and splitting is left out: small tables without taxonomies."""
         trees = any(isinstance(column.attribute, Taxonomy) for column in self.problem.columns)
         return (
-            self.effort == "strong" and self.problem.n <= MAX_ROWS_WITHOUT_SPLITTING and not trees
+            self.effort == "strong"
+            and self.problem.n <= SEARCH.max_rows_without_splitting
+            and not trees
         )
 
     def bound(self, share: float) -> None:
@@ -393,10 +390,14 @@ class _Run:
 
     def all(self, method: Method | None) -> None:
         """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
-        proves = self.k <= MAX_PROVABLE_K and self.problem.n <= MAX_PROVABLE_ROWS
-        share = SHARE_OF_TIME_FOR_BRANCHING if self.bounds.is_branching else SHARE_OF_TIME_FOR_BOUND
+        proves = self.k <= SEARCH.max_provable_k and self.problem.n <= SEARCH.max_provable_rows
+        share = (
+            SEARCH.share_of_time_for_branching
+            if self.bounds.is_branching
+            else SEARCH.share_of_time_for_bound
+        )
         if proves:
-            share = SHARE_OF_TIME_BEFORE_PROOF
+            share = SEARCH.share_of_time_before_proof
         if self.demands or method is not None:
             self.bound(share)
         if self.demands:
@@ -429,29 +430,14 @@ class _Run:
             limits = replace(limits, deadline=limits.deadline - self.learning)
         if several and limits.left < np.inf and isinstance(method, TopDown):
             # Trees of splits may take all the time, where every column can be split at many values.
-            limits = replace(limits, deadline=clock() + SHARE_OF_TIME_FOR_SPLITTING * limits.left)
+            limits = replace(
+                limits, deadline=clock() + SEARCH.share_of_time_for_splitting * limits.left
+            )
         began = clock()
         candidate = method.solve(self.problem, self.k, limits)
         ended = clock()
         self.learn(candidate)
         self.took, self.learning = ended - began, clock() - ended
-
-    def pays(self, method: Method, split: CandidateClasses | None) -> bool:
-        """Try a method on some thousand rows of near classes, and say whether it loses less than what split them."""
-        size = max(TRIAL_ROWS, 20 * self.k)
-        if split is None or self.limits.suppress or self.problem.n < 6 * size:
-            return True
-        from discreet.kanonymity.methods.greedy_search import runs_of_classes
-
-        runs = runs_of_classes(split.labels, size)
-        before = after = 0.0
-        for rows in (runs[0], runs[len(runs) // 2], runs[-1]):
-            some = Problem(self.problem.columns, self.problem.codes[rows], self.problem.loss)
-            own = without_gaps(split.labels[rows]).astype(np.int32)
-            before += some.loss_of(own)
-            limits = replace(self.limits, start=own)
-            after += some.loss_of(method.solve(some, self.k, limits).labels)
-        return after < TRIAL_LOSS_FACTOR * before
 
     def hold(self, method: Method | None) -> None:
         """Find classes that meet the demands: split top-down under them, or merge the classes of other methods."""
@@ -459,15 +445,22 @@ class _Run:
         from discreet.kanonymity.search.diverse import Diverse
 
         limits = self.limits
-        if method is None:
+        start: NDArray[np.int32] | None
+        if method is None and self.is_grown:
+            from discreet.kanonymity.methods.greedy_search import GreedySearch
+
+            start = GreedySearch().solve(self.problem, self.k, limits).labels
+        elif method is None:
             self.take(TopDown(self.effort, self.demands))
-            large = self.problem.n > MAX_ROWS_SEARCHED_UNTIMED or self.effort == "fast"
+            large = self.problem.n > SEARCH.max_rows_searched_untimed or self.effort == "fast"
             if self.done or (large and limits.left == np.inf):
                 return
             start = None if self.best is None else self.best.labels
         else:
             # Most of the time is for what holds the demands.
-            first = SearchLimits.within(SHARE_OF_TIME_FOR_SPLITTING * limits.left, gap=limits.gap)
+            first = SearchLimits.within(
+                SEARCH.share_of_time_for_splitting * limits.left, gap=limits.gap
+            )
             first = replace(first, threads=limits.threads, suppress=limits.suppress)
             start = method.solve(self.problem, self.k, first).labels
         self.learn(Diverse(self.demands).solve(self.problem, self.k, replace(limits, start=start)))

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["leave_out"]
 
-MAX_ROUNDS = 10
-"""Times that each class may give up a value."""
 
-
-def leave_out(problem: Problem, labels: NDArray[np.int32], k: int, most: int) -> NDArray[np.int32]:
+def leave_out(
+    problem: Problem, labels: NDArray[np.int32], k: int, most: int, rounds: int = 10
+) -> NDArray[np.int32]:
     """Suppress rows that widen their class, at most so many, first those that gain most for each row.
 
     In each round a class may give up the rows at one end of an interval or of a run of leaves, or those of the rarest
@@ -29,6 +28,8 @@ def leave_out(problem: Problem, labels: NDArray[np.int32], k: int, most: int) ->
         A partition into classes 0, 1, ... of k rows or more.
     most
         Most rows that may be left out.
+    rounds
+        Times that each class may give up a value.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def leave_out(problem: Problem, labels: NDArray[np.int32], k: int, most: int) ->
     """
     labels = labels.copy()
     left = most
-    for _ in range(MAX_ROUNDS):
+    for _ in range(rounds):
         if left <= 0:
             break
         best = [_best_of_column(problem, labels, k, j) for j in range(problem.m)]

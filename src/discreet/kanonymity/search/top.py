@@ -23,22 +23,37 @@ if TYPE_CHECKING:
     from discreet.kanonymity.packed import RowLayout
     from discreet.kanonymity.problem import CodedColumn
 
-__all__ = ["MAX_ROWS_OF_ONE_PART", "Top", "first_splits", "join_small", "sampled"]
+__all__ = ["TOP", "Top", "first_splits", "join_small", "sampled"]
 
-MAX_ROWS_OF_ONE_PART = 200_000
-"""Rows up to which a table is one part."""
 
-MIN_SAMPLE_ROWS = 100_000
-"""Rows of a sample, at least."""
+@final
+@dataclass(frozen=True)
+class TopTuning:
+    """Sizes of the sample and of the parts of a large table, in rows.
 
-ROWS_PER_SAMPLED_ROW = 50
-"""One row in so many is in the sample of a larger table."""
+    Parameters
+    ----------
+    max_rows_of_one_part
+        Rows up to which a table is one part.
+    min_sample_rows
+        Rows of a sample, at least.
+    rows_per_sampled_row
+        One row in so many is in the sample of a larger table.
+    target_parts
+        Parts of about so many rows each: enough for all threads and workers, and each large enough to be split
+        well.
+    min_sampled_classes_per_side
+        Sampled rows of k that each side of a split of the sample has.
+    """
 
-TARGET_PARTS = 64
-"""Parts of about so many rows each: enough for all threads and workers, and each large enough to be split well."""
+    max_rows_of_one_part: int = 200_000
+    min_sample_rows: int = 100_000
+    rows_per_sampled_row: int = 50
+    target_parts: int = 64
+    min_sampled_classes_per_side: int = 20
 
-MIN_SAMPLED_CLASSES_PER_SIDE = 20
-"""Sampled rows of k that each side of a split of the sample has."""
+
+TOP = TopTuning()
 
 
 @final
@@ -86,7 +101,7 @@ def sampled(n: int, first: int, stop: int) -> NDArray[np.int64]:
     (20, 20)
     """
     rows = np.arange(first, stop, dtype=np.int64)
-    wanted = max(MIN_SAMPLE_ROWS, n // ROWS_PER_SAMPLED_ROW)
+    wanted = max(TOP.min_sample_rows, n // TOP.rows_per_sampled_row)
     if n <= wanted:
         return rows
     # Multiples of the golden section are spread evenly, and fall into step with no order of the rows.
@@ -119,15 +134,15 @@ def first_splits(
         split_node,
     )
 
-    if n <= MAX_ROWS_OF_ONE_PART or len(sample) < 2:
+    if n <= TOP.max_rows_of_one_part or len(sample) < 2:
         return Top.single()
     arrays, no_demands = columns_as_arrays(columns), wanted_of(())
     share = len(sample) / n
-    least = max(2, int(MIN_SAMPLED_CLASSES_PER_SIDE * k * share), min(k, 20))
+    least = max(2, int(TOP.min_sampled_classes_per_side * k * share), min(k, 20))
     room = room_for_rows(arrays, no_demands, len(sample), Rules(least, 1, 0))
     group, no_bound = room.scratch.lists[GROUP], np.empty(0, dtype=np.uint8)
     table = PackedTable(arrays, layout, no_demands, sample, np.empty_like(sample), no_bound)
-    limit = max(2 * least, len(sample) // TARGET_PARTS)
+    limit = max(2 * least, len(sample) // TOP.target_parts)
     column, first, after = [-1], [0], [np.empty(0, np.int32)]
     used, parts = 0, 0
     # Depth first, so that neighbors in the tree are neighbors in number.
