@@ -118,12 +118,18 @@ def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(["deviations", "variance", "worst"]))
-def test_any_prices_and_weights_prove_a_bound(seed: int, loss: str) -> None:
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["deviations", "variance", "worst"]),
+    st.sampled_from([ADDED, REPLACED]),
+)
+def test_any_prices_and_weights_prove_a_bound(seed: int, loss: str, neighbors: Any) -> None:
     rng = chance(seed)
     tree, domain, tables, levels = drawn(rng)
+    if neighbors == REPLACED and set(tables) == {"total"}:
+        tables = {"cells": Fraction(1)}
     workload = read_workload(domain, tree.depth + 1, tables, levels, loss)
-    guarantee = unit(ADDED)
+    guarantee = unit(neighbors)
     made = best_frame(tree, domain, workload, guarantee)
     assert made.record is not None
     best = proved_loss(made.frame, guarantee, made.record)
@@ -139,8 +145,44 @@ def test_any_prices_and_weights_prove_a_bound(seed: int, loss: str) -> None:
     assert other.most == best.most
     size = len(tree.leaves) * domain.size
     factor = np.random.default_rng(seed).normal(size=(size, size))
-    info = information(made.frame) + factor @ factor.T * rng.choice([0.0, 0.001, 0.1])
-    assert other.linear <= loss_of(workload, tree, domain, info / cost_of(info, ADDED)) * (1 + 1e-9)
+    info = information(made.frame, neighbors) + factor @ factor.T * rng.choice([0.0, 0.001, 0.1])
+    # Nobody who is replaced changes the number of all records: any information of it is free.
+    info = info + (1e6 * (neighbors == REPLACED) if rng.random() < 0.5 else 0.0)
+    dense = loss_of(workload, tree, domain, info / cost_of(info, neighbors))
+    assert other.linear <= dense * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("children", [0, 6])
+@pytest.mark.parametrize("names", [["a0"], ["a0", "a1", "a2"]])
+def test_replaced_rows_reach_the_bound_where_the_total_is_public(
+    children: int, names: list[str]
+) -> None:
+    """What plain counts lose to the bound is that they don't know the total, which nobody who is replaced changes."""
+    tree = Tree.from_parents(range(1 + children), [None] + [0] * children)
+    domain = domain_of((2,) * len(names))
+    workload = read_workload(domain, tree.depth + 1, names, None, "variance")
+    ratios = []
+    for total in (None, 1000):
+        made = best_frame(tree, domain, workload, unit(REPLACED), total=total)
+        assert made.record is not None
+        proved = proved_loss(made.frame, unit(REPLACED), made.record)
+        ratios.append(proved.most / proved.linear)
+        info = information(made.frame, REPLACED) + (0.0 if total is None else 1e6)
+        dense = loss_of(workload, tree, domain, info)
+        assert proved.most == pytest.approx(dense, rel=1e-4)
+    assert ratios[1] <= 1.06
+    assert ratios[0] >= 1.09 * ratios[1]
+
+
+def test_likeness_of_pairs_tightens_the_bound_of_two_way_tables() -> None:
+    """Cells that differ in every attribute cost nothing of two-way interactions: others are drawn as well."""
+    domain = domain_of((2, 2, 2))
+    tree = Tree.from_parents([0], [None])
+    workload = read_workload(domain, 1, ["a0:a1", "a1:a2"], None, "variance")
+    made = best_frame(tree, domain, workload, unit(REPLACED), total=1000)
+    assert made.record is not None
+    proved = proved_loss(made.frame, unit(REPLACED), made.record)
+    assert proved.most <= 1.15 * proved.linear
 
 
 @settings(max_examples=40, deadline=None)

@@ -103,6 +103,7 @@ def best_frame(
     kinds = kinds_of(tree)
     free = guarantee.neighbors == "replace-person" and max_rows == 1
     program = _program(kinds, domain, workload, squared=isinstance(guarantee, PureDP), free=free)
+    program = replace(program, total_is_known=total is not None)
     measured = _candidates(program.targets)
     fixed = _fixed(kinds, levels)
     allowed = np.ones((len(kinds.parents), len(measured)))
@@ -121,6 +122,9 @@ def best_frame(
         if bounded
         else (np.where(kinds.ends, 1 / kinds.count[kinds.ends].sum(), 0.0), program.totals, 0.0)
     )
+    if total is not None:
+        # The search for prices counts added rows: a public total leads below its bound.
+        least = 0.0
     shares = _searched(program, measured, (prices, pushes, least), allowed, fixed)
     proved = bounded and not program.squared and domain.possible.all() and levels is None
     residuals = False

@@ -156,6 +156,8 @@ class Program:
         Whether precision grows with the square of a share, as for Laplace noise.
     residuals
         The neighbors, where residuals are measured; ``None`` for plain counts.
+    total_is_known
+        Whether the number of all records is public and needs no measurement.
     """
 
     kinds: RegionKinds
@@ -166,6 +168,7 @@ class Program:
     caps: float = math.inf
     squared: bool = False
     residuals: str | None = None
+    total_is_known: bool = False
 
     @cached_property
     def subsets(self) -> tuple[Marginal, ...]:
@@ -243,7 +246,10 @@ class Program:
 
     def precision(self, shares: Floats, base: Floats) -> Floats:
         """``(kinds, interactions)``: what shares of measured marginals buy."""
-        return np.maximum((shares**2 if self.squared else shares) @ base, LEAST_PRECISION)
+        made = np.maximum((shares**2 if self.squared else shares) @ base, LEAST_PRECISION)
+        if self.total_is_known:
+            made[0, self.subsets.index(())] = 1 / LEAST_PRECISION
+        return made
 
     def spread(self, precision: Floats) -> tuple[Floats, Floats, Floats]:
         """Variances of the interactions in a region of each kind; inverse precision of its subtree, precision below."""

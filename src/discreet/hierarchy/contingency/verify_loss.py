@@ -18,9 +18,11 @@ weighted sum of a(G) is at most N. The best :math:`\theta` gives the bound :math
 
 .. math:: \sum s N_q \sqrt V \ge \sqrt{A^3 / 2 N}, \qquad A = \sum N_q (s t)^{2/3} (2 \omega)^{1/3} .
 
-**Replaced rows.** Both rows in cells that differ in every attribute, in leaves drawn by the prices, cost on average
-:math:`\frac1N \sum_S \operatorname{tr}(p_S D - (-1)^{|S|} \mu \mu^T) G_S` for :math:`\Delta^2 = 2`, at most 1: the same
-with :math:`K_S` times :math:`I + (\sqrt{1 - (-1)^{|S|} / p_S} - 1) \sqrt\mu \sqrt\mu^T` from the left.
+**Replaced rows.** Take two rows in leaves drawn by the prices, whose cells differ in each attribute i with the
+probability :math:`(n_i - 1 + \tau) / n_i`, for any :math:`0 \le \tau \le 1`. They cost on average
+:math:`\frac1N \sum_S \operatorname{tr}(p_S D - (-\tau)^{|S|} \mu \mu^T) G_S` for :math:`\Delta^2 = 2`, at most 1: the
+same with :math:`K_S` times :math:`I + (\sqrt{1 - (-\tau)^{|S|} / p_S} - 1) \sqrt\mu \sqrt\mu^T` from the left. A public
+total has no variance.
 
 Regions of one kind are exchanged by symmetries of the tree, so that K falls into blocks: the sums over all regions of a
 kind, and for each kind with siblings the differences between these.
@@ -59,6 +61,9 @@ WEIGHT_SPAN = 1e40
 
 FLOAT_ERROR = 1e-10
 """Bound of the relative errors of sums of positive terms here: at most 2^16 of them, each operation right to 2^-53."""
+
+PAIR_LIKENESS = (1.0, 0.5)
+r"""Values of :math:`\tau` in the bound for replaced rows; all from 0 to 1 prove one, and the best is taken."""
 
 
 class ProvedLoss(NamedTuple):
@@ -117,8 +122,11 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
     if kind == "variance":
         pushes = many * weights
     replaced = guarantee.neighbors == "replace-person"
-    least = _least(frame, tree, targets, prices, pushes / many, replaced=replaced)
     most = np.where(mask, _variances(frame, tree, targets, replaced=replaced), 0.0)
+    leasts = [
+        _least(frame, tree, targets, prices, pushes / many, likeness=one)
+        for one in (PAIR_LIKENESS if replaced else (None,))
+    ]
     cells = frame.domain.size
     unit = float(Fraction(frame.max_rows**2 * (1 + replaced)) / (2 * guarantee.rho))
     rho = float(guarantee.rho)
@@ -129,10 +137,13 @@ def proved_loss(frame: TableFrame, guarantee: Guarantee, stated: Mapping[str, An
         regions = np.bincount(frame.tree.levels)[tree.levels]
         each = many / np.sqrt(np.outer(regions, [_size(frame, q) for q in targets])) * weights
         loss = float((each * np.sqrt(most)).sum())
-        low = math.sqrt(float(np.cbrt((each * least) ** 2 * 2 * pushes).sum()) ** 3 / (2 * cells))
+        low = max(
+            math.sqrt(float(np.cbrt((each * least) ** 2 * 2 * pushes).sum()) ** 3 / (2 * cells))
+            for least in leasts
+        )
         unit, hardly = math.sqrt(unit), math.sqrt(hardly)
     else:
-        low = float((pushes * least).sum()) ** 2 / cells
+        low = max(float((pushes * least).sum()) for least in leasts) ** 2 / cells
         if kind == "variance":
             loss = float((many * weights * most).sum())
         else:
@@ -310,7 +321,8 @@ def _variances(
             if below[one]:
                 low[one] = 1 / sum(tree.each[child] / up[child] for child in below[one])
                 up[one] += low[one]
-        spread = [1 / up[0]] * len(up)
+        known = frame.total is not None and replaced and not subset
+        spread = [0.0 if known else 1 / up[0]] * len(up)
         for one in kinds:
             each = [tree.each[child] / up[child] for child in below[one]]
             # No difference is taken: siblings are added up without the child itself.
@@ -336,9 +348,12 @@ def _least(
     prices: Floats,
     weights: Floats,
     *,
-    replaced: bool,
+    likeness: float | None,
 ) -> Floats:
-    """The numbers t of the proof, rounded down, for entries in regions of each kind."""
+    """The numbers t of the proof, rounded down, for entries in regions of each kind.
+
+    `likeness` is that of the cells of replaced rows; ``None`` for added rows.
+    """
     shape, cells = frame.domain.shape, frame.domain.size
     below: list[list[int]] = [[one] for one in range(len(tree.above))]
     for one in range(len(tree.above) - 1, 0, -1):
@@ -359,9 +374,9 @@ def _least(
             matrix = np.sqrt(prices[leaves])[:, None] * marks * np.sqrt(psi[regions])
             # Before anything cancels.
             norms = np.linalg.norm(matrix, axis=0)
-            if replaced and top == 0:
+            if likeness is not None and top == 0:
                 side = np.sqrt(prices[leaves] * tree.count[leaves])
-                factor = math.sqrt(max(0.0, 1 - (-1) ** len(subset) / size)) - 1
+                factor = math.sqrt(max(0.0, 1 - (-likeness) ** len(subset) / size)) - 1
                 matrix = matrix + factor * np.outer(side, side @ matrix)
             sums[regions] += many * _diagonal(matrix, norms)
         each = np.where(psi > 0, sums / np.where(psi > 0, psi, 1.0) / tree.count, 0.0)
