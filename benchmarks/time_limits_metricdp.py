@@ -5,7 +5,7 @@ pairs constrained. Each is designed with a limit, and ended by a signal while it
 from after compilation; it may be overrun by a tenth and two seconds, and a signal by two seconds, on a machine that
 does nothing else; what is written afterwards comes on top. ``--check`` fails where it is more.
 
-``--families`` takes the families of :mod:`discreet.datasets.places` instead, with limits from 2 s on: there must be a
+``--families`` takes the families of ``tests/made_places.py`` instead, with limits from 2 s on: there must be a
 bound above 0 wherever the optimum is, and no loss above that of the exponential mechanism, either. ``--rows 2::7``
 takes every seventh member from the third on; with a step that shares no factor with 18 all variants and nats are met.
 
@@ -34,12 +34,11 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from metricdp_families import VARIANTS, stated
+from metricdp_families import FAMILIES, VARIANTS, stated
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
 from discreet.core.spaces.metric import MetricSpace
-from discreet.datasets.places import FAMILIES
 from discreet.metricdp import Problem, design
 from discreet.metricdp.design import Interrupted
 from discreet.metricdp.methods.baselines import Exponential

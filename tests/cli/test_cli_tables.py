@@ -535,3 +535,27 @@ def test_the_record_states_how_the_table_was_read_and_recoded(
     parameters = json.loads(sidecar.read_text(encoding="utf-8"))["provenance"]["parameters"]
     assert parameters["quotes"] == "none"
     assert "reading" not in parameters
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        (
+            BASE.replace("--by sex,age_band", "--by sex,age_band --person sex"),
+            "--regions, --by, --person",
+        ),
+        (
+            (
+                "counts people.parquet --regions state,county --region-list r.csv --unit sex --quantity sex "
+                "--max-size 8 --epsilon 1 --neighbors add-remove-person"
+            ),
+            "--unit, --size, --quantity, --person",
+        ),
+    ],
+)
+def test_a_refusal_of_several_arguments_names_options(
+    ask: Callable[..., Said], line: str, named: str
+) -> None:
+    said = ask(f"{line} -o out.csv")
+    assert said.status == 2
+    assert f"{named}: expected different columns" in said.err

@@ -11,13 +11,13 @@ import pytest
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
-from discreet.datasets.places import FAMILIES, PRIORS, made_places
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
 from discreet.metricdp.bounds.pairs import pair_prices
 from discreet.metricdp.kernels import primal_dual as kernels
 from discreet.metricdp.part import Candidate, Part, PartLimits, WholeProblem
 from discreet.metricdp.primal_dual.order import order_by_nearness
+from made_places import FAMILIES, PRIORS, made_places
 
 # The module: the package has the function under this name.
 _design = import_module("discreet.metricdp.design")

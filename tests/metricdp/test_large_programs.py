@@ -11,11 +11,11 @@ import pytest
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
-from discreet.datasets.places import made_places
 from discreet.metricdp import Problem, design, verify
 from discreet.metricdp.bounds.repair import repair
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.part import Part, WholeProblem
+from made_places import made_places
 
 # The modules: the package has functions under these names.
 _design = import_module("discreet.metricdp.design")

@@ -17,7 +17,6 @@ from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces import lengths as measures
 from discreet.core.spaces.metric import MetricSpace
-from discreet.datasets.places import FAMILIES, made_places
 from discreet.metricdp import Problem, tail_channel
 from discreet.metricdp.bounds import local
 from discreet.metricdp.bounds.bound import Multipliers, lower_bound
@@ -25,6 +24,7 @@ from discreet.metricdp.bounds.local import local_bound
 from discreet.metricdp.bounds.tails import expected_loss
 from discreet.metricdp.costs import ImplicitCosts
 from discreet.metricdp.primal_dual.tiles import Tile
+from made_places import FAMILIES, made_places
 
 if TYPE_CHECKING:
     from discreet.core.progress import Progress

@@ -16,7 +16,6 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.jit import kernel
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
-from discreet.datasets.places import made_places
 from discreet.metricdp import Direct, PrimalDual, Problem, design, verify
 from discreet.metricdp.bounds.bound import lower_bound
 from discreet.metricdp.bounds.local import Plan
@@ -29,6 +28,7 @@ from discreet.metricdp.primal_dual import seeds
 from discreet.metricdp.primal_dual.mend import mend, mend_over_all_pairs, raise_once
 from discreet.metricdp.primal_dual.order import OrderedProgram
 from discreet.metricdp.primal_dual.tiles import TiledIterate
+from made_places import made_places
 
 if TYPE_CHECKING:
     from discreet.core.progress import Progress

@@ -39,19 +39,30 @@ if TYPE_CHECKING:
 __all__ = ["counts"]
 
 _OPTIONS = {
-    **{name: f"--{name}" for name in ("by", "domain", "marginals", "person", "shares")},
+    **{
+        name: f"--{name}"
+        for name in (
+            "by",
+            "domain",
+            "loss",
+            "marginals",
+            "person",
+            "quantity",
+            "shares",
+            "size",
+            "workload",
+        )
+    },
     "columns": "--regions",
     "count": "--plan-count",
     "exact_total": "--exact-total",
     "folder": "--output",
-    "loss": "--loss",
     "max_rows": "--max-rows",
     "outputs": "--output",
     "regions": "--region-list",
     "source": "PEOPLE",
     "target": "--output",
     "total": "--exact-total",
-    "workload": "--workload",
     "workload_levels": "--workload-levels",
 }
 """Argument of the library -> option, where another command means something else by it."""

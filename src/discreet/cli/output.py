@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -91,6 +92,9 @@ _ARGUMENTS = {name: f"--{name.replace('_', '-')}" for name in _SAME.split()} | {
     "utility_loss": "--loss",
 }
 """Argument of the library -> name on the command line."""
+
+_SEVERAL_ARGUMENTS = re.compile(r"(, and |, | and | or )")
+"""Words between the names of several arguments in one refusal."""
 
 _OF_A_GRID = {"columns": "--grid", "rows": "--grid"}
 """The same where a grid was requested; elsewhere these words are about tables."""
@@ -287,9 +291,21 @@ def renamed_arguments(options: Mapping[str, str], *, others: str | None = None) 
     try:
         yield
     except InvalidProblemError as error:
-        renamed = error.renamed(options.get(error.field, others or error.field))
+        renamed = error.renamed(_option_of(error.field, options, others))
         renamed.add_note(charge_note(error))
         raise renamed from None
+
+
+def _option_of(field: str, options: Mapping[str, str], other: str | None = None) -> str:
+    """Return the option that an argument is typed as, or the options of a list such as "columns, by, person"."""
+    if field in options:
+        return options[field]
+    names = _SEVERAL_ARGUMENTS.split(field)
+    # A list keeps its words between the names; one name that is a column or a file is no list.
+    if len(names) > 1 and all(name in options or name in _ARGUMENTS for name in names[::2]):
+        known = _ARGUMENTS | dict(options)
+        return "".join(known.get(part, part) for part in names)
+    return other or field
 
 
 def log_line(text: str) -> None:
@@ -321,7 +337,7 @@ def fail(error: BaseException, *, as_json: bool, grid: bool = False) -> Status:
     message = str(error)
     if isinstance(error, InvalidProblemError):
         names = _ARGUMENTS | _OF_A_GRID if grid else _ARGUMENTS
-        argument = names.get(error.field, error.field)
+        argument = _option_of(error.field, names)
         message = f"{argument}: expected {error.expected}, got {error.got}"
         parts |= {"argument": argument, "expected": error.expected, "got": str(error.got)}
         parts |= {"code": error.code} if error.code else {}

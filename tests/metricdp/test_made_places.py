@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InvalidProblemError
-from discreet.datasets.places import FAMILIES, LOSSES, PRIORS, made_places
+from made_places import FAMILIES, LOSSES, PRIORS, made_places
 
 
 @pytest.mark.parametrize("family", FAMILIES)
