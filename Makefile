@@ -32,11 +32,10 @@ demo: $(VENV)/.made
 	@echo "make demo takes one to three minutes, the first time a minute longer"
 	$(BIN)/discreet demo -o demo/
 
-# Types and wheels keep one core busy each.
+# Types and wheels keep one core busy each, and wait for disks and networks; tests of speed run alone.
 test: announce lint
-	@$(MAKE) --no-print-directory -j2 types wheel
+	@$(MAKE) --no-print-directory -j3 types wheel coverage
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory coverage
 
 announce:
 	@echo "make test takes a quarter of an hour or more on two cores, and says where it stands"

@@ -99,7 +99,7 @@ def _attack_mode(mode: str) -> Attacked:
     return attack_places(AttackRequest("lrgeo", mode=mode, trials=12), record)
 
 
-def small_demo(folder: str, **options: Any) -> Demo:
+def small_demo(folder: str | Path, **options: Any) -> Demo:
     """Build the demo of the command, with few of everything."""
     small = functools.partial(
         build_demo,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import shutil
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +17,7 @@ from browser.devtools import Browser
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["WIDTHS", "complaints", "opened", "picture"]
+__all__ = ["WIDTHS", "ask", "complaints", "opened", "opened_with_client", "picture"]
 
 WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 
@@ -82,6 +85,25 @@ def opened(folder: Path) -> Iterator[Browser]:
         pytest.skip("NOT RUN: no Chromium; tests/browser/run.sh installs it where it may")
     with Browser(executable, folder) as browser:
         yield browser
+
+
+def opened_with_client(folder: Path) -> Iterator[Browser]:
+    """Start a headless Chromium with a blank page that holds the client in JavaScript as ``client``."""
+    for browser in opened(folder):
+        blank = folder / "blank.html"
+        blank.write_text("<!doctype html><title>blank</title>", encoding="utf-8")
+        browser.open(blank.as_uri(), 390, 844)
+        source = resources.files("discreet.service").joinpath("static", "client.js").read_bytes()
+        module = base64.b64encode(source).decode("ascii")
+        browser.evaluate(
+            f"import('data:text/javascript;base64,{module}').then((m) => {{ window.client = m; }})"
+        )
+        yield browser
+
+
+def ask(browser: Browser, function: str, value: object) -> Any:
+    """Call a function of the page with a value."""
+    return browser.evaluate(f"({function})({json.dumps(value)})")
 
 
 def complaints(browser: Browser, width: int) -> list[str]:

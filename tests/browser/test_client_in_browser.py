@@ -5,12 +5,8 @@ Run by ``make test-browser``.
 
 from __future__ import annotations
 
-import base64
 import copy
 import json
-import os
-import shutil
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +14,7 @@ import numpy as np
 import pytest
 
 from browser.devtools import Browser
+from browser.looking import ask, opened_with_client
 from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.guarantee import MetricDP
@@ -55,23 +52,7 @@ FIND = """async (found) => {
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = os.environ.get("DISCREET_BROWSER") or shutil.which("chromium")
-    if executable is None:
-        pytest.skip("NOT RUN: no Chromium; tests/browser/run.sh installs it where it may")
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as opened:
-        blank = tmp_path_factory.mktemp("page") / "blank.html"
-        blank.write_text("<!doctype html><title>blank</title>", encoding="utf-8")
-        opened.open(blank.as_uri(), 390, 844)
-        source = resources.files("discreet.service").joinpath("static", "client.js").read_bytes()
-        module = base64.b64encode(source).decode("ascii")
-        opened.evaluate(
-            f"import('data:text/javascript;base64,{module}').then((m) => {{ window.client = m; }})"
-        )
-        yield opened
-
-
-def ask(browser: Browser, function: str, value: object) -> Any:
-    return browser.evaluate(f"({function})({json.dumps(value)})")
+    yield from opened_with_client(tmp_path_factory.mktemp("profile"))
 
 
 def refused(browser: Browser, text: str, digest: str) -> str:

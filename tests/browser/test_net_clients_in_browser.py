@@ -5,17 +5,14 @@ Run by ``make test-browser``. ``tests/service/test_net_clients_in_node.py`` asks
 
 from __future__ import annotations
 
-import base64
 import json
-import os
-import shutil
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from browser import lattice_by_the_page, noise_by_the_page
 from browser.devtools import Browser
+from browser.looking import ask, opened_with_client
 from browser.noise_by_the_page import CASES, READ, WORDS, holds, told_of_words, vectors
 
 if TYPE_CHECKING:
@@ -28,23 +25,7 @@ PAGES: dict[str, Any] = {"noise": noise_by_the_page, "lattice": lattice_by_the_p
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = os.environ.get("DISCREET_BROWSER") or shutil.which("chromium")
-    if executable is None:
-        pytest.skip("NOT RUN: no Chromium; tests/browser/run.sh installs it where it may")
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as opened:
-        blank = tmp_path_factory.mktemp("page") / "blank.html"
-        blank.write_text("<!doctype html><title>blank</title>", encoding="utf-8")
-        opened.open(blank.as_uri(), 390, 844)
-        source = resources.files("discreet.service").joinpath("static", "client.js").read_bytes()
-        module = base64.b64encode(source).decode("ascii")
-        opened.evaluate(
-            f"import('data:text/javascript;base64,{module}').then((m) => {{ window.client = m; }})"
-        )
-        yield opened
-
-
-def ask(browser: Browser, function: str, value: object) -> Any:
-    return browser.evaluate(f"({function})({json.dumps(value)})")
+    yield from opened_with_client(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.mark.parametrize("page", PAGES)

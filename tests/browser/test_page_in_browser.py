@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 
 from browser.devtools import Browser
+from browser.looking import opened as start_browser
 from discreet.artefact import save_mechanism
 from discreet.core.guarantee import MetricDP
 from discreet.datasets import made_city
@@ -119,11 +119,7 @@ class Open:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = os.environ.get("DISCREET_BROWSER") or shutil.which("chromium")
-    if executable is None:
-        pytest.skip("NOT RUN: no Chromium; tests/browser/run.sh installs it where it may")
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+    yield from start_browser(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture(scope="module")

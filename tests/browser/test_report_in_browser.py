@@ -6,7 +6,6 @@ Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 from browser.devtools import Browser
+from browser.looking import opened as start_browser
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
 from discreet.plot import Curve
@@ -31,11 +31,7 @@ WIDTHS = {"phone": (390, 844), "workspace": (1280, 900)}
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = os.environ.get("DISCREET_BROWSER") or shutil.which("chromium")
-    if executable is None:
-        pytest.skip("NOT RUN: no Chromium; tests/browser/run.sh installs it where it may")
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+    yield from start_browser(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 
 from browser.looking import WIDTHS, complaints, opened, picture
 from discreet.cli.app import run
-from discreet.report.demo import build_demo
+from true_pages import small_demo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,16 +65,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
             home = FILES if last in names else folder if last in made else None
             words.append(f"{head}{separator}{home / last}" if home else word)
         assert run([*words, "--report", str(folder / f"{name}.html")]) == 0, name
-    demo = build_demo(
-        folder / "demo",
-        junctions=30,
-        rows=3,
-        columns=4,
-        people=80,
-        runs=1,
-        households=2_000,
-        patients=60,
-    )
+    demo = small_demo(folder / "demo")
     demo.page.rename(folder / "demo.html")
     return folder
 

@@ -6,7 +6,6 @@ Run by ``make test-browser``. With ``DISCREET_SCREENSHOTS`` set to a folder the 
 from __future__ import annotations
 
 import os
-import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser.devtools import Browser
+from browser.looking import opened as start_browser
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.evaluate.comparison import compare_methods
@@ -32,11 +32,7 @@ PAGES = ("comparison", "experiment")
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = os.environ.get("DISCREET_BROWSER") or shutil.which("chromium")
-    if executable is None:
-        pytest.skip("NOT RUN: no Chromium; tests/browser/run.sh installs it where it may")
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+    yield from start_browser(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,6 @@ TREES = [
     Tree.from_paths([("a", "x", "p"), ("a", "x", "q"), ("a", "y"), ("b",)]),
     Tree.from_paths([("a", "b", "c", "d")]),
 ]
-PUBLIC_ONLY = {"hay-sorted", "kuo-h-g", "kuo-h-c", "kuo-naive"}
 OF_PROGRAMS = {"m-h", "m-dp-op", "m-h-r"}
 """Methods that solve so many programs that they have tests of their own, on smaller data."""
 SLOW = {"m-c", *OF_PROGRAMS}

@@ -13,7 +13,6 @@ POLARS = "https://github.com/pola-rs/polars/issues"
 ARX = "https://github.com/arx-deidentifier/arx/issues"
 SDC = "https://github.com/sdcTools/sdcMicro/issues"
 CSVKIT = "https://github.com/wireservice/csvkit/issues"
-READR = "https://github.com/tidyverse/readr/issues"
 SDV = "https://github.com/sdv-dev/SDV/issues/2780"
 PROTEINS = ("EC_Aaa123", "EC_Aaa123", "EC_X, EC_Y", "EC_X, EC_Y")
 KINGDOM = b"EC_Aaa123;EC_Aaa;EC_A;*\nEC_X, EC_Y;EC;EC;*\n"

@@ -16,44 +16,26 @@ from discreet.artefact.reader import read
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.metric import MetricSpace
 from discreet.datasets import made_city
-from discreet.evaluate.attack.request import AttackRequest
 from discreet.evaluate.comparison import published_losses
-from discreet.evaluate.simulate.location import attack_places
 from discreet.hierarchy import verify as verify_release
 from discreet.lrgeo import verify as verify_mechanism
 from discreet.metricdp import Problem, design, verify
 from discreet.report import make_chapter
 from discreet.report.demo import Demo, build_demo, city_problem, traffic
-from discreet.service.recorded import record
+from true_pages import small_demo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.core.progress import Progress
-    from discreet.evaluate.attack.finding import Attacked
 
 said: list[Progress] = []
-
-
-def attack_mode(mode: str) -> Attacked:
-    return attack_places(AttackRequest("lrgeo", mode=mode, trials=12), record)
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     said.clear()
-    return build_demo(
-        tmp_path_factory.mktemp("demo") / "new",
-        junctions=30,
-        rows=3,
-        columns=4,
-        people=80,
-        runs=1,
-        households=2_000,
-        patients=60,
-        attack_mode=attack_mode,
-        on_progress=said.append,
-    )
+    return small_demo(tmp_path_factory.mktemp("demo") / "new", on_progress=said.append)
 
 
 def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:

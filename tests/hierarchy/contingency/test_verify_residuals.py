@@ -84,6 +84,7 @@ def test_every_sensitivity_is_reached_and_not_passed(q: Any, most: int) -> None:
         assert moved * most**2 == moved_by_person(relation, most, norm=2, residual=shape)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("relation", [ADDED, REPLACED])
 @pytest.mark.parametrize("q", [(0,), (1,)])
 def test_laws_of_neighbors_diverge_by_the_budget_at_most(relation: Any, q: Any) -> None:

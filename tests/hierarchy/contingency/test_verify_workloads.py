@@ -101,6 +101,7 @@ def least_dense(workload: Any, tree: Tree, domain: Any, seed: int) -> float:
     return float(minimize(loss, start.reshape(-1), method="L-BFGS-B", options={"maxiter": 60}).fun)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("loss", ["deviations", "variance"])
 @pytest.mark.parametrize("at", [1, 2])
 def test_no_information_matrix_has_a_smaller_loss_and_one_is_near(loss: str, at: int) -> None:
