@@ -126,11 +126,30 @@ def test_people_get_text_and_where_it_was_written(
 
 
 @pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--forbid", "0>4"], "report 4 is forbidden to 1 of 9 secrets: by metric privacy"),
+        (["--max-error", "1"], "the least possible maximum is 1.41422 (report 4)"),
+    ],
+)
+def test_what_metric_privacy_rules_out_is_infeasible(
+    capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    ended = say(capsys, "design", *GRID, *EPSILON, "--loss", "euclidean", *options)
+    assert (ended.status, ended.out) == (3, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     "options",
     [
         ["--loss", "squared-euclidean"],
         ["--loss", "manhattan"],
         ["--reports", "0,4,8"],
+        ["--forbid", "0,8"],
+        ["--forbid", ",".join(f"{secret}>3" for secret in range(9))],
+        ["--max-error", "2.3", "--loss", "euclidean"],
         *(["--method", name] for name in CHANNELS.proven),
         ["--method", "optimal"],
         ["--threads", "2", "--time-limit", "20"],
@@ -322,6 +341,22 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "reports twice": (
         [*GRID, *EPSILON, "--reports", "0,0"],
         "--reports: expected different secrets",
+    ),
+    "half a pair": (
+        [*GRID, *EPSILON, "--forbid", "0>"],
+        "--forbid: expected secrets by index from 0 to 8",
+    ),
+    "all forbidden": (
+        [*GRID, *EPSILON, "--forbid", "0,1,2,3,4,5,6,7,8"],
+        "--forbid: expected a report that is left",
+    ),
+    "negative error": (
+        [*GRID, *EPSILON, "--max-error", "-1"],
+        "--max-error: expected a loss of 0 or more",
+    ),
+    "quantile": (
+        [*GRID, *EPSILON, "--loss", "median"],
+        "--loss: expected a mean: a quantile of the loss is not linear",
     ),
     "gap of one": ([*GRID, *EPSILON, "--gap", "1"], "--gap: expected a relative gap"),
     "gap of text": ([*GRID, *EPSILON, "--gap", "small"], "--gap: expected"),

@@ -47,6 +47,14 @@ def test_the_worst_loss_is_designed_for_and_verified(
     )
 
 
+def test_each_secret_is_a_prior(capsys: pytest.CaptureFixture[str]) -> None:
+    said = say(capsys, *GRID, "--priors", "each", "--json", "--quiet")
+    worst = said.data["worst_case"]
+    assert list(worst["losses"]) == [str(place) for place in range(9)]
+    assert list(worst["losses"].values()) == pytest.approx(said.data["loss_by_secret"])
+    assert worst["loss"] == pytest.approx(said.data["loss_quantiles"]["worst"])
+
+
 def test_people_read_the_loss_under_each_prior(
     capsys: pytest.CaptureFixture[str], priors: str
 ) -> None:

@@ -55,7 +55,9 @@ def test_the_loss_by_secret_has_quantiles_and_averages_to_the_loss() -> None:
     space = MetricSpace.grid(1, 20, cell=1, unit="km")
     problem = Problem(space, utility_loss="distance", prior=np.arange(20) / 190)
     certain = Channel.from_weights([[2**62, *[0] * 19]] * 20)
-    made = replace(design(None, 1.0), channel=certain, problem=problem)
+    made: Design[Problem, None] = Design(
+        certain, MetricDP(1, "km"), FINE, None, 9.5, WHERE, problem
+    )
     assert made.loss_by_secret == pytest.approx(np.arange(20))
     assert made.loss_by_secret[0] == 0
     assert list(made.loss_quantiles) == ["median", "95 %", "worst"]

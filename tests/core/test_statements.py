@@ -24,6 +24,8 @@ import polars as pl
 import pytest
 
 from discreet import KAnonymity, MetricSpace, Tree
+from discreet.core.certificate import Certificate
+from discreet.core.channels.channel import Channel
 from discreet.core.exact import log_ceil
 from discreet.core.guarantee import (
     ApproxDP,
@@ -33,7 +35,8 @@ from discreet.core.guarantee import (
     ZeroConcentratedDP,
     cautions,
 )
-from discreet.core.printed import share_or_less, share_or_more
+from discreet.core.outcome import Design, Provenance
+from discreet.core.printed import at_most, share_or_less, share_or_more
 from discreet.core.statements import STATEMENTS, state
 from discreet.evaluate.comparison import Entry, best_lower
 from discreet.hierarchy.contingency.measure import MeasuredTables, marginal_scales
@@ -432,6 +435,72 @@ def _(rng: Random, *, false: bool) -> Found:
     both = [[math.prod(one) for one in product(law, repeat=count)] for law in laws]
     right = sum(max(p, q) for p, q in zip(*both, strict=True)) / 2
     return str(float(right)) if 100 * right > float(times) + ROUNDING else None
+
+
+@searched("sentence or trace", "D is the largest of the distances")
+def _(rng: Random, *, false: bool) -> Found:
+    """Two places of a line at random distance; both traces move between them, independently."""
+    laws, count, apart = rows(rng, 2, 2), rng.randint(2, 3), rng.randint(1, 4)
+    epsilon = nats(laws) / apart
+    text = state(
+        "sentence or trace", epsilon="2", unit="km", noun="place", count=count, total=2 * count
+    )
+    assert f"{count} reports have epsilon {2 * count} per km" in text
+    one, other = ([rng.randrange(2) for _ in range(count)] for _ in range(2))
+    away = [apart * abs(i - j) for i, j in zip(one, other, strict=True)]
+    total = max(away) if false else sum(away)
+    for seen in product(range(2), repeat=count):
+        here, there = (
+            math.prod(laws[i][k] for i, k in zip(way, seen, strict=True)) for way in (one, other)
+        )
+        if here > there * math.exp(float(epsilon) * total) * (1 + ROUNDING):
+            return f"{one}, {other}: {seen}"
+    return None
+
+
+@searched("loss by secret", "all lose at most the loss of 95 %")
+def _(rng: Random, *, false: bool) -> Found:
+    n = rng.randint(21, 25)
+    losses = np.array([[rng.randint(0, 99) / 7, rng.randint(0, 99) / 7] for _ in range(n)])
+    space = MetricSpace.grid(1, n, cell=1, unit="km")
+    laws = rows(rng, n, 2)
+    weights = [[int(p * 2**62) for p in law[:1]] for law in laws]
+    channel = Channel.from_weights([[one, 2**62 - one] for (one,) in weights])
+    problem = Problem(space, utility_loss=losses)
+    made: Design[Problem, None] = Design(
+        channel, MetricDP(1, "km"), Certificate(()), None, 1.0, Provenance("by hand"), problem
+    )
+    half, most_of, last = map(at_most, made.loss_quantiles.values())
+    text = state("loss by secret", noun="place", median=half, most=most_of, worst=last)
+    exact = [
+        sum(Fraction(c) * w for c, w in zip(cost, row, strict=True)) / 2**62
+        for cost, row in zip(losses.tolist(), channel.weights.tolist(), strict=True)
+    ]
+    shares = {
+        "places lose at most": Fraction(1, 2),
+        "95 % at most": Fraction(1) if false else Fraction(19, 20),
+        "worst at most": Fraction(1),
+    }
+    for words, share in shares.items():
+        limit = Fraction(str(after(text, words)))
+        if sum(one <= limit for one in exact) < share * n:
+            return f"{text}: {sorted(map(float, exact))}"
+    return None
+
+
+@searched("secrets outside", "... at its own distances")
+def _(rng: Random, *, false: bool) -> Found:
+    """Words 0 and 1 of a line have reports; word 2, somewhere on it, is replaced by one of them."""
+    laws, apart = rows(rng, 2), rng.randint(1, 4)
+    epsilon = nats(laws) / apart
+    assert "at the distances of the replacement" in state("secrets outside", noun="word", count=2)
+    outside, stand_in = Fraction(rng.randint(-8, 8), 2), rng.randrange(2)
+    away = abs(outside) if false else apart * stand_in
+    for mine, first in zip(laws[stand_in], laws[0], strict=True):
+        limit = math.exp(float(epsilon * away)) * (1 + ROUNDING)
+        if max(mine / first, first / mine) > limit:
+            return f"{outside} as {stand_in}"
+    return None
 
 
 def gaussian_guess(rho: float) -> float:

@@ -20,6 +20,12 @@ def problem(**given: Any) -> Problem:
     return Problem(GRID, **{"utility_loss": "euclidean", **given})
 
 
+@pytest.mark.parametrize("name", ["quantile", "median", "95-percentile"])
+def test_a_quantile_of_the_loss_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(InvalidProblemError, match="not linear in the channel.*distance > m"):
+        problem(utility_loss=name)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

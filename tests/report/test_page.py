@@ -244,7 +244,7 @@ def test_the_loss_of_each_secret_is_on_a_map_or_in_classes(metric: str) -> None:
     )
     assert sum(map(float, shares)) == pytest.approx(100, abs=0.5)
     worst = printed.at_most(made.loss_quantiles["worst"], 3)
-    assert f"and the worst {worst}." in body
+    assert f"and the worst at most {worst}." in body
 
 
 def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:

@@ -144,16 +144,18 @@ def read_loss(text: str) -> str | NDArray[np.float64]:
     return read_matrix(text, "--loss")
 
 
-def parse_reports(text: str, names: Mapping[str, int]) -> NDArray[np.int64]:
-    """Read the secrets that may be reported: indices or labels, separated by commas, or in a file, one a line."""
+def parse_reports(
+    text: str, names: Mapping[str, int], *, option: str = "--reports"
+) -> NDArray[np.int64]:
+    """Read secrets of an option: indices or labels, separated by commas, or in a file, one a line."""
     path = Path(text)
     try:
         typed = path.read_text(encoding="utf-8") if path.is_file() else text.replace(",", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidProblemError("--reports", "a text file", f"{text}: {error}") from None
+        raise InvalidProblemError(option, "a text file", f"{text}: {error}") from None
     words = [word.strip() for word in typed.splitlines() if word.strip()]
     unknown = [word for word in words if word not in names]
     if unknown or not words:
         expected = f"secrets by index from 0 to {max(names.values())}, or by label"
-        raise InvalidProblemError("--reports", expected, repr(unknown[0] if unknown else text))
+        raise InvalidProblemError(option, expected, repr(unknown[0] if unknown else text))
     return np.array([names[word] for word in words], dtype=np.int64)

@@ -68,7 +68,7 @@ __all__ = [
 
 _SAME = (
     "again against allow_unprotected bins bottom categorical cell dataset decimal delimiter delta effort "
-    "encoding epsilon failure for_life missing sheet top "
+    "encoding epsilon failure for_life max_error missing sheet top "
     "gap host interval level levels max_quantity max_size memory method methods metric mode "
     "neighbors numeric optimality others per_day population port prior public_units radius "
     "region_list regions reports rho samples scale scheduler sensitive server sizes spacing "
@@ -79,6 +79,7 @@ _SAME = (
 _ARGUMENTS = {name: f"--{name.replace('_', '-')}" for name in _SAME.split()} | {
     "accepts": "--max-epsilon",
     "budget_delta": "--delta",
+    "forbidden": "--forbid",
     "guarantee": "--epsilon",
     "k": "-k",
     "labels": "--label",

@@ -84,17 +84,27 @@ class AimOptions(OptionGroup, panel="What is wanted"):
         default="uniform",
     )
     priors: str | None = option(
-        "Several priors, each as for --prior: the worst loss over all of them is made least.",
+        "Several priors, each as for --prior, or `each` for one of each secret: the worst loss over all of them is "
+        "made least.",
         "A,B,...",
     )
     reports: str | None = option(
         "Secrets that may be reported: indices or labels, with commas, or a file with one a line."
     )
 
+    forbid: str | None = option(
+        "Secrets that are never reported, as for --reports. A pair such as inn>mill (inn is not reported as mill) is "
+        "refused unless every secret has it: what one secret never reports, none does.",
+        "A,B,...",
+    )
+    max_error: float | None = option(
+        "Largest loss of any report: reports with a larger one for some secret are left out."
+    )
+
     @property
     def read(self) -> tuple[str | None, ...]:
         """Values that name a file or something else."""
-        return self.loss, self.prior, self.reports, *(self.priors or "").split(",")
+        return self.loss, self.prior, self.reports, self.forbid, *(self.priors or "").split(",")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,8 +221,15 @@ def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
         utility_loss=read_loss(aims.loss),
         prior=secrets.prior,
         reports=None if aims.reports is None else parse_reports(aims.reports, secrets.names),
+        forbidden=None if aims.forbid is None else _read_forbidden(aims.forbid, secrets.names),
+        max_error=aims.max_error,
     )
-    priors = () if aims.priors is None else _read_priors(aims.priors, secrets.table, secrets.names)
+    priors: tuple[tuple[str, NDArray[np.float64]], ...] = ()
+    if aims.priors == "each":
+        names = secrets.labels or [str(place) for place in range(secrets.space.n)]
+        priors = tuple(zip(names, np.eye(secrets.space.n), strict=True))
+    elif aims.priors is not None:
+        priors = _read_priors(aims.priors, secrets.table, secrets.names)
     if priors and aims.prior != "uniform":
         raise InvalidProblemError("--priors", "no --prior beside it", repr(aims.prior))
     guarantee = MetricDP(secrets.epsilon, secrets.space.unit, aims.radius)
@@ -228,7 +245,7 @@ def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
 def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
     """State costs without a table; say what that leaves out."""
     n, most = secrets.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
-    aims.refuse(("reports", "priors"), f"none {most}")
+    aims.refuse(("reports", "priors", "forbid", "max_error"), f"none {most}")
     loss = read_loss(aims.loss)
     if not isinstance(loss, str):
         raise InvalidProblemError("--loss", f"the name of a loss {most}", repr(aims.loss))
@@ -246,6 +263,15 @@ def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
     return ImplicitStatement(
         guarantee=guarantee, labels=secrets.labels, prior_sum=secrets.prior_sum, costs=costs
     )
+
+
+def _read_forbidden(typed: str, names: Mapping[str, int]) -> NDArray[np.int64]:
+    """Read reports that are forbidden to all secrets, or pairs of a secret and a report."""
+    if ">" not in typed:
+        return parse_reports(typed, names, option="--forbid")
+    pairs = [pair.partition(">")[::2] for pair in typed.split(",")]
+    words = ",".join(word.strip() or "nothing" for pair in pairs for word in pair)
+    return parse_reports(words, names, option="--forbid").reshape(-1, 2)
 
 
 def secret_names(n: int, labels: Sequence[str] | None) -> dict[str, int]:

@@ -113,6 +113,25 @@ STATEMENTS: Mapping[str, Statement] = {
         "Reports are drawn independently, and depend on the secret alone.",
         "[CABP13]_, Section 3; [DMNS06]_",
     ),
+    "sentence or trace": Statement(
+        "A sentence of m words, or a day's trace of m reports, spends the sum: no list of m reports is more than "
+        "e^({epsilon} D) times likelier from one than from another, D {unit} being the sum of the distances between "
+        "them, {noun} by {noun}. At a {noun} that stays, {count} reports have epsilon {total} per {unit}.",
+        "Each report is drawn from its own secret, independently; their number is public; epsilon is for all pairs.",
+        "[CABP13]_, Section 3; [DMNS06]_",
+    ),
+    "loss by secret": Statement(
+        "Half of the {noun}s lose at most {median}, 95 % at most {most}, and the worst at most {worst}.",
+        "Each {noun} counts once, whatever its prior; losses are expected ones, and rounded up.",
+        "docs/theory/channels.md",
+    ),
+    "secrets outside": Statement(
+        "A {noun} that is not among the {count} {noun}s, such as a word outside of the vocabulary, has no report. If a "
+        "public rule replaces it by one of them, it is told apart from others as its replacement is, at the distances "
+        "of the replacement; left as it is, or left out, it is not protected.",
+        "The rule depends on the secret alone.",
+        "[CABP13]_, Section 3; docs/how-to/sanitize-a-sentence.md",
+    ),
     "protects nobody": Statement(
         "{parameter} protects nobody: it allows a guesser, to whom both answers are equally likely before, to be right "
         "more than 999 times in 1,000. Choose a smaller {name}.",

@@ -18,6 +18,7 @@ from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.printed import at_most, estimate
 from discreet.core.spaces.metric import MetricSpace
+from discreet.metricdp.forbidden import allowed_reports
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,9 @@ __all__ = ["Problem", "named_loss", "read_prior"]
 
 _LOSS_NAMES = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
 """Names of the losses, as `utility_loss` takes them."""
+
+_QUANTILE_WORDS = ("quantile", "percentile", "median")
+"""Words in the name of a loss that is refused with the reason."""
 
 _PRIOR_TOLERANCE = 1e-9
 """Largest difference of a prior's sum from 1."""
@@ -57,6 +61,11 @@ class Problem:
     reports
         ``(n_reports,)``: distinct secrets as reports. ``None`` for all of them; with a `utility_loss` of another width
         the reports have numbers only.
+    forbidden
+        ``(m,)`` reports that no secret gives; or ``(m, 2)`` pairs of a secret and a report, of which a report has to be
+        forbidden to all secrets or to none.
+    max_error
+        Largest loss that any report may cause: reports whose loss is above it for some secret are left out.
 
     Attributes
     ----------
@@ -69,6 +78,9 @@ class Problem:
     ------
     InvalidProblemError
         For an invalid argument; the message names it.
+    InfeasibleError
+        If only some secrets must not give a report, or every report exceeds `max_error` for some secret: under metric
+        privacy a report that one secret never gives is given by no secret at a finite distance.
 
     Examples
     --------
@@ -95,6 +107,8 @@ class Problem:
         utility_loss: ArrayLike | str,
         prior: ArrayLike | None = None,
         reports: ArrayLike | None = None,
+        forbidden: ArrayLike | None = None,
+        max_error: float | None = None,
     ) -> None:
         instance_of(space, MetricSpace, "space", "a MetricSpace")
         n = space.n
@@ -112,6 +126,12 @@ class Problem:
                 f"one secret for each of the {loss.shape[1]} columns of utility_loss",
                 len(named),
             )
+        if forbidden is not None or max_error is not None:
+            if named is None:
+                field = "max_error" if forbidden is None else "forbidden"
+                raise InvalidProblemError(field, "reports that are secrets", "reports with numbers")
+            kept = allowed_reports(loss, named, forbidden, max_error)
+            loss, named = loss[:, kept], named[kept]
         parts = {"loss": loss, "prior": read_prior(prior, n), "reports": named}
         object.__setattr__(self, "space", space)
         for name, part in parts.items():
@@ -222,6 +242,12 @@ def named_loss(
     >>> named_loss(MetricSpace.grid(1, 3, cell=1, unit="km"), "squared-euclidean", np.array([0]), np.array([1, 2]))
     array([[1., 4.]])
     """
+    if any(word in name for word in _QUANTILE_WORDS):
+        expected = (
+            "a mean: a quantile of the loss is not linear in the channel, so that no linear program gives its optimum "
+            "and a bound; for the share of reports that miss by more than m, a table of 0 and 1, as in (distance > m)"
+        )
+        raise InvalidProblemError("utility_loss", expected, repr(name))
     if name not in _LOSS_NAMES:
         raise InvalidProblemError(
             "utility_loss", f"a table, or one of {', '.join(_LOSS_NAMES)}", repr(name)

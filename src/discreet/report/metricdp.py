@@ -165,6 +165,7 @@ def chapter(
         curves_note=curves_note,
         reports=_REPORTS,
         numbers=_numbers(design, loss_unit, seconds or {}),
+        sums=_sums(guarantee, noun),
         artefact=artefact,
         in_browser=IN_BROWSER,
         sha256=sha256,
@@ -179,6 +180,7 @@ def _statements(design: Design[Problem, Multipliers], least: Fraction) -> dict[s
     return {
         "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
         "n_reports": design.problem.n_reports,
+        "n_secrets": printed.count(design.problem.n_secrets),
         "claim": _claim(guarantee, least),
         "cautions": cautions(guarantee, least),
         "guarantee": sentence(guarantee),
@@ -236,6 +238,24 @@ def _two_digits(length: Fraction) -> Fraction:
     """Round a length up to two digits."""
     step = Fraction(10) ** (math.floor(math.log10(length)) - 1)
     return math.ceil(length / step) * step
+
+
+def _sums(guarantee: MetricDP, noun: str) -> str:
+    """Return the sentence on several secrets that are reported one by one; empty without an epsilon for all pairs."""
+    scope = guarantee.space_scope
+    epsilon = guarantee.epsilon
+    if guarantee.radius is not None:
+        if scope is None or scope.all_pairs_epsilon is None:
+            return ""
+        epsilon = scope.all_pairs_epsilon
+    return state(
+        "sentence or trace",
+        noun=noun,
+        unit=guarantee.unit,
+        epsilon=printed.decimal_up(epsilon),
+        count=_REPORTS[-1],
+        total=printed.decimal_up(_REPORTS[-1] * epsilon),
+    )
 
 
 def _all_pairs_text(guarantee: MetricDP) -> str | None:
@@ -379,7 +399,7 @@ def _loss_by_secret(
         ]
     counts = np.bincount(label, minlength=_LOSS_CLASSES).tolist()
     return {
-        "sentence": f"Half of the {noun}s lose at most {median}, 95 % at most {most}, and the worst {worst}.",
+        "sentence": state("loss by secret", noun=noun, median=median, most=most, worst=worst),
         "layers": layers,
         "bars": [
             (

@@ -125,7 +125,10 @@ def integer_table(matrix: ArrayLike) -> tuple[NDArray[np.int64], int]:
     i, j = np.unravel_index(np.argmax(apart - _RELATIVE_TOLERANCE * array), array.shape)
     if apart[i, j] > _RELATIVE_TOLERANCE * array[i, j]:
         raise InvalidProblemError(
-            "matrix", "symmetry", f"d({i}, {j}) = {array[i, j]} and d({j}, {i}) = {array[j, i]}"
+            "matrix",
+            "symmetry; of one-way distances take the lesser of both directions, as lengths of MetricSpace.from_graph: "
+            "privacy for these is privacy for both",
+            f"d({i}, {j}) = {array[i, j]} and d({j}, {i}) = {array[j, i]}",
         )
     scale = scale_for(float(array.max()), TOTAL_BITS)
     lengths = np.floor(np.ldexp(np.minimum(array, array.T), scale))
