@@ -106,8 +106,11 @@ def keep_the_sidebar_short(
 def setup(app: Any) -> None:  # noqa: ANN401 - Sphinx is needed to build the pages, not to check this file
     """Register the hooks with Sphinx."""
     from api_pages import write_reference
+    from option_pages import options_page
 
     write_reference(SOURCE, HERE / "reference")
+    page = HERE / "reference" / "generated" / "options.md"
+    page.write_text(options_page(), encoding="utf-8")
     prefer_the_same_package()
     # Before napoleon, which has the default priority of 500.
     app.connect("autodoc-process-docstring", translate, priority=400)

@@ -14,7 +14,7 @@ import pytest
 
 from cli.commands import Said, say
 from discreet.artefact import save_mechanism
-from discreet.artefact.judging import JUDGES
+from discreet.artefact.judging import JUDGES, claim_facts
 from discreet.artefact.mechanism import FOR_EVERY_POINT
 from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError
@@ -241,11 +241,11 @@ def test_names_are_shown_and_not_run() -> None:
     chapter = make_chapter(
         "verified",
         Certificate(()),
-        kind="region-counts",
-        guarantee=PureDP(1, "add-remove-person"),
+        stated=claim_facts(
+            "region-counts", PureDP(1, "add-remove-person"), None, ["<b>nothing</b>"]
+        ),
         file="<script>.csv",
         command="discreet verify '<script>.csv'",
-        limits=["<b>nothing</b>"],
     )
     assert "<script>" not in chapter.body
     assert "<b>nothing" not in chapter.body
@@ -257,8 +257,7 @@ def test_an_unknown_kind_is_refused() -> None:
         make_chapter(
             "verified",
             Certificate(()),
-            kind="sheep",
-            guarantee=PureDP(1, "replace-one"),
+            stated=claim_facts("sheep", PureDP(1, "replace-one"), None),
             file="x",
             command="y",
         )

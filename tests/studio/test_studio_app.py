@@ -80,7 +80,7 @@ def test_a_table_goes_all_the_way(
     said = browser.at("result")
     assert "5-anonymous in age, sex" in said.text
     assert "verify anonymized.csv --against YOUR-FILE" in said.text
-    for words in ("Before", "After", "prosecutor", "homogeneity", "Distance of disease"):
+    for words in ("Before", "After", "prosecutor", "homogeneity", "Greatest distance of disease"):
         assert words in said.text
     file = tmp_path / "anonymized.csv"
     for part, path in (("table", file), ("certificate", Path(f"{file}.discreet.json"))):

@@ -73,7 +73,7 @@ def test_the_same_table_shows_the_same_risk_whatever_its_file_is(
     form = {**Fields(page).values, "role-0": "drop", "role-1": "quasi", "role-2": "quasi"}
     shown = browser.at("risk", {**form, "kind-1": "numeric", "role-3": "sensitive"})
     assert shown.status_code == 200
-    assert "<dt>k: rows in the smallest class</dt><dd>4</dd>" in shown.text
+    assert "<dt>Smallest class: k</dt><dd>4</dd>" in shown.text
     assert (
         "column 1 repeats in 20 of 40 rows: if it tells persons apart, state so, and" in shown.text
     )

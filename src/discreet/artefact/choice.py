@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import os
     from fractions import Fraction
 
-__all__ = ["CHOICE", "choice_content", "is_choice", "load_choice", "save_choice"]
+__all__ = ["CHOICE", "choice_content", "load_choice", "save_choice"]
 
 CHOICE = "choice"
 
@@ -88,14 +88,6 @@ def load_choice(path: str | os.PathLike[str]) -> Release[Selection]:
         if isinstance(matroid, Matroid) and digests.get("matroid") != matroid.digest:
             raise InvalidProblemError("matroid", "the one that was assumed public", "another one")
         return release
-
-
-def is_choice(data: bytes) -> bool:
-    """Return whether the bytes of a file are JSON of the kind ``choice``."""
-    if not data.lstrip().startswith(b"{"):
-        return False
-    stated: Any = json.loads(data)
-    return isinstance(stated, dict) and stated.get("kind") == CHOICE
 
 
 def choice_content(release: Release[Selection]) -> FileContent:

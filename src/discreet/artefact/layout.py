@@ -98,7 +98,7 @@ def refuse_malformed(
     expected: str = "a whole discreet artefact",
     data: bytes | None = None,
 ) -> Iterator[None]:
-    """Turn all that reading the parts of a file may raise into one refusal, which says what else its bytes are."""
+    """Raise one refusal for every error of reading the parts of a file; it says what else `data` is."""
     try:
         yield
     except _MALFORMED as error:

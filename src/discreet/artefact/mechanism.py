@@ -10,7 +10,7 @@ from discreet.artefact.layout import is_whole
 from discreet.artefact.placing import replace_file
 from discreet.core.errors import InvalidProblemError
 from discreet.lrgeo.mechanism import FORM, Mechanism, canonical
-from discreet.lrgeo.points.client import read_published, refuse_unreleased
+from discreet.lrgeo.points.client import read_published
 from discreet.lrgeo.points.noise import NoiseMechanism
 from discreet.lrgeo.points.published import PublishedPoints
 from discreet.lrgeo.points.table import LatticeMechanism
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOR_EVERY_POINT",
+    "KIND_BY_FORM",
     "LATTICE_MECHANISM",
     "MECHANISM",
     "NOISE_MECHANISM",
-    "is_mechanism",
     "load_mechanism",
     "load_points",
-    "point_kind",
     "save_mechanism",
 ]
 
@@ -36,7 +35,8 @@ MECHANISM, NOISE_MECHANISM, LATTICE_MECHANISM = "mechanism", "noise-mechanism", 
 FOR_EVERY_POINT = (NOISE_MECHANISM, LATTICE_MECHANISM)
 """The kinds of mechanisms for every point: one noise for all points, or rows on a lattice."""
 
-_KINDS = {
+KIND_BY_FORM = {
+    FORM: MECHANISM,
     NoiseMechanism.FORM: NOISE_MECHANISM,
     LatticeMechanism.FORM: LATTICE_MECHANISM,
 }
@@ -115,26 +115,6 @@ def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
     True
     """
     return _read(path, read_published)
-
-
-def is_mechanism(data: bytes) -> bool:
-    """Whether the bytes are the JSON text of a mechanism."""
-    return _form(data) == FORM
-
-
-def point_kind(data: bytes) -> str | None:
-    """Return the kind of a mechanism for every point, or ``None`` for a file that is not one."""
-    form = _form(data)
-    refuse_unreleased(form)
-    return _KINDS.get(form) if isinstance(form, str) else None
-
-
-def _form(data: bytes) -> object:
-    """Return the ``form`` field of a JSON text, or ``None`` for an archive."""
-    if not data.startswith(b"{"):
-        return None
-    stated: Any = json.loads(data)
-    return stated.get("form") if isinstance(stated, dict) else None
 
 
 def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) -> M:

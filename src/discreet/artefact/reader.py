@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.choice import CHOICE, is_choice
+from discreet.artefact.choice import CHOICE
 from discreet.artefact.layout import (
     FOREIGN,
     FORMAT,
@@ -23,11 +23,7 @@ from discreet.artefact.layout import (
     is_whole,
     read_json,
 )
-from discreet.artefact.mechanism import (
-    MECHANISM,
-    is_mechanism,
-    point_kind,
-)
+from discreet.artefact.mechanism import KIND_BY_FORM
 from discreet.artefact.spaces import credible, lattice_lengths
 from discreet.core.certificate import Certificate
 from discreet.core.channels.channel import Channel
@@ -37,6 +33,7 @@ from discreet.core.outcome import Design, Provenance
 from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.lengths import TableLengths
 from discreet.core.spaces.metric import MetricSpace
+from discreet.lrgeo.points.client import refuse_unreleased
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.problem import Problem
 
@@ -117,13 +114,14 @@ def zip_kind(path: str | os.PathLike[str]) -> str:
         When the file cannot be read, or is no artefact of this form.
     """
     with is_whole(path) as data:
-        if is_mechanism(data):
-            return MECHANISM
-        for_points = point_kind(data)
-        if for_points is not None:
-            return for_points
-        if is_choice(data):
-            return CHOICE
+        stated = json.loads(data) if data.lstrip().startswith(b"{") else None
+        if isinstance(stated, dict):
+            form = stated.get("form")
+            refuse_unreleased(form)
+            if isinstance(form, str) and form in KIND_BY_FORM:
+                return KIND_BY_FORM[form]
+            if stated.get("kind") == CHOICE:
+                return CHOICE
     with is_whole(path) as data, zipfile.ZipFile(io.BytesIO(data)) as archive:
         if "meta.json" not in archive.namelist():
             raise InvalidProblemError("members", "meta.json and arrays", "those of another archive")

@@ -125,15 +125,9 @@ def _check_options(options: AnonymizeOptions) -> str:
     if not Path(path).exists():
         raise InvalidProblemError("TABLE", "a file or a folder", f"{path}, which is not there")
     compared = "the people are compared with all classes in memory"
+    options.refuse(("population", "k_map"), f"none with {option}, since {compared}", "one")
     page = "the page is made from the table in memory"
-    for value, refused, reason in (
-        (options.population, "--population", compared),
-        (options.k_map, "--k-map", compared),
-        (options.report, "--report", page),
-        (options.curator_report, "--curator-report", page),
-    ):
-        if value is not None:
-            raise InvalidProblemError(refused, f"none with {option}, since {reason}", "one")
+    options.refuse(("report", "curator_report"), f"none with {option}, since {page}", "one")
     if options.method not in (None, "top-down"):
         expected = f"top-down, with {option}: other methods need all rows in memory"
         raise InvalidProblemError("--method", expected, repr(options.method))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -89,17 +90,18 @@ def query(options: QueryOptions) -> None:
     unreliable beyond. Measurements of `counts --by` are asked with --by and --where.
     """
     from discreet import hierarchy
+    from discreet.hierarchy.contingency.measure import MeasuredTables
 
     check_outputs({"--output": options.output, "--report": options.report}, options.measurements)
     check_table_names({"--output": options.output})
     people, sizes = options.people, options.sizes
-    if _kind(options.measurements) == "table-measurements":
+    measured = _open(options.measurements)
+    if isinstance(measured, MeasuredTables):
         if sizes != "all" or people:
             expected = "--by and --where with measurements of attributes"
             raise InvalidProblemError("--sizes, --people", expected, "one of them")
-        _query_tables(options)
+        _query_tables(measured, options)
         return
-    measured = _open(options.measurements)
     if options.by is not None or options.where or options.zeros != "held":
         expected = "none with measurements of units by size"
         raise InvalidProblemError("--by, --where, --zeros", expected, "one")
@@ -120,16 +122,13 @@ def query(options: QueryOptions) -> None:
         "sizes": counted,
         "interval": options.interval,
     }
-    _write(answers, measured, data, options, "query", people=people)
+    _write(answers, measured, data, options, people=people)
 
 
-def _query_tables(options: QueryOptions) -> None:
+def _query_tables(measured: MeasuredTables, options: QueryOptions) -> None:
     """Answer from noisy marginals."""
-    from discreet.artefact import load_table_measurements
     from discreet.hierarchy.contingency import query as query_tables
 
-    with renamed_arguments({}, others="MEASUREMENTS"):
-        measured = load_table_measurements(options.measurements)
     if options.zeros not in {"held", "free"}:
         raise InvalidProblemError("--zeros", "held or free", repr(options.zeros))
     by = [] if options.by is None else [name.strip() for name in options.by.split(",")]
@@ -150,7 +149,7 @@ def _query_tables(options: QueryOptions) -> None:
         "interval": options.interval,
         "argument": answers.argument,
     }
-    _write(answers, measured, data, options, "table-answers")
+    _write(answers, measured, data, options)
 
 
 def _write(
@@ -158,7 +157,6 @@ def _write(
     measured: Measured | MeasuredTables,
     data: dict[str, Any],
     options: QueryOptions,
-    chapter: str,
     **more: bool,
 ) -> None:
     """Write the answers, and a page about them if requested."""
@@ -173,7 +171,7 @@ def _write(
     if options.report is not None:
         from discreet.report import make_chapter
 
-        page = make_chapter(chapter, answers, measured=measured, **more)
+        page = make_chapter("query", answers, measured=measured, **more)
         write_page([page], options.report, title="Answers, with intervals")
     data |= {
         "guarantee": {**measured.guarantee.to_dict(), "sentence": str(measured.guarantee)},
@@ -246,26 +244,21 @@ def parse_path(text: str, tree: Tree) -> tuple[Any, ...]:
     return tree.path(nodes[-1])
 
 
-def _kind(path: str) -> str:
-    """Return the kind of measurements of a file, or nothing for another file, which is refused when opened."""
+def _open(path: str) -> Measured | MeasuredTables:
+    """Load kept measurements, or say what the file is."""
+    from discreet.artefact.counts import load_by_region
+    from discreet.artefact.foreign import use_of
     from discreet.artefact.judging import kind_of_file
 
-    try:
-        return kind_of_file(path)
-    except InvalidProblemError:
-        return ""
-
-
-def _open(path: str) -> Measured:
-    from discreet.artefact import load_measurements
-    from discreet.artefact.foreign import use_of
-
-    kind, expected = _kind(path), "a file that `counts --measurements` wrote"
-    if kind not in {"", "measurements"}:
+    kind, expected = "", "a file that `counts --measurements` wrote"
+    with suppress(InvalidProblemError):
+        kind = kind_of_file(path)
+    if kind not in {"", "measurements", "table-measurements"}:
         raise InvalidProblemError("MEASUREMENTS", expected, use_of(kind, path))
     if not is_table(path):
         raise InvalidProblemError(
             "MEASUREMENTS", f"{expected}, with its .discreet.json", repr(path)
         )
     with renamed_arguments({}, others="MEASUREMENTS"):
-        return load_measurements(path)
+        measured: Measured | MeasuredTables = load_by_region(path)
+        return measured

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
+
+import numpy as np
 
 from discreet.cli.calls import from_options
 from discreet.cli.files import open_any
@@ -17,9 +19,6 @@ from discreet.core.printed import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from discreet.artefact.implicit import AnchoredArtefact
-    from discreet.artefact.reader import Artefact
 
 __all__ = ["sample"]
 
@@ -58,11 +57,23 @@ def sample(options: SampleOptions) -> None:
     if n > 1:
         cost = f"{printed.decimal_up(n * made.guarantee.epsilon)} per {made.guarantee.unit}"
         warn(f"{n} reports of one secret cost {n} times epsilon: {cost}", quiet=options.quiet)
-    data, text = (
-        _draw(stored, place, n)
-        if isinstance(stored, Artefact)
-        else _draw_anchored(stored, place, n)
-    )
+    drawn = made.channel.report_many([place] * n).tolist()
+    if isinstance(stored, Artefact):
+        named, points = stored.design.problem.reports, stored.design.problem.space.points
+    else:
+        # Those who made the channel may have given its reports other names than secrets have.
+        known = int(stored.channel.names.max()) < stored.channel.n_secrets
+        named = np.arange(stored.channel.n_secrets) if known else None
+        points = stored.channel.space.points
+    places = None if named is None else named[drawn].tolist()
+    labels = None if places is None or stored.labels is None else [stored.labels[i] for i in places]
+    data = {
+        "reports": drawn,
+        "secrets": places,
+        "labels": labels,
+        "points": None if places is None or points is None else points[places].tolist(),
+    }
+    text = "\n".join(one_line(report) for report in labels or places or drawn)
     emit("sample", options, data, text)
 
 
@@ -79,44 +90,3 @@ def _find_secret(text: str, n: int, labels: Sequence[str] | None) -> int:
         expected = f"an index from 0 to {n - 1}" + ("" if labels is None else ", or a label")
         raise InvalidProblemError("--secret", expected, "something else")
     return index
-
-
-def _draw(stored: Artefact, secret: int, n: int) -> tuple[dict[str, Any], str]:
-    """Draw n reports; return them as plain values and as text, one a line.
-
-    A report is given as its number, and as the secret that it names where it names one: by label, by index, and by
-    coordinates.
-    """
-    made = stored.design
-    drawn = made.channel.report_many([secret] * n).tolist()
-    named = made.problem.reports
-    places = None if named is None else named[drawn].tolist()
-    labels = None if places is None or stored.labels is None else [stored.labels[i] for i in places]
-    points = made.problem.space.points
-    data = {
-        "reports": drawn,
-        "secrets": places,
-        "labels": labels,
-        "points": None if places is None or points is None else points[places].tolist(),
-    }
-    return data, "\n".join(one_line(report) for report in labels or places or drawn)
-
-
-def _draw_anchored(stored: AnchoredArtefact, secret: int, n: int) -> tuple[dict[str, Any], str]:
-    """Draw n reports; return them as plain values and as text, one a line.
-
-    A report is the secret that it names: by label, by index, and by coordinates.
-    """
-    channel, labels = stored.channel, stored.labels
-    drawn = channel.report_many([secret] * n).tolist()
-    # Those who made the channel may have given its reports other names than secrets have.
-    known = int(channel.names.max()) < channel.n_secrets
-    named = [labels[i] for i in drawn] if labels is not None and known else None
-    points = channel.space.points
-    data = {
-        "reports": drawn,
-        "secrets": drawn if known else None,
-        "labels": named,
-        "points": points[drawn].tolist() if points is not None and known else None,
-    }
-    return data, "\n".join(one_line(report) for report in named or drawn)

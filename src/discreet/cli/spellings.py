@@ -141,7 +141,7 @@ def respell(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     if not words or words[0].startswith("-"):
         return words, notes
     name = words[0] if words[0] in own else words[0].lower()
-    name = next((ours for ours, others in COMMANDS.items() if name in others.split()), name)
+    name = next((ours for ours, aliases in COMMANDS.items() if name in aliases.split()), name)
     if name not in own:
         if Path(name).suffix in _TABLES:
             expected = "a command before the file: anonymize, risk, counts, design or verify"
@@ -219,8 +219,8 @@ def _ours(typed: str, known: dict[str, bool]) -> str | None:
             if form in known:
                 return form
     key = key.lower()
-    for option, others in OPTIONS.items():
-        if key in others.split() and (option == FILE or option in known):
+    for option, aliases in OPTIONS.items():
+        if key in aliases.split() and (option == FILE or option in known):
             return option
     if len(key) >= _MIN_PREFIX:
         begun = [option for option in known if option.startswith(f"--{key}")]

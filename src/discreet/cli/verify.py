@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from discreet.core.certificate import Certificate
 
-__all__ = ["verify", "write_verified"]
+__all__ = ["verify"]
 
 _EXAMPLES = """Examples:
 
@@ -81,8 +81,19 @@ def verify(options: VerifyOptions) -> Status:
         with _named(file):
             certificate, stated = judge(file, optimality=options.optimality)
     if options.report is not None:
+        from discreet.report import make_chapter
+
         again = command_again("verify", options, without=("report", "verbose", "as_json"))
-        write_verified(certificate, stated, file, again, options.report)
+        page = make_chapter(
+            "verified",
+            certificate,
+            stated=stated,
+            file=Path(file).name,
+            command=again,
+            sha256=digest_of(Path(file, RECORD) if Path(file).is_dir() else file),
+        )
+        private = bool(stated.get("private"))
+        write_page([page], options.report, title="A claim, checked anew", private=private)
     data = {**certificate.to_dict(), **stated}
     interrupted = interruption_of(file)
     if interrupted:
@@ -116,31 +127,6 @@ def _try_table(file: str) -> None:
         with path.open("rb") as opened:
             parquet = opened.read(4) == b"PAR1"
         refuse_killers(file, "" if parquet else ",", "FILE", unknown=True)
-
-
-def write_verified(
-    certificate: Certificate, stated: Mapping[str, Any], file: str, command: str, report: str
-) -> None:
-    """Write the page of a verification."""
-    from discreet.core.guarantee import guarantee_from_dict
-    from discreet.report import make_chapter
-
-    what = Path(file, RECORD) if Path(file).is_dir() else Path(file)
-    chapter = make_chapter(
-        "verified",
-        certificate,
-        kind=stated["kind"],
-        guarantee=guarantee_from_dict(stated["guarantee"]),
-        sentence=stated["guarantee"].get("sentence", ""),
-        file=Path(file).name,
-        command=command,
-        sha256=digest_of(what),
-        private=stated.get("private", ""),
-        limits=stated["not_checked"],
-        public=stated["assumed_public"],
-    )
-    private = bool(stated.get("private"))
-    write_page([chapter], report, title="A claim, checked anew", private=private)
 
 
 @contextmanager

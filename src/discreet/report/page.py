@@ -59,7 +59,6 @@ CHAPTERS: Mapping[str, str] = {
     "query": "discreet.report.answers:chapter",
     "risk": "discreet.report.risk:chapter",
     "submodular": "discreet.report.submodular:chapter",
-    "table-answers": "discreet.report.answers:chapter",
     "tables": "discreet.report.region_tables:chapter",
     "verified": "discreet.report.verified:chapter",
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.kanonymity.risk import Risk
     from discreet.report.page import Chapter
 
-__all__ = ["chapter"]
+__all__ = ["chapter", "risk_measures"]
 
 _LEAD = (
     "Three attackers look people up by {names}. The prosecutor knows that a person is in it, the journalist does "
@@ -62,7 +62,7 @@ def chapter(
     """
     if not found:
         raise InvalidProblemError("found", "one risk or more", "none")
-    columns = [_measures(one) for one in found.values()]
+    columns = [risk_measures(one) for one in found.values()]
     lead = _LEAD.format(names=", ".join(names))
     return list_chapter(
         title,
@@ -99,7 +99,8 @@ def _draw_sizes(found: Mapping[str, Risk], figure: Figure) -> None:
     plain(ax)
 
 
-def _measures(one: Risk) -> dict[str, str]:
+def risk_measures(one: Risk) -> dict[str, str]:
+    """Return the measures of a risk as every page prints them, by label."""
     return {
         "rows": printed.count(one.rows),
         **({} if one.persons is None else {"persons": printed.count(one.persons)}),

@@ -7,18 +7,17 @@ file brings along is not shown.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.guarantee import MetricDP
+from discreet.core.guarantee import MetricDP, guarantee_from_dict
 from discreet.report.check_words import proof_of
 from discreet.report.page import IN_BROWSER, Chapter, render_template
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from discreet.core.certificate import Certificate
-    from discreet.core.guarantee import Guarantee
 
 __all__ = ["KINDS", "chapter"]
 
@@ -207,15 +206,10 @@ KINDS: Mapping[str, _Kind] = {
 def chapter(
     certificate: Certificate,
     *,
-    kind: str,
-    guarantee: Guarantee,
-    sentence: str = "",
+    stated: Mapping[str, Any],
     file: str,
     command: str,
     sha256: str = "",
-    private: str = "",
-    limits: Sequence[str] = (),
-    public: Sequence[Mapping[str, str]] = (),
     title: str = "",
     anchor: str = "verified",
 ) -> Chapter:
@@ -225,24 +219,15 @@ def chapter(
     ----------
     certificate
         The checks that were made.
-    kind
-        A key of :data:`KINDS`.
-    guarantee
-        What the file claims.
-    sentence
-        The claim in words, where it says more than the guarantee.
+    stated
+        What the file claims, as :func:`discreet.artefact.judging.claim_facts` has it; ``private`` is the reason why
+        the page is not for everybody, if so.
     file
         Its name.
     command
         What repeats the checks.
     sha256
         The digest of the bytes that were checked.
-    private
-        Why the page is not for everybody, if so.
-    limits
-        What was not checked this time, plain text.
-    public
-        What the file assumes to be public: ``name``, ``description``, ``digest``.
     title, anchor
         Heading of the chapter, and its name in links.
 
@@ -259,12 +244,15 @@ def chapter(
     Examples
     --------
     >>> from discreet.core.certificate import Check, Certificate
+    >>> from discreet.artefact.judging import claim_facts
     >>> from discreet.core.guarantee import KAnonymity
     >>> small = Certificate((Check("classes smaller than k", 1, 0, exact=True),))
-    >>> claim = {"kind": "anonymous-table", "guarantee": KAnonymity(2, ("age",)), "command": "discreet verify out.csv"}
-    >>> "1 of 1 checks failed" in chapter(small, file="out.csv", **claim).body
+    >>> claim = claim_facts("anonymous-table", KAnonymity(2, ("age",)), None)
+    >>> made = chapter(small, stated=claim, file="out.csv", command="discreet verify out.csv")
+    >>> "1 of 1 checks failed" in made.body
     True
     """
+    kind, guarantee = stated["kind"], guarantee_from_dict(stated["guarantee"])
     if kind not in KINDS:
         raise InvalidProblemError("kind", f"one of {', '.join(sorted(KINDS))}", repr(kind))
     words = KINDS[kind]
@@ -278,20 +266,20 @@ def chapter(
         anchor=anchor,
         lead=lead,
         file=file,
-        guarantee=f"{sentence or guarantee}.",
+        guarantee=f"{stated['guarantee'].get('sentence') or guarantee}.",
         failed=failed,
         total=len(certificate.checks),
         exact=all(check.exact for check in certificate.checks),
         checked=words.checked,
         certificate=proof_of(certificate),
         unclaimed=[*([_RADIUS] if near else []), *words.unclaimed],
-        limits=limits,
-        private=private,
+        limits=stated["not_checked"],
+        private=stated.get("private", ""),
         command=command,
         alone=words.alone,
         in_browser=IN_BROWSER if kind in _IN_BROWSER else "",
         standalone=f"python verify_standalone.py {file}" if words.alone.startswith(_ALONE) else "",
         sha256=sha256,
-        public=public,
+        public=stated["assumed_public"],
     )
     return Chapter(heading, anchor, body, lead)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from concurrent.futures import Future
 from threading import Event
 from typing import TYPE_CHECKING, Literal
@@ -54,9 +55,6 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[\w.-]+)(:\d{1,5})?")
-
-_GZIP_LEVEL = 6
-"""Level of gzip: 9 makes a mechanism for 144 places .4 % smaller."""
 
 
 def create_app(
@@ -257,7 +255,7 @@ class _Written:
         if body is None:
             body = self._made[part, media, False] = encode(message().write(), media)
         if is_packed:
-            packed = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+            packed = gzip.compress(body, zlib.Z_DEFAULT_COMPRESSION, mtime=0)
             return self._made.setdefault((part, media, True), packed)
         return body
 

@@ -8,7 +8,6 @@ that changes something must come from this page.
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from functools import cached_property
@@ -21,7 +20,7 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.errors import BudgetError, DiscreetError, InvalidProblemError
 from discreet.lrgeo.points.published import PublishedPoints
-from discreet.service.wire import JSON, decode
+from discreet.service.wire import JSON, decode, encode
 from discreet.web.gate import HEADERS, refused
 
 if TYPE_CHECKING:
@@ -165,17 +164,17 @@ class Page:
             if name == "keep":
                 return 200, JSON, self._keep(body)
         except BudgetError as error:
-            return 200, JSON, _json({"refused": f"{str(error).capitalize()}."})
+            return 200, JSON, encode({"refused": f"{str(error).capitalize()}."}, JSON)
         except DiscreetError as error:
             return _plain_answer(400, str(error))
         return _plain_answer(404, "no such path")
 
     def _mechanism(self) -> bytes:
-        return _json(self._client.mechanism.to_dict())
+        return encode(self._client.mechanism.to_dict(), JSON)
 
     def _data(self) -> bytes:
         mechanism = self._client.mechanism
-        return _json(
+        return encode(
             {
                 "digest": mechanism.digest,
                 "promise": _promise(mechanism),
@@ -186,7 +185,8 @@ class Page:
                 "requests": self._requests,
                 "roads": self._roads,
                 "state": self._state(),
-            }
+            },
+            JSON,
         )
 
     @cached_property
@@ -212,16 +212,16 @@ class Page:
         """Charge, before anything is drawn; or give the report that is to be repeated."""
         self._reserved = self._client.reserve()
         if self._reserved is None:
-            return _json({"state": self._state(any_epoch=True), "pinned": []})
+            return encode({"state": self._state(any_epoch=True), "pinned": []}, JSON)
         pinned = [[place, list(shown)] for place, shown in self._reserved.pinned.items()]
-        return _json({"state": self._state(), "pinned": pinned})
+        return encode({"state": self._state(), "pinned": pinned}, JSON)
 
     def _keep(self, body: bytes) -> bytes:
         reserved, self._reserved = self._reserved, None
         if reserved is None:
             raise InvalidProblemError("report", "one that was charged", "another")
         self._client.keep(reserved, _report(decode(body, JSON)))
-        return _json({"state": self._state(any_epoch=True)})
+        return encode({"state": self._state(any_epoch=True)}, JSON)
 
 
 def _promise(mechanism: Mechanism | PublishedPoints) -> str:
@@ -257,10 +257,6 @@ async def _body(receive: Receive) -> bytes | None:
         if len(body) > _MAX_BODY_BYTES:
             return None
     return body
-
-
-def _json(data: object) -> bytes:
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _plain_answer(status: int, text: str) -> tuple[int, str, bytes]:

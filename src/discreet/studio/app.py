@@ -253,7 +253,6 @@ def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
         "risk.html",
         risk=measured,
         sizes=measured.bands(),
-        diversity=measured.diversity,
         unique=[
             (name, alone)
             for name in (*roles.kept, *roles.sensitive)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core import printed
 from discreet.hierarchy import query
-from discreet.hierarchy.result import region_names
 from discreet.plot import plot_counts
 from discreet.plot.style import INK
 from discreet.report.figures import new_figure
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.hierarchy.result import RegionCounts
     from discreet.report.region_bars import LevelBars
 
-__all__ = ["describe_levels", "describe_release", "picture"]
+__all__ = ["describe_levels", "describe_release", "picture", "sample_rows"]
 
 _SAMPLE_ROWS = 12
 
@@ -56,8 +55,7 @@ def describe_release(release: Release[RegionCounts], _planned: object = None) ->
         "levels": describe_levels(result),
         "sizes": _sizes(result),
         "measured": result.measurements is not None,
-        "rows": _sample(result),
-        "n_rows": frame.tree.n * frame.n_sizes,
+        **sample_rows(result),
     }
 
 
@@ -111,12 +109,10 @@ def picture(figure: Figure) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(written.getvalue()).decode()}"
 
 
-def _sample(result: RegionCounts) -> list[tuple[int, str, int, str]]:
-    """Take the first sizes of the first region of each level."""
-    tree, names, sizes = result.frame.tree, region_names(result.frame.tree), result.frame.sizes
-    each = max(1, _SAMPLE_ROWS // (tree.depth + 1))
-    return [
-        (level + 1, names[node], int(sizes[at]), result.counts[node, at].item())
-        for level, node in enumerate(tree.level_start[:-1].tolist())
-        for at in range(min(each, len(sizes)))
+def sample_rows(result: RegionCounts | RegionTables) -> dict[str, Any]:
+    """Return the first rows of a published table as texts, its columns, and the number of its rows."""
+    table = result.to_frame("polars")
+    rows = [
+        ["" if one is None else str(one) for one in row] for row in table.head(_SAMPLE_ROWS).rows()
     ]
+    return {"columns": table.columns, "rows": rows, "n_rows": table.height}

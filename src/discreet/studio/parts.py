@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from discreet.core.errors import InvalidProblemError
-from discreet.report.page import render_template, template_environment
+from discreet.report.page import render_template
+from discreet.report.risk import risk_measures
 from discreet.studio.uploads import uploaded
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from discreet.studio.workspaces import OpenWorkspace, OpenWorkspaces
 
 __all__ = ["events_of", "on_file", "on_form", "read_form", "render"]
-
-_environment = partial(template_environment, "discreet.studio")
 
 
 async def events_of(job: Job) -> AsyncIterator[str]:
@@ -98,5 +96,5 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def render(name: str, /, **values: Any) -> Response:  # noqa: ANN401 - a template takes what it names
     """Render a template of this package."""
-    text = render_template(name, package="discreet.studio", **values)
+    text = render_template(name, package="discreet.studio", measures=risk_measures, **values)
     return Response(text, media_type="text/html; charset=utf-8")

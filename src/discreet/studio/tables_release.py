@@ -11,7 +11,7 @@ from discreet.hierarchy.contingency.estimates import check_room
 from discreet.hierarchy.contingency.workload import LOSSES
 from discreet.report.figures import new_figure
 from discreet.report.region_tables import draw_expected
-from discreet.studio.counts_shown import describe_levels, picture
+from discreet.studio.counts_shown import describe_levels, picture, sample_rows
 from discreet.studio.publish_forms import read_promise
 from discreet.studio.publishing import LIST, Publication
 from discreet.studio.tables_forms import TITLES, read_tables_form
@@ -36,9 +36,6 @@ DOWNLOADS = {
     "tables.html": "The report",
 }
 """What a release leaves in the page's folder, in order, and what it is."""
-
-_MAX_LISTED_ROWS = 14
-"""Rows of the table that are shown."""
 
 
 def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any) -> TablesPlan:  # noqa: ANN401 - as of the library
@@ -95,16 +92,10 @@ def describe_plan(planned: TablesPlan, count: int | None = None) -> dict[str, An
 def _show(made: Release[RegionTables], planned: TablesPlan) -> dict[str, Any]:
     """Return the values of a release for its page: only what the guarantee covers, so that it may be copied."""
     result = made.result
-    table = result.to_frame("polars")
     return {
         **describe_plan(planned),
         "levels": describe_levels(result),
-        "columns": table.columns,
-        "rows": [
-            ["" if one is None else str(one) for one in row]
-            for row in table.head(_MAX_LISTED_ROWS).rows()
-        ],
-        "n_rows": table.height,
+        **sample_rows(result),
         "distances": result.distances_in_words(),
     }
 
