@@ -39,6 +39,7 @@ from discreet.kanonymity.models import DistinctDiversity, EntropyDiversity
 from discreet.kanonymity.problem import Categorical, Numeric, Problem
 from discreet.kanonymity.search.diverse import Diverse
 from discreet.kanonymity.search.local import search_shared
+from discreet.kanonymity.search.parts import SplittingTuning
 from discreet.kanonymity.search.search import search
 from kanonymity.tables import anonymize_kept as anonymize
 
@@ -139,8 +140,9 @@ def test_where_portions_end_changes_nothing(
 ) -> None:
     whole = method.solve(mixed(), 3, SearchLimits()).labels
     monkeypatch.setattr(candidate, "SECONDS_BETWEEN_CLOCK_READS", 0.0)
-    for name in ("methods.mondrian", "search.parts"):
-        monkeypatch.setattr(f"discreet.kanonymity.{name}.ROWS_BETWEEN_CLOCK_READS", 1)
+    monkeypatch.setattr("discreet.kanonymity.methods.mondrian.ROWS_BETWEEN_CLOCK_READS", 1)
+    few_rows = SplittingTuning(rows_between_clock_reads=1)
+    monkeypatch.setattr("discreet.kanonymity.search.parts.SPLITTING", few_rows)
     assert np.array_equal(method.solve(mixed(), 3, SearchLimits()).labels, whole)
 
 
