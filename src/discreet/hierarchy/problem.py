@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "MAX_QUESTION_WEIGHT",
     "MOST_GROUPS",
     "MOST_PERSONS",
     "OTHER",
@@ -41,6 +42,9 @@ MOST_PERSONS = 1 << 30
 
 _MAX_COLUMN_NUMBER = 1 << 62
 """What a column of integers may be compared with."""
+
+MAX_QUESTION_WEIGHT = 10**6
+"""Largest weight of a size, category or region in a question."""
 
 MOST_GROUPS = 2**45
 """So many groups keep every sum of differences, on trees as deep as one likes to draw, inside 64-bit integers."""

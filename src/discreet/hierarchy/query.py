@@ -26,6 +26,7 @@ from discreet.core.options import instance_of, items_of, name_of
 from discreet.core.printed import count, decimal
 from discreet.hierarchy.measure import Measured, variance_of
 from discreet.hierarchy.noise_sum import Term, half_width
+from discreet.hierarchy.problem import MAX_QUESTION_WEIGHT
 from discreet.hierarchy.reliability import described_answers
 from discreet.hierarchy.result import region_columns, tidy
 
@@ -43,9 +44,6 @@ __all__ = ["COUNTED_KINDS", "CountAnswers", "least_variances", "query"]
 
 COUNTED_KINDS = ("survival", "direct")
 """Kinds of measurements that answer how many units of a size there are."""
-
-_MAX_WEIGHT = 10**6
-"""Largest weight of a size."""
 
 _INT64_LIMIT = 1 << 63
 """Answers and the ends of their intervals are 64-bit integers; they are computed without that limit."""
@@ -292,9 +290,9 @@ def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int
             expected = f"sizes from {frame.first_size} to {frame.max_size}"
             raise InvalidProblemError("sizes", expected, repr(size))
         is_integer = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
-        if not is_integer or abs(weight) > _MAX_WEIGHT:
+        if not is_integer or abs(weight) > MAX_QUESTION_WEIGHT:
             raise InvalidProblemError(
-                "sizes", f"whole-number weights up to {_MAX_WEIGHT}", repr(weight)
+                "sizes", f"whole-number weights up to {MAX_QUESTION_WEIGHT}", repr(weight)
             )
     if not any(weights.values()):
         raise InvalidProblemError("sizes", "a size that counts", "none")

@@ -1,7 +1,8 @@
 """Reliability of noisy counts by their coefficient of variation, and answers rounded to what their intervals support.
 
 Both are functions of published numbers and public variances. The coefficient of variation is the standard error over
-the absolute value of the number; its limits are those of Statistics Canada's guidelines for releases of surveys.
+the absolute value of the number. Its limits are those that users of the Canadian Community Health Survey quote from
+Statistics Canada's guidelines: up to 16.5 % without restriction, up to 33.3 % with a warning, not beyond.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.errors import SolverError
+from discreet.hierarchy.contingency.intervals import ROUND_UP
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,12 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Siblings", "Solved", "proved", "solve"]
 
-_ROUNDS_PER_CHECK = 10
-"""Rounds between two looks at the residual."""
-
-_HALF_ULP = 2.0**-53
-_ROUND_UP = 1 + 1e-9
-"""Sums of at most 2^30 terms that are not negative, in floats, are right up to this factor."""
+_HALF_ULP = np.finfo(np.float64).eps / 2
 
 
 @final
@@ -118,11 +114,11 @@ def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 
     dual = np.zeros_like(clipped)
     wanted, gap = clipped.copy(), np.zeros(clipped.shape[1])
     residual = math.inf
-    for count in range(1, rounds + 1):
+    for _ in range(rounds):
         moved = basis.forward(wanted)
         kernels.mix(moved, targets, precision, basis.subset, step, parent.astype(kind), fixed, gap)
         residual = float(kernels.clip(basis.backward(moved), clipped, dual, free, wanted))
-        if count % _ROUNDS_PER_CHECK == 0 and residual < tol:
+        if residual < tol:
             break
     return Solved(clipped.astype(np.float64), -step * dual.astype(np.float64), residual)
 
@@ -194,14 +190,14 @@ def proved(
     turning = fine * np.linalg.norm(multipliers, axis=1) + 2 * _HALF_ULP * np.linalg.norm(
         shifted, axis=1
     )
-    slack = (largest * moved + turning / smallest) * _ROUND_UP
+    slack = (largest * moved + turning / smallest) * ROUND_UP
     norms = np.linalg.norm(off * np.sqrt(weight), axis=1)
-    slack += 8 * _HALF_ULP * (norms + np.linalg.norm(shifted / np.sqrt(weight), axis=1)) * _ROUND_UP
-    rows = np.linalg.norm((weight * off - shifted) / np.sqrt(weight), axis=1) * _ROUND_UP + slack
+    slack += 8 * _HALF_ULP * (norms + np.linalg.norm(shifted / np.sqrt(weight), axis=1)) * ROUND_UP
+    rows = np.linalg.norm((weight * off - shifted) / np.sqrt(weight), axis=1) * ROUND_UP + slack
     apart = (
-        float((rows**2).sum()) / 2 * _ROUND_UP
-        + float((multipliers * cells)[:, free].sum()) * _ROUND_UP
+        float((rows**2).sum()) / 2 * ROUND_UP
+        + float((multipliers * cells)[:, free].sum()) * ROUND_UP
     )
-    least = float((np.maximum(norms / _ROUND_UP - largest * moved, 0) ** 2).sum()) / 2 / _ROUND_UP
-    most = float(((norms * _ROUND_UP + largest * moved) ** 2).sum()) / 2 * _ROUND_UP
+    least = float((np.maximum(norms / ROUND_UP - largest * moved, 0) ** 2).sum()) / 2 / ROUND_UP
+    most = float(((norms * ROUND_UP + largest * moved) ** 2).sum()) / 2 * ROUND_UP
     return least, most, apart

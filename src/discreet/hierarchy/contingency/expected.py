@@ -12,6 +12,7 @@ import numpy as np
 from discreet.core import printed
 from discreet.core.guarantee import PureDP
 from discreet.core.spaces.inputs import positive_count
+from discreet.hierarchy.contingency.intervals import ROUND_UP
 from discreet.hierarchy.contingency.measure import marginal_scales, moved_by_person
 from discreet.hierarchy.contingency.shares import Program, kinds_of
 from discreet.hierarchy.measure import amount_of, noise_of, variance_of
@@ -34,9 +35,6 @@ __all__ = [
     "expected_lines",
     "expected_rows",
 ]
-
-ROUNDED_UP = 1 + 1e-9
-"""Factor by which errors and losses are rounded up: sums of positive floats, whose order differs between machines."""
 
 
 @final
@@ -117,8 +115,8 @@ def expected_errors(
                     level + 1,
                     domain.name(q),
                     math.sqrt(max(alone)) if alone else None,
-                    math.sqrt(mean) * ROUNDED_UP,
-                    math.sqrt(float(spread[rows, at].max())) * ROUNDED_UP,
+                    math.sqrt(mean) * ROUND_UP,
+                    math.sqrt(float(spread[rows, at].max())) * ROUND_UP,
                     naive,
                     demand[level][at],
                 )
@@ -140,7 +138,7 @@ def entry_errors(frame: TableFrame, guarantee: PureDP | ZeroConcentratedDP) -> N
     [[2.286], [2.286], [2.286]]
     """
     kinds, _, spread = _variances(frame, guarantee)
-    errors = np.asarray(np.sqrt(spread)[kinds.of] * ROUNDED_UP, dtype=np.float64)
+    errors = np.asarray(np.sqrt(spread)[kinds.of] * ROUND_UP, dtype=np.float64)
     if frame.total is not None and () in frame.marginals:
         errors[0, frame.marginals.index(())] = 0.0
     return errors

@@ -26,13 +26,13 @@ from discreet.core.exact import log_ceil
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["excess", "half_width", "whole_root"]
+__all__ = ["ROUND_UP", "excess", "half_width", "whole_root"]
 
 _MAX_ARGUMENT = 600
 """Beyond it hyperbolic functions leave the floats; a bound there is of no use."""
 
-_ROUND_UP = 1 + 1e-9
-"""Some floating operations are done with relative errors below this by far."""
+ROUND_UP = 1 + 1e-9
+"""Sums of at most 2^30 positive terms and a few operations more, in floats, are right up to this factor."""
 
 
 def whole_root(square: Fraction) -> Fraction:
@@ -81,10 +81,10 @@ def half_width(
     # ln(2 / alpha), rounded up.
     bits = 60
     tail = Fraction(log_ceil(2 / (1 - interval), bits), 1 << bits)
-    kinds = [(float(b), float(top) * _ROUND_UP) for b, top in steepest if top]
+    kinds = [(float(b), float(top) * ROUND_UP) for b, top in steepest if top]
     if not kinds:
         return whole_root(2 * variance * tail)
-    v, level = float(variance) * _ROUND_UP, float(tail) * _ROUND_UP
+    v, level = float(variance) * ROUND_UP, float(tail) * ROUND_UP
     limit = min(min(1 / b, _MAX_ARGUMENT) / top for b, top in kinds)
     ideal = math.sqrt(2 * level / v)
     best = math.inf
@@ -92,7 +92,7 @@ def half_width(
         t = min(ideal, limit) * step / 200
         worst = max(excess(b, t * top) for b, top in kinds)
         best = min(best, (level + worst * v * t * t / 2) / t)
-    return Fraction(best * _ROUND_UP)
+    return Fraction(best * ROUND_UP)
 
 
 def excess(b: float, turn: float) -> float:
@@ -101,11 +101,11 @@ def excess(b: float, turn: float) -> float:
         return math.inf
     # 1 - q from below: kappa and the variance, which is kappa, from above. expm1 keeps its digits for large scales.
     gone = -math.expm1(-1 / b)
-    kappa = 2 * math.exp(-1 / b) / gone**2 * _ROUND_UP
+    kappa = 2 * math.exp(-1 / b) / gone**2 * ROUND_UP
     # cosh(x) - 1 without cancellation.
     inside = kappa * 2 * math.sinh(turn / 2) ** 2
     if inside >= 1:
         return math.inf
     if not inside:
         return 1.0
-    return max(1.0, -math.log1p(-inside) / (turn * turn * kappa / 2) * _ROUND_UP * _ROUND_UP)
+    return max(1.0, -math.log1p(-inside) / (turn * turn * kappa / 2) * ROUND_UP * ROUND_UP)

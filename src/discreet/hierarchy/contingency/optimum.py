@@ -42,9 +42,6 @@ MOST_MEASURED = 128
 CELL_FLOOR = 1e-3
 """Part of a lowest region's budget for cells without a weight in the workload: whole tables are made of cells."""
 
-MOST_STEPS = (3000, 1500)
-"""Steps of the search for plain counts, and for residuals, which are soon near the bound where they gain much."""
-
 RATIOS_OF_PLAIN_COUNTS = (1.02, 1.01)
 """Residuals are tried where the loss of plain counts is more times its bound, and taken where it is more times theirs:
 the first number, and the second."""
@@ -166,7 +163,6 @@ def _searched(
             start=start,
             fixed=fixed,
             least=least,
-            steps=MOST_STEPS[program.residuals is not None],
         )
         start = _without_small(program.kinds, shares, SHARE_GRAINS[program.residuals is not None])
     return _within_caps(program, measured, shares, allowed, fixed)

@@ -19,12 +19,12 @@ from discreet.core.outcome import Provenance, Release
 from discreet.core.tree import Tree
 from discreet.hierarchy.contingency.cell_counts import CellCounts
 from discreet.hierarchy.contingency.expected import (
-    ROUNDED_UP,
     expected_errors,
     expected_lines,
     expected_rows,
 )
 from discreet.hierarchy.contingency.groups import read_domain
+from discreet.hierarchy.contingency.intervals import ROUND_UP
 from discreet.hierarchy.contingency.measure import marginal_scales, measure, noise_in_words
 from discreet.hierarchy.contingency.optimum import BestFrame, best_frame, pruned
 from discreet.hierarchy.contingency.problem import Domain, TableFrame
@@ -208,9 +208,9 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
             most, least, any_noise = proved
             parameters["workload"] = {
                 **self.record,
-                "most": most * ROUNDED_UP,
-                "linear": least / ROUNDED_UP,
-                "any_noise": any_noise / ROUNDED_UP,
+                "most": most * ROUND_UP,
+                "linear": least / ROUND_UP,
+                "any_noise": any_noise / ROUND_UP,
             }
         return Provenance(self.method_name, parameters, self.assumed_public, seeded=measured.seeded)
 

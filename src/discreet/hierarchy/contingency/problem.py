@@ -23,7 +23,7 @@ from discreet.core.options import items_of
 from discreet.core.outcome import PublicInput
 from discreet.core.printed import count
 from discreet.core.spaces.inputs import positive_count
-from discreet.hierarchy.problem import RegionFrame, sha256_of
+from discreet.hierarchy.problem import MOST_GROUPS, RegionFrame, sha256_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +42,7 @@ __all__ = [
 MOST_CELLS = 1 << 20
 """Cells of a domain, at most: a region's table of so many has 8 MB."""
 
-MOST_PERSONS = 1 << 45
+MOST_PERSONS = MOST_GROUPS
 """So many records keep every sum and every transform of counts inside 64-bit integers."""
 
 BLANK = "(blank)"

@@ -21,6 +21,7 @@ from discreet.core.printed import decimal, one_line
 from discreet.hierarchy.contingency.exact import ExactFit
 from discreet.hierarchy.contingency.measure import MeasuredTables
 from discreet.hierarchy.contingency.widths import Widths
+from discreet.hierarchy.problem import MAX_QUESTION_WEIGHT
 from discreet.hierarchy.reliability import described_answers
 from discreet.hierarchy.result import Column, region_names, tidy
 
@@ -41,9 +42,6 @@ BOUND = (
     "the law of the noise of all measurements, from its characteristic function, or Chernoff's bound where that is "
     "shorter; rounded up"
 )
-
-_MAX_WEIGHT = 10**6
-"""Largest weight of a category or region in a question."""
 
 
 @final
@@ -335,8 +333,8 @@ def _weighted(
     if array.dtype.kind not in "iu" or array.size != size:
         expected = f"{size} whole numbers, one for each entry of by"
         raise InvalidProblemError("weights", expected, f"{array.size} of {array.dtype}")
-    if not array.any() or int(np.abs(array.astype(np.float64)).max()) > _MAX_WEIGHT:
-        expected = f"whole numbers up to {_MAX_WEIGHT}, not all of them 0"
+    if not array.any() or int(np.abs(array.astype(np.float64)).max()) > MAX_QUESTION_WEIGHT:
+        expected = f"whole numbers up to {MAX_QUESTION_WEIGHT}, not all of them 0"
         raise InvalidProblemError("weights", expected, "others")
     shaped = array.reshape([domain.shape[at] for at in grouped])
     ordered = (
@@ -357,8 +355,8 @@ def _combined(
     weight: Any
     for path, weight in combine.items():
         is_integer = isinstance(weight, int | np.integer) and not isinstance(weight, bool)
-        if not is_integer or abs(weight) > _MAX_WEIGHT:
-            expected = f"whole numbers up to {_MAX_WEIGHT}"
+        if not is_integer or abs(weight) > MAX_QUESTION_WEIGHT:
+            expected = f"whole numbers up to {MAX_QUESTION_WEIGHT}"
             raise InvalidProblemError("combine", expected, repr(weight))
         node = frame.tree.find(path)
         combination[node] = combination.get(node, 0) + int(weight)

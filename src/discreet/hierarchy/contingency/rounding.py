@@ -30,9 +30,6 @@ __all__ = [
     "round_root",
 ]
 
-_MAX_PASSES = 4
-"""Later passes move next to nothing."""
-
 ONE = 1 << 20
 """Tables are fixed-point numbers of so many units before they are rounded: their sums and floors are exact."""
 
@@ -165,7 +162,7 @@ def by_exchanges(
     task: Siblings,
     basis: InteractionBasis,
     *,
-    passes: int = _MAX_PASSES,
+    passes: int = 4,
 ) -> NDArray[np.int64]:
     r"""Move units of cells between children while that brings the tables nearer to their targets.
 
@@ -182,7 +179,7 @@ def by_exchanges(
     basis
         The change of basis in doubles.
     passes
-        Over all cells, at most.
+        Over all cells, at most: an end for certain, whatever floats err by. Later ones move next to nothing.
 
     Returns
     -------

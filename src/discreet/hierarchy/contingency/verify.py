@@ -10,6 +10,7 @@ Trusted: the guarantee rests on this code, which checks that the noise pays for 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -55,9 +56,6 @@ UNCHECKED = (
     "the stated gaps, which follow from the noisy values",
 )
 """What is not checked of a file of tables."""
-
-MOST_LOSS = 1e308
-"""Larger numbers are no floats."""
 
 _NEEDED = ("noise", "neighbors", "max_rows", "shares", "scales")
 
@@ -117,7 +115,7 @@ def _verify_workload(frame: TableFrame, guarantee: Guarantee, stated: Any) -> li
     if not isinstance(stated, Mapping) or set(stated) != fields:
         raise InvalidProblemError("workload", f"{', '.join(sorted(fields))}", "others")
     numbers = [stated[one] for one in ("most", "linear", "any_noise")]
-    if not all(type(one) in (int, float) and 0 <= one <= MOST_LOSS for one in numbers):
+    if not all(type(one) in (int, float) and 0 <= one <= sys.float_info.max for one in numbers):
         raise InvalidProblemError("workload", "numbers for its loss and bounds", "others")
     most, linear, any_noise = proved_loss(frame, guarantee, stated)
     return [
