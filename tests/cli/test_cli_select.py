@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
@@ -18,6 +19,7 @@ from discreet import PureDP
 from discreet.core.errors import InvalidProblemError
 from discreet.ledger import Ledger
 from discreet.submodular.methods import METHODS, WITHOUT_GUARANTEE
+from discreet.tables.writing import bytes_of
 
 
 @pytest.fixture
@@ -540,3 +542,23 @@ def test_no_file_for_what_has_no_guarantee(capsys: pytest.CaptureFixture[str]) -
     assert said.status == 2
     assert "--output: expected no such file" in said.err
     assert not Path("team.choice").exists()
+
+
+@pytest.mark.parametrize("kind", [".xlsx", ".csv.gz", ".arrow"])
+def test_candidates_are_read_from_every_kind_of_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
+) -> None:
+    stops, edges = tmp_path / f"stops{kind}", tmp_path / "edges.csv"
+    table = pl.DataFrame({"candidate": [20, 21, 22]})
+    if kind == ".xlsx":
+        pytest.importorskip("openpyxl")
+        stops.write_bytes(bytes_of(table, kind))
+    elif kind == ".arrow":
+        table.write_ipc(stops)
+    else:
+        stops.write_bytes(gzip.compress(table.write_csv().encode()))
+    edges.write_text("client,candidate\n" + "a,20\nb,20\n" * 200, encoding="utf-8")
+    line = f"select --coverage {edges} --candidates {stops} --matroid uniform:1 --epsilon 20"
+    said = say(capsys, *line.split(), "--neighbors", "add-remove-one", "--json")
+    assert said.status == 0
+    assert len(said.data["chosen"]) == 1

@@ -190,6 +190,21 @@ def test_rows_that_are_too_many_leave_the_published_table_in_place(
     assert len(load_tables("tables.csv").result.to_rows(["state", "county"])) > 3
 
 
+def test_a_public_total_of_too_many_rows_is_refused_before_the_charge(
+    ask: Callable[..., Said], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.hierarchy.contingency.result.MAX_ROWS", 79)
+    Ledger.create("l.db", "census", ZeroConcentratedDP(1, "replace-person"))
+    line = BASE.replace("add-remove-person", "replace-person").replace("total,", "")
+    line = f"{line} --exact-total 80 --ledger l.db --dataset census -o tables.csv"
+    said = ask(f"{line} --microdata rows.csv")
+    assert said.status == 2
+    assert "--microdata: expected at most 79 rows, got 80" in said.err
+    assert not Path("tables.csv").exists()
+    assert not Ledger("l.db").history("census")
+    assert ask(line).status == 0
+
+
 def test_a_report_draws_intervals_without_kept_measurements(ask: Callable[..., Said]) -> None:
     assert ask(f"{BASE} -o tables.csv --report page.html").status == 0
     assert not Path("tables.measurements.parquet").exists()

@@ -56,3 +56,24 @@ def test_a_release_without_times_has_no_time_left() -> None:
     pace = Pace()
     pace(Progress(None, "draws", done=0, total=4))
     assert pace(Progress(None, "draws", done=2, total=4)) == "draws, 2 of 4, 50 %"
+
+
+def test_a_search_shows_the_share_of_the_way_to_its_gap_and_the_time_left() -> None:
+    pace = Pace(target=0.01, time_limit=20)
+    start, then = Progress(1.0, "a", lower=0.0, upper=1.0), Progress(4.0, "b", lower=0.9, upper=1.0)
+    assert pace(start).endswith("gap 100 %, at most 19 s left")
+    # A tenth each three seconds: half of the way to a hundredth.
+    assert pace(then).endswith("gap 10 %, 50 %, about 3 s left")
+    assert pace(Progress(19.5, "b", lower=0.9, upper=1.0)).endswith("50 %, at most 1 s left")
+    assert pace(Progress(5.0, "b", lower=0.995, upper=1.0)).endswith(
+        "gap 0.51 %, at most 15 s left"
+    )
+    unlimited = Pace(target=0.01)
+    assert unlimited(Progress(1.0, "a")) == "1 s, a"
+    assert unlimited(start) == str(start)
+
+
+def test_time_left_is_in_whole_seconds_rounded_up() -> None:
+    pace = Pace()
+    pace(Progress(0.0, "columns", done=0, total=3))
+    assert pace(Progress(1.467, "columns", done=1, total=3)).endswith("about 3 s left")

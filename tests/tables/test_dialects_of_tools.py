@@ -6,8 +6,10 @@ Rows are made up; the dialects are those of the tools' documentation.
 from __future__ import annotations
 
 import gzip
+import zipfile
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 from discreet.core.dates import formats_of
@@ -286,6 +288,12 @@ REFUSED: dict[str, tuple[str, bytes, dict[str, Any], str]] = {
         {"encoding": "cp1252"},
         "line 3",
     ),
+    "marks above the names": (
+        ".csv",
+        b",,\nage,sex,ill\n34,F,flu\n",
+        {},
+        "holds the names of its columns",
+    ),
     "CSV named .xlsx": (".xlsx", b"a,b\n1,2\n", {}, "workbook"),
     "CSV named .gz": (".csv.gz", b"a,b\n1,2\n", {}, "drop .gz"),
     "CSV named .parquet": (".parquet", b"a,b\n1,2\n", {}, "Parquet"),
@@ -417,3 +425,32 @@ def test_marks_of_missing_values_are_recognized_in_numbers_and_dates_alone() -> 
     assert [notice.rpartition("[")[2] for notice in notices] == ["missing-read]"] * 2 + [
         "missing-unread]"
     ]
+
+
+def test_a_workbook_that_its_reader_cannot_open_is_refused(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    whole, odd = tmp_path / "whole.xlsx", tmp_path / "odd.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["age"], [34]):
+        book.active.append(row)
+    book.save(whole)
+    # As exports of open data portals have it: a cell whose style is not in the list of styles.
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(odd, "w") as new:
+        for one in old.infolist():
+            new.writestr(one, old.read(one).replace(b'<c r="A2"', b'<c s="99" r="A2"'))
+    assert read_rows(str(whole), "TABLE").rows() == [(34,)]
+    with pytest.raises(InvalidProblemError, match="copy or write it again"):
+        read_rows(str(odd), "TABLE")
+
+
+def test_moments_that_a_reader_cut_off_are_refused(tmp_path: Path) -> None:
+    # Spark writes INT96; of a moment after the year 2262 its reader gives the last one of 64 bits.
+    path = tmp_path / "spark.parquet"
+    for last, fits in ((2**63 - 2, True), (2**63 - 1, False)):
+        moments = pl.Series("when", [0, last]).cast(pl.Datetime("ns"))
+        moments.to_frame().write_parquet(path)
+        if fits:
+            assert read_rows(str(path), "TABLE").height == 2
+        else:
+            with pytest.raises(InvalidProblemError, match="others in column 1"):
+                read_rows(str(path), "TABLE")

@@ -22,6 +22,7 @@ from discreet.cli.statement import (
 from discreet.core import printed
 from discreet.core.errors import InvalidProblemError, unknown_name
 from discreet.core.jit import clock
+from discreet.core.progress import Pace
 from discreet.metricdp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesig
     if options.method != "benders":
         options.refuse(("blocks", "partitioner"), "--method benders with it", options.method)
     try:
-        with progress(sys.stderr, quiet=options.quiet) as on_progress:
+        pace = Pace(options.target, options.time_limit)
+        with progress(sys.stderr, quiet=options.quiet, pace=pace) as on_progress:
             made = design(
                 stated.problem,
                 stated.guarantee,

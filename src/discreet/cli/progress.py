@@ -27,8 +27,8 @@ SECONDS_BETWEEN_LINES = 2.0
 class _Lines:
     """Says where a computation stands in lines, the first after some seconds and then as rarely."""
 
-    def __init__(self) -> None:
-        self._pace, self._last, self._stage = Pace(), time.monotonic(), ""
+    def __init__(self, pace: Pace) -> None:
+        self._pace, self._last, self._stage = pace, time.monotonic(), ""
 
     def show(self, step: Progress) -> None:
         text, now = self._pace(step), time.monotonic()
@@ -47,7 +47,9 @@ def announcing_compilation(*, quiet: bool) -> Iterator[None]:
 
 
 @contextmanager
-def progress(stream: TextIO, *, quiet: bool, start: str = "designing") -> Iterator[Callback | None]:
+def progress(
+    stream: TextIO, *, quiet: bool, start: str = "designing", pace: Pace | None = None
+) -> Iterator[Callback | None]:
     """Show stage, share done and time left of a computation; not at all if `quiet`.
 
     On a terminal that is one line, elsewhere a line every two seconds.
@@ -55,11 +57,11 @@ def progress(stream: TextIO, *, quiet: bool, start: str = "designing") -> Iterat
     if quiet:
         yield None
         return
+    pace = pace or Pace()
     if not stream.isatty():
-        yield _Lines().show
+        yield _Lines(pace).show
         return
     from rich.console import Console
 
-    console, pace = Console(file=stream), Pace()
-    with console.status(start) as line:
+    with Console(file=stream).status(start) as line:
         yield lambda step: line.update(pace(step))

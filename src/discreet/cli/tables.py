@@ -42,7 +42,7 @@ def publish_tables(options: CountsOptions) -> Status:
     from discreet.artefact.outputs import PAGE_BYTES
     from discreet.artefact.sidecar import FileContent
     from discreet.hierarchy.contingency.estimates import check_room
-    from discreet.hierarchy.contingency.result import NO_PEOPLE
+    from discreet.hierarchy.contingency.result import NO_PEOPLE, refuse_many_rows
 
     guarantee = guarantee_of(options)
     if options.people is None:
@@ -97,6 +97,8 @@ def publish_tables(options: CountsOptions) -> Status:
     def outputs(planned: TablesPlan) -> ReleaseFiles:
         frame = planned.frame
         check_room(frame, free_memory())
+        # Where the total is not public, too many rows are known after the charge alone; then only they are missing.
+        refuse_many_rows((frame.total or 0) if options.microdata else 0, "--microdata")
         entries = frame.tree.n * sum(frame.domain.size_of(q) for q in frame.marginals)
         size = entries * (ROW_BYTES + 8 * len(frame.domain.attributes))
         contents = (counts_content, measurements_content)

@@ -47,6 +47,7 @@ __all__ = [
     "position",
     "positions",
     "seconds",
+    "seconds_left",
     "share",
     "share_at_least",
     "share_at_most",
@@ -344,6 +345,17 @@ def seconds(value: Number) -> str:
     ('12.3 s', '0 s')
     """
     return estimate(value, 3, "s")
+
+
+def seconds_left(value: float) -> str:
+    """Format an estimate of the time left in whole seconds, rounded up, 1 at least.
+
+    Examples
+    --------
+    >>> seconds_left(2.934), seconds_left(0.02)
+    ('3 s', '1 s')
+    """
+    return f"{count(max(1, math.ceil(value)))} s"
 
 
 def position(value: float | Fraction, decimals: int = 1) -> str:

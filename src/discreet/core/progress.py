@@ -6,13 +6,14 @@ release holds no total, time or count that depends on private data.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 from discreet.core.options import callback
-from discreet.core.printed import at_least, at_most, gap, seconds, share_at_least
+from discreet.core.printed import at_least, at_most, gap, seconds, seconds_left, share_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,15 @@ class Progress:
 class Pace:
     """Text of each step, with the share of its stage that is done and the time left at the pace of this stage.
 
-    A step without a time, as of a differentially private release, has no time left either.
+    The steps of a search are not counted: its share is that of the way to the target gap, on a logarithmic scale, on
+    which a gap falls evenly. A step without a time, as of a differentially private release, has no time left either.
+
+    Parameters
+    ----------
+    target
+        Gap at which a search ends; ``None`` or 0 for no estimate.
+    time_limit
+        Seconds after which a search ends.
 
     Examples
     --------
@@ -84,14 +93,22 @@ class Pace:
     2 s, columns, 0 of 10
     >>> print(pace(Progress(5.0, "columns", done=3, total=10)))
     5 s, columns, 3 of 10, 30 %, about 7 s left
+    >>> search = Pace(target=0.01)
+    >>> print(search(Progress(1.0, "direct", lower=0.0, upper=1.0)))
+    1 s, direct, loss 1, gap 100 %
+    >>> print(search(Progress(4.0, "direct", lower=0.9, upper=1.0)))
+    4 s, direct, loss 1, gap 10 %, 50 %, about 3 s left
     """
 
-    def __init__(self) -> None:
+    def __init__(self, target: float | None = None, time_limit: float | None = None) -> None:
         self._begun: Progress | None = None
         self._done = 0
+        self._target, self._time_limit = target, time_limit
 
     def __call__(self, step: Progress) -> str:
         """Return the text of a step, which is later than those before."""
+        if step.total is None and step.elapsed is not None:
+            return self._search(step, step.elapsed)
         first, done = self._begun, step.done or 0
         if first is None or first.total != step.total or done < self._done:
             first = self._begun = step
@@ -103,7 +120,22 @@ class Pace:
         if step.elapsed is None or first.elapsed is None or not steps:
             return text
         left = (step.elapsed - first.elapsed) / steps * (step.total - step.done)
-        return f"{text}, about {seconds(left)} left"
+        return f"{text}, about {seconds_left(left)} left"
+
+    def _search(self, step: Progress, elapsed: float) -> str:
+        """Return the text of a step of a search, whose time left is no more than its limit leaves."""
+        text, estimate = str(step), math.inf
+        if self._target and step.gap is not None and step.gap > self._target:
+            first = self._begun
+            if first is None or first.elapsed is None or not first.gap or first.gap <= step.gap:
+                self._begun = step
+            else:
+                covered, ahead = math.log(first.gap / step.gap), math.log(step.gap / self._target)
+                text += f", {share_at_least(covered / (covered + ahead), 0)}"
+                estimate = (elapsed - first.elapsed) * ahead / covered
+        if self._time_limit is not None and self._time_limit - elapsed < estimate:
+            return f"{text}, at most {seconds_left(self._time_limit - elapsed)} left"
+        return text if math.isinf(estimate) else f"{text}, about {seconds_left(estimate)} left"
 
 
 @final

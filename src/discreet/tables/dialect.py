@@ -207,10 +207,11 @@ def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
         line = first.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise _encoded(path, 1, argument) from None
-    if not line.strip():
-        raise refused("names-none", argument, f"{path} with an empty first line")
     mark = mark or mark_of([line])
-    again = repeated(names_of_line(line, mark))
+    names = names_of_line(line, mark)
+    if not any(name.strip() for name in names):
+        raise refused("names-none", argument, f"{path} with an empty first line")
+    again = repeated(names)
     if again:
         raise refused("names-repeated", argument, f"{path}, where {again}")
     return mark
@@ -411,7 +412,7 @@ def why_unreadable(
         As for :func:`refuse_rows`.
     """
     if not mark:
-        got = f"{path}, which is cut off or damaged"
+        got = f"{path}, which is cut off, damaged or of other types"
         return refused("parquet-damaged", argument, got)
     try:
         refuse_rows(path, mark, argument, row_by_row=row_by_row)

@@ -124,7 +124,7 @@ def read_foreign(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
         raise refused(
             "polars-missing", request.argument, f"no {error.name}", install=install
         ) from None
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
+    except (OSError, zipfile.BadZipFile, LookupError, ValueError, TypeError, EOFError):
         raise request.refused("file-damaged", _DAMAGED) from None
 
 
@@ -235,15 +235,17 @@ def read_written_workbook(
         names, *rows = _rows_of_workbook(io.BytesIO(data), request)
         columns = zip(names, zip(*rows, strict=True), strict=True)
         return pl.DataFrame([pl.Series(name, cells, types[name]) for name, cells in columns])
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError):
+    except (OSError, zipfile.BadZipFile, LookupError, ValueError, TypeError, EOFError):
         raise request.refused("file-damaged", _DAMAGED) from None
 
 
 def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
-    return _frame_of(_rows_of_workbook(path, request), request)
+    # The reader leaves a file open that it cannot read, but not ours.
+    with path.open("rb") as file:
+        return _frame_of(_rows_of_workbook(file, request), request)
 
 
-def _rows_of_workbook(file: Path | BinaryIO, request: FileRequest) -> list[list[Any]]:
+def _rows_of_workbook(file: BinaryIO, request: FileRequest) -> list[list[Any]]:
     import openpyxl
 
     with zipfile.ZipFile(file) as packed:

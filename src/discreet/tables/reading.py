@@ -321,16 +321,21 @@ def read_private(source: Any, argument: str, options: ReadingOptions, recoding: 
 
 
 def read_table(path: str, argument: str) -> pl.DataFrame:
-    """Read a public CSV or Parquet file with a line of names, each column of CSV with the type that all its cells show.
+    """Read a public file of any kind with a line of names, each column of CSV with the type that all its cells show.
 
     Raises
     ------
     InvalidProblemError
         For a file that cannot be read, of another kind, or without rows.
     """
-    mark = look(path, argument, PUBLIC_SUFFIXES)
-    refuse_killers(path, mark, argument)
-    return _read(path, mark, argument, infer=True)
+    most = allowed()
+    request = FileRequest(argument, path, ReadingOptions(), most, _fits(most))
+    with plain_file(path, request) as plain, _named(path, plain.path):
+        if plain.frame is not None:
+            return plain.frame
+        mark = look(str(plain.path), argument, tuple(READABLE), mark=plain.mark)
+        refuse_killers(str(plain.path), mark, argument)
+        return _read(str(plain.path), mark, argument, infer=True)
 
 
 def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.DataFrame:

@@ -80,7 +80,8 @@ EXPECTED: Final = {
     "output-name": "a file that ends in {suffixes}",
     "packed-damaged": "a whole compressed file; copy or pack it again",
     "packed-none": "a compressed file, as its name says; drop {suffix} from the name of text",
-    "parquet-damaged": "a whole Parquet file; copy or write it again",
+    "parquet-damaged": "a whole Parquet file of numbers, text, dates and truth values; copy or write it again, or "
+    "save it as CSV",
     "parquet-none": "a Parquet file, as its name says; let the name of text end in .csv",
     "polars-missing": "the packages that tables need: {install}",
     "quotes": "a CSV file that can be read; a cell that holds a quote stands between quotes, and the quote is doubled, "

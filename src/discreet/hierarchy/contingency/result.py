@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from discreet.hierarchy.contingency.problem import Marginal, TableFrame
     from discreet.hierarchy.result import Backend
 
-__all__ = ["MAX_ROWS", "NO_PEOPLE", "LevelGap", "RegionTables", "marginal_columns"]
+__all__ = [
+    "MAX_ROWS",
+    "NO_PEOPLE",
+    "LevelGap",
+    "RegionTables",
+    "marginal_columns",
+    "refuse_many_rows",
+]
 
 MAX_ROWS = 100_000_000
 """Rows that are made of published counts, at most: some 40 bytes of memory each."""
@@ -282,9 +289,7 @@ class RegionTables:
             expected = f"{tree.depth} names, other ones than {', '.join(attributes)}"
             raise InvalidProblemError("columns", expected, repr(list(columns)))
         counts = self.cells[tree.leaves]
-        total = counts.sum(dtype=np.float64)
-        if total > MAX_ROWS:
-            raise InvalidProblemError("rows", f"at most {count(MAX_ROWS)}", count(int(total)))
+        refuse_many_rows(int(counts.sum(dtype=np.float64)), "rows")
         which = np.repeat(np.arange(counts.size), counts.reshape(-1))
         leaf, cell = np.divmod(which, domain.size)
         paths = [tuple(map(str, tree.path(int(node)))) for node in tree.leaves]
@@ -297,6 +302,12 @@ class RegionTables:
             words = ["" if one == BLANK else one for one in attribute.categories]
             made.append(Column(attribute.name, at, words))
         return tidy(made, {}, backend)
+
+
+def refuse_many_rows(rows: int, argument: str) -> None:
+    """Raise InvalidProblemError if there would be more rows than :data:`MAX_ROWS`."""
+    if rows > MAX_ROWS:
+        raise InvalidProblemError(argument, f"at most {count(MAX_ROWS)} rows", count(rows))
 
 
 def marginal_columns(frame: TableFrame, marginals: Sequence[Marginal]) -> list[Column]:
