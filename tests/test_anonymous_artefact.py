@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -43,7 +43,7 @@ ROWS = pl.DataFrame(
 
 
 @cache
-def published() -> Anonymization:
+def published() -> Anonymization[Any, Any]:
     return anonymize(ROWS, KAnonymity(2, ("age", "sex", "home")), attributes=KINDS)
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -38,7 +38,7 @@ AGE = (Numeric("age"),)
 
 
 @cache
-def made(k: int) -> Anonymization:
+def made(k: int) -> Anonymization[Any, Any]:
     return anonymize(ROWS, KAnonymity(k, ("age",)), attributes=AGE)
 
 

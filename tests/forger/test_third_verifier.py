@@ -263,7 +263,7 @@ def _noise_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[s
         rate = noises.limit(noise, (m, n), 20) + Fraction(more, 10**20)
         epsilon = str(rate * noises.DECIMETERS[whole["unit"]] / whole["side"])
         yield {**whole, "guarantee": {**whole["guarantee"], "epsilon": epsilon}}
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"noise": packed(np.array(below))},
         {"names": packed(np.array([len(whole["shown"]), *names[1:]]))},
         {"names": packed(np.array(names[1:]))},
@@ -272,8 +272,8 @@ def _noise_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict[s
         *_damages_of_both(whole),
         {"cells": [m - 1, 1]},
         {"mesh_lower": None},
-    ):
-        yield {**whole, **change}
+    )
+    yield from ({**whole, **change} for change in changes)
 
 
 @pytest.mark.parametrize("name", noises.KINDS)
@@ -313,7 +313,7 @@ def _lattice_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict
         epsilon = str(rate * noises.DECIMETERS[whole["unit"]] / whole["side"])
         yield {**whole, "guarantee": {**whole["guarantee"], "epsilon": epsilon}}
     wide, tall = cells
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"weights": packed(np.array(less))},
         {"weights": packed(np.array(across))},
         {"weights": packed(np.array(weights[k:]))},
@@ -326,8 +326,8 @@ def _lattice_damages(whole: dict[str, Any], rng: random.Random) -> Iterator[dict
         {"torus": [3, 3]},
         {"mesh_lower": "inf"},
         {"mesh_lower": "0.5"},
-    ):
-        yield {**whole, **change}
+    )
+    yield from ({**whole, **change} for change in changes)
 
 
 @pytest.mark.parametrize("name", lattices.KINDS)

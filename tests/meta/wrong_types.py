@@ -143,7 +143,7 @@ def _channels() -> dict[str, Call]:
             dc.attack,
             {"target": "metricdp", "epsilon": 1, "method": "uniform", "trials": 5, "reports": [1]},
         ),
-        "audit": Call(dc.audit, {"target": "kanonymity", "method": "mondrian", "k": 2}),
+        "audit": Call(dc.audit, {"target": "hierarchy", "epsilon": 1, "samples": 200}),
         "compare": Call(dc.compare, {"target": problem, "epsilon": 1, "methods": ["uniform"]}),
         "risk": Call(dc.risk, {"table": {"age": ["1", "1"]}, "quasi_identifiers": ["age"]}),
     }

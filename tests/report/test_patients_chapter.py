@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -33,7 +33,7 @@ TABLE = pl.DataFrame(made_patients(40))
 
 
 @cache
-def made() -> Anonymization:
+def made() -> Anonymization[Any, Any]:
     return anonymize(TABLE, KAnonymity(5, ("age", "sex", "zip")), attributes=KINDS)
 
 
