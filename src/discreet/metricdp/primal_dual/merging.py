@@ -88,7 +88,8 @@ def _cheapest_merges(
     for first in range(0, len(pairs), step):
         a, b = pairs[first : first + step].T
         costs[first : first + step] = (expected[a] + expected[b]).min(axis=1) - least[a] - least[b]
-    merged, chosen = np.zeros(len(expected), dtype=bool), []
+    merged = np.zeros(len(expected), dtype=bool)
+    chosen: list[int] = []
     most = max(1, int(_SHARE_MERGED_PER_PASS * len(expected)))
     for at in np.argsort(costs, kind="stable").tolist():
         a, b = pairs[at]
