@@ -183,8 +183,8 @@ def spanner(
 ) -> NDArray[np.bool_]:
     """Mark the pairs of a greedy spanner: those whose graph distance exceeds their limit when their turn comes.
 
-    It ends with the first edge beyond ``max_edges``. All graph distances are kept. An added edge ``(i, j)`` changes them
-    by paths ``u-i-j-v`` and ``u-j-i-v`` alone.
+    It ends with the first edge beyond ``max_edges``. All graph distances are kept. An added edge ``(i, j)`` changes
+    them by paths ``u-i-j-v`` and ``u-j-i-v`` alone.
     """
     D = np.full((n, n), np.inf)
     for i in range(n):
