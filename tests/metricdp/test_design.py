@@ -276,6 +276,7 @@ def test_progress_and_trace_tell_the_story() -> None:
         "PlanarLaplace",
         "TailsAndHub",
         "Cheap channels",
+        "Bound by pairs",
         "Direct",
     ]
     assert told[0].upper is None

@@ -343,7 +343,7 @@ def test_large_programs_start_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = design(problem, MetricDP("0.3", "km", 1), gap=0.002, on_progress=told.append)
     assert outcome.provenance.method == "primal-dual"
     assert any("steps come first" in sentence for sentence in outcome.provenance.method_trace)
-    cheap = {"Exponential", "PlanarLaplace", "TailsAndHub", "Cheap channels"}
+    cheap = {"Exponential", "PlanarLaplace", "TailsAndHub", "Cheap channels", "Bound by pairs"}
     assert {step.stage for step in told} <= {"Kernel", "PrimalDual"} | cheap
 
 

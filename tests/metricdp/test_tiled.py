@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from discreet.core import jit
-from discreet.core.errors import LimitReachedError
 from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.core.spaces.metric import MetricSpace
@@ -172,13 +171,13 @@ def test_both_are_handed_in_before_the_limit_ends(
     last = PrimalDual().solve(part, PartLimits(900.0, 1, 0.0, listens))
     assert last is not None
     assert last.matrix is None
-    assert [both for _, *both in told] == [[True, True]]
-    # The polishing steps take their seconds, too, and are kept in reserve.
-    assert 800 <= told[0][0] <= 900
+    assert any(channel and bound for _, channel, bound in told)
+    # The polishing steps take their seconds, too, so that an offer without time for them is left out.
+    assert 600 <= max(seconds for seconds, *_ in told) <= 900
 
 
 def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:
-    """Without a limit and with a gap that is never reached, once, after the last step."""
+    """Without a limit and with a gap that is never reached, at fixed numbers of steps and after the last one."""
     part, told = part_of(stated(6)), []
 
     def listens(found: Candidate) -> bool:
@@ -189,9 +188,10 @@ def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:
     assert found is not None
     assert found.matrix is None
     assert found.multipliers is None
-    assert [one.parameters["iterations"] for one in told] == [600]
-    assert told[0].matrix is not None
-    assert told[0].multipliers is not None
+    counts = [one.parameters["iterations"] for one in told]
+    assert counts == sorted(set(counts))
+    assert counts[-1] == 600
+    assert any(one.matrix is not None for one in told)
 
 
 def test_secrets_that_never_occur_have_rows_all_the_same(small: pytest.MonkeyPatch) -> None:
@@ -284,8 +284,7 @@ def test_an_interrupt_hands_in_the_prices_so_far(monkeypatch: pytest.MonkeyPatch
     limits = PartLimits(None, 1, 0.0, listens, beat=lambda: beats.append(1))
     with pytest.raises(KeyboardInterrupt):
         PrimalDual().solve(whole_part(far_apart(), 3), limits)
-    assert len(handed) == 1
-    assert handed[0].multipliers is not None
+    assert any(one.multipliers is not None for one in handed)
     assert len(beats) >= 89
 
 
@@ -318,15 +317,13 @@ def test_tiles_hold_all_secrets_where_a_reach_saves_little(small: pytest.MonkeyP
     assert reach(0.01) == 1.0
 
 
-def test_a_bound_is_handed_in_alone_where_mending_would_be_late(small: pytest.MonkeyPatch) -> None:
-    small.setattr(steps._Run, "_mending_seconds", lambda *_: 1e9)
-    handed: list[Candidate] = []
+def test_the_bound_comes_back_without_time_for_a_channel(small: pytest.MonkeyPatch) -> None:
+    small.setattr(steps._Run, "_has_time_for_offer", lambda _: False)
 
-    def listens(candidate: Candidate) -> bool:
-        handed.append(candidate)
-        return False
+    def fails(_: Candidate) -> bool:
+        raise AssertionError
 
-    limits = PartLimits(0.5, 1, 0.0, listens)
-    with pytest.raises(LimitReachedError, match="no time was left to mend"):
-        PrimalDual().solve(part_of(stated(2)), limits)
-    assert [(one.matrix is None, one.multipliers is None) for one in handed] == [(True, False)]
+    last = PrimalDual(iterations=300).solve(part_of(stated(2)), PartLimits(None, 1, 0.0, fails))
+    assert last is not None
+    assert last.matrix is None
+    assert last.multipliers is not None

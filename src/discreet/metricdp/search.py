@@ -239,6 +239,10 @@ class Search:
             self._run_method(method)
         if not self.optimal:
             self._compare_cheap_methods()
+        if not self.reached:
+            for state in self.states:
+                state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
+            self._bound_and_verify("Bound by pairs", better=False)
         # Computing the order of methods takes seconds if all pairs of 1,000 secrets are constrained.
         methods, reason = ((), "") if self.reached or self._is_late() else costly(self.whole)
         if reason:
@@ -247,7 +251,7 @@ class Search:
             if self.reached or self._is_late() or self._must_stop():
                 break
             self._run_method(method)
-        return self._finish()
+        return self._outcome(self._verify_best())
 
     def force(self, method: Method) -> MetricDesign:
         """Run one method and no other, apart from :class:`Trivial`.
@@ -264,14 +268,6 @@ class Search:
             last_note = self.trace[-1] if self.trace else ""
             raise SolverError(type(method).__name__, "found no channel", last_note)
         return self._outcome(self.verified or self._verify_best())
-
-    def _finish(self) -> MetricDesign:
-        """Return the design of least loss, with at least the bound by pairs of neighbors."""
-        if not self.reached:
-            for state in self.states:
-                state.learn(Candidate("pairs", None, pair_prices(state.part), ""))
-            self._bound()
-        return self._outcome(self._verify_best())
 
     def _compare_cheap_methods(self) -> None:
         """Run the methods without a search; verify the best if it reaches the gap with the current bound."""

@@ -368,8 +368,9 @@ def test_a_spanner_takes_each_pair_that_the_graph_so_far_stretches(
     for (i, j), length in zip(pairs.tolist(), lengths.tolist(), strict=True):
         if not chosen or brute_paths(graph(14, chosen))[i][j] > dilation * length:
             chosen[i, j] = int(length)
-    marked = _kernels.spanner(14, pairs, lengths, dilation * lengths)
-    assert [tuple(pair) for pair in pairs[marked].tolist()] == list(chosen)
+    for most in (len(pairs), len(chosen), 5):
+        marked = _kernels.spanner(14, pairs, lengths, dilation * lengths, most)
+        assert [tuple(pair) for pair in pairs[marked].tolist()] == list(chosen)[: most + 1]
 
 
 def test_a_spanner_of_dilation_one_is_the_pruned_graph() -> None:

@@ -179,21 +179,27 @@ def spanner(
     pairs: NDArray[np.int32],
     lengths: NDArray[np.float64],
     limits: NDArray[np.float64],
+    max_edges: int,
 ) -> NDArray[np.bool_]:
     """Mark the pairs of a greedy spanner: those whose graph distance exceeds their limit when their turn comes.
 
-    All graph distances are kept. An added edge ``(i, j)`` changes them by paths ``u-i-j-v`` and ``u-j-i-v`` alone.
+    It ends with the first edge beyond ``max_edges``. All graph distances are kept. An added edge ``(i, j)`` changes
+    them by paths ``u-i-j-v`` and ``u-j-i-v`` alone.
     """
     D = np.full((n, n), np.inf)
     for i in range(n):
         D[i, i] = 0.0
     is_edge = np.zeros(len(pairs), dtype=np.bool_)
     near_j = np.empty(n, dtype=np.int64)
+    n_edges = 0
     for e in range(len(pairs)):
         i, j = pairs[e, 0], pairs[e, 1]
         if D[i, j] <= limits[e]:
             continue
         is_edge[e] = True
+        n_edges += 1
+        if n_edges > max_edges:
+            break
         from_i = D[i].copy()
         from_j = D[j].copy()
         # A path through the new edge is shorter only between a vertex nearer to i and one nearer to j by more than it.

@@ -519,7 +519,7 @@ def greedy_spanner(space: MetricSpace, dilation: Exact) -> Adjacency:
 
     Complexity
     ----------
-    ``O(n^2)`` for each edge kept, of which there are ``O(n)`` in a plane [BCP14]_.
+    At most ``O(n^2)`` for each edge kept, of which there are ``O(n)`` in a plane [BCP14]_.
 
     Examples
     --------
@@ -543,5 +543,6 @@ def greedy_spanner(space: MetricSpace, dilation: Exact) -> Adjacency:
         lengths.astype(np.float64),
         # A limit is only compared: beyond 2^53 every path is within it.
         np.minimum(limits, 2.0**53).astype(np.float64),
+        len(order),
     )
     return everything.subgraph(order[is_edge])

@@ -118,7 +118,7 @@ class TailsAndHub:
         stop: float | None,
         threads: int,
     ) -> tuple[NDArray[np.float64], int]:
-        """Return the optimal heights, or those of the last program within the time, and the number of programs."""
+        """Return the optimal heights, or the best private ones within the time, and the number of programs."""
         from discreet.core.lp import LinearModel, LinearProgram
         from discreet.core.lp.program import SMALLEST_ENTRY
 
@@ -132,20 +132,23 @@ class TailsAndHub:
             except (LimitReachedError, SolverError):
                 if number == 1:
                     raise
-                return _shrink_heights(heights, tails, decay), number - 1
-            heights = np.maximum(answer.x, 0.0)
-            rest = 1.0 - tails @ heights
+                return heights, number - 1
+            solution = np.maximum(answer.x, 0.0)
+            rest = 1.0 - tails @ solution
             # For each secret the source whose rest requires most of it.
             required = decay * rest[:, None]
             source = required.argmax(axis=0)
             target = np.flatnonzero(required[source, each] - rest > _MAX_VIOLATION)
             if not len(target):
-                return heights, number
+                return solution, number
+            # The best of all rounds, so that more time gives no larger loss.
+            shrunk = _shrink_heights(solution, tails, decay)
+            heights = min(heights, shrunk, key=lambda one: float(gain @ one))
             factor = decay[source[target], target]
             rows = tails[target] - factor[:, None] * tails[source[target]]
             rows[np.abs(rows) <= SMALLEST_ENTRY] = 0.0
             model.add_rows(rows, -np.inf, 1.0 - factor)
-        return _shrink_heights(heights, tails, decay), _MAX_ROUNDS
+        return heights, _MAX_ROUNDS
 
 
 def _shrink_heights(

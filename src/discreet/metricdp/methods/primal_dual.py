@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from discreet.core.errors import InvalidProblemError, LimitReachedError
+from discreet.core.errors import InvalidProblemError
 from discreet.core.jit import clock
 from discreet.core.printed import estimate
 from discreet.metricdp.bounds.bound import Multipliers
@@ -32,7 +32,6 @@ from discreet.metricdp.primal_dual.seeds import (
 from discreet.metricdp.primal_dual.units import steps_before_new_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from concurrent.futures import ThreadPoolExecutor
     from fractions import Fraction
 
@@ -67,8 +66,16 @@ _MAX_FIRST_WEIGHT = 12.0
 _MENDING_STEPS = 36
 """Time of mending along edges and of evaluating the bound, in steps."""
 
-_SPACING_OF_POLISHING, _SPACING_OF_LAST_LOOK = 1.2, 1.5
-"""Least factors of the number of steps from one polishing to the next, and from an offer to the last evaluation."""
+_SPACING_OF_POLISHING = 1.2
+"""Least factor of the number of steps from one polishing to the next."""
+
+_LOOKS_BEFORE_OFFER, _STEP_GROWTH_BETWEEN_OFFERS, _STEPS_PER_WORK_OF_OFFER = 3, 1.5, 2
+"""Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; factor
+from one offer to the next; least steps between offers, in units of the work of an offer."""
+
+_LEAST_GAIN_PER_GAP = 1e-3
+"""Least relative rise of the bound for which multipliers replace the best ones, and least price of an offer in units of
+the cost of a typical secret, both for each unit of the requested gap: what small prices add is less than a rise."""
 
 _MENDING_FACTOR, _MAX_MENDING_FACTOR, _POLISHING_SHARE = 1.27, 4.0, 0.4
 """First estimate of the loss added by mending, in units of that added by one round of raising, and its limit; first
@@ -83,27 +90,17 @@ _MAX_SECRETS_FOR_REMAP = 3000
 _MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
 """Limits on the share of epsilon that mending reserves for row sums other than 1, along edges and over all pairs."""
 
-_LEAST_PRICE_PER_GAP = 3e-3
-"""Least price of an offer for each unit of the gap, in units of the cost of a typical secret."""
-
-_MAX_RESERVED_SHARE = 0.5
-"""Limit on the share of the time limit reserved for the first polishing and mending."""
-
 _OVERTIME_IN_SECONDS = 1.0
-"""Forecast of seconds beyond the limit up to which mending starts."""
+"""Seconds beyond the limit within which an offer has to end."""
 
-_RESERVE_FACTOR = 1.3
-"""Seconds reserved for the next evaluation and offer, in units of those of the last one."""
-
-_MERGING_SHARE_OF_GAP = 0.1
+_MERGING_SHARE_OF_GAP = 0.2
 """Limit on the loss added by merging reports before mending, as a share of the gap."""
 
 _MERGED_SHARE = 0.25
 """Share of the columns expected to be left after merging: 400 to 600 of those of 2,000 junctions."""
 
-_SECONDS_PER_MENDED_TRIPLE = 5e-9
-"""Seconds of mending in one thread for each triple of two secrets and a merged report: 35 s for 2,000 of each, 12
-rounds."""
+_MULTIPLIERS_PER_MENDED_TRIPLE = 8.0
+"""Work of mending for each triple of two secrets and a merged report, in multipliers of a step: 12 rounds."""
 
 _STEP_GROWTH_BETWEEN_CONSTRAINTS = 1.3
 """Least factor of the number of steps between additions of constraints, since each of them restarts the steps."""
@@ -141,13 +138,8 @@ class PrimalDual:
         Returns
         -------
         Candidate or None
-            ``None`` without constraints. A candidate without a matrix and multipliers if all were offered already, or
-            if there is no time to prepare the steps.
-
-        Raises
-        ------
-        LimitReachedError
-            If no time remains to mend a channel; the multipliers were offered.
+            ``None`` without constraints. A candidate without a matrix and multipliers if the caller takes offers, or if
+            there is no time to prepare the steps.
 
         Complexity
         ----------
@@ -208,17 +200,21 @@ def _rename_reports(matrix: NDArray[np.float64], cost: NDArray[np.float64]) -> N
 
 
 class _Run:
-    """State of one run: the steps, the best channel, and the offered channel and bound."""
+    """State of one run: the steps, the best channel, and the offered channel and bound.
+
+    Steps, looks, offers and what is offered depend on the number of steps alone. The time limit decides only where
+    this sequence ends, so that a longer limit has every offer of a shorter one.
+    """
 
     def __init__(self, part: Part, limits: PartLimits, start: float, iterations: int) -> None:
         self.limits, self.iterations = limits, iterations
-        self.seconds = math.inf if limits.seconds is None else limits.seconds
-        self.stop = start + self.seconds
+        self.stop = math.inf if limits.seconds is None else start + limits.seconds
         home = part.cost.argmin(axis=0) if part.home is None else part.home
         self.near = near = OrderedProgram.of(part.cost, part.binding, part.paths, home)
         self.plan = plan = _plan(near, part.epsilon, limits.gap)
         self.state = plan.state(limits.threads)
         self.state.measuring = steps_before_new_units(part.n)
+        self.state.least_gain = _LEAST_GAIN_PER_GAP * limits.gap
         self.state.weights = 0.2, _MAX_FIRST_WEIGHT * math.sqrt(1000 / part.n)
         # If steps use a subset of very many constraints, channels are mended over all pairs.
         self.every = priceable(near.edges, part.epsilon) if is_dense(near.edges) else None
@@ -229,20 +225,17 @@ class _Run:
             _POLISHING_SHARE,
             _SHARE_OF_GAP,
         )
-        # A first guess of the number of columns after merging.
-        self.columns = int(_MERGED_SHARE * part.n_reports)
-        self.polished_at = self.offered_at = self.grown_at = 0
-        self.reserve, self.step_seconds, self.upper = 0.0, 0.0, math.inf
+        self.polished_at = self.grown_at = 0
+        first_look = _STEPS_BEFORE_FIRST_LOOK * math.sqrt(part.n / 1000)
+        self.look_at = int(first_look)
+        self.offer_at = int(max(_LOOKS_BEFORE_OFFER * first_look, self._steps_between_offers()))
+        self.step_seconds, self.offer_seconds, self.upper = 0.0, limits.handling, math.inf
         self.channel: NDArray[np.float64] | None = None
         self.offered_bound = -math.inf
         self.pool: ThreadPoolExecutor | None = None
 
     def run(self) -> Candidate:
-        """Take steps until the gap is reached or time is up; an interrupt offers the bound so far.
-
-        The numbers of steps before evaluations do not depend on the time limit, so that a longer limit has all
-        evaluations of a shorter one but the last.
-        """
+        """Take steps until the gap is reached or time is up; an interrupt offers the bound so far."""
         try:
             return self._steps()
         except KeyboardInterrupt:
@@ -251,45 +244,41 @@ class _Run:
             raise
 
     def _steps(self) -> Candidate:
-        state = self.state
-        due, started = int(_STEPS_BEFORE_FIRST_LOOK * math.sqrt(state.n / 1000)), clock()
+        state, started = self.state, clock()
         with state.pool() as self.pool:
-            while True:
+            while clock() < self.stop or not state.count:
                 state.advance(self.pool)
                 self.limits.beat()
                 if state.count == 1:
                     # The first step takes longer, since it is the first to touch the memory.
                     started = clock()
                 self.step_seconds = (clock() - started) / max(state.count - 1, 1)
-                forecast = POLISHING_STEPS * self.step_seconds + self._mending_seconds()
-                forecast = (
-                    0.0 if self.offered_at else min(forecast, _MAX_RESERVED_SHARE * self.seconds)
-                )
-                reserve = max(self.reserve, forecast)
-                last = clock() + reserve > self.stop or state.count >= self.iterations
-                if (
-                    last
-                    and self.offered_at > 0
-                    and state.count < _SPACING_OF_LAST_LOOK * self.offered_at
-                ):
-                    return self._candidate(None)
-                if last or state.count >= due:
-                    due = max(due, int(_STEP_GROWTH_BETWEEN_LOOKS * state.count) + 1)
-                    candidate = self._evaluate(hand_in=last)
+                last = state.count >= self.iterations
+                if last or state.count >= self.look_at:
+                    self.look_at = int(_STEP_GROWTH_BETWEEN_LOOKS * state.count) + 1
+                    candidate = self._look(last=last)
                     if candidate is not None or last:
-                        return candidate or self._candidate(None)
+                        return candidate or self._candidate(self._pop_channel())
+        if self.limits.offer is None:
+            return self._candidate(self._pop_channel())
+        # A channel that was not offered yet stays so: a longer limit would not offer it at this step.
+        return self._candidate(None)
 
-    def _mending_seconds(self) -> float:
-        """Estimate the seconds of mending: over all pairs from the number of columns, else from the time of a step."""
+    def _steps_between_offers(self) -> float:
+        return _STEPS_PER_WORK_OF_OFFER * self._work_of_mending()
+
+    def _work_of_mending(self) -> float:
+        """Estimate the work of mending and polishing, in steps."""
         if self.every is None:
-            return _MENDING_STEPS * self.step_seconds
-        triples = len(self.near.cost) ** 2 * self.columns
-        return float(_SECONDS_PER_MENDED_TRIPLE * triples / self.limits.threads)
+            return _MENDING_STEPS + POLISHING_STEPS
+        n, n_reports = self.near.cost.shape
+        triples = float(n * n * _MERGED_SHARE * n_reports)
+        return POLISHING_STEPS + _MULTIPLIERS_PER_MENDED_TRIPLE * triples / self.plan.multipliers
 
-    def _evaluate(self, *, hand_in: bool) -> Candidate | None:
-        """Estimate bound and loss; offer them if they reach the gap, or on `hand_in`. Return the result of the run."""
-        state, near, start = self.state, self.near, clock()
-        state.update_best(self.pool)
+    def _look(self, *, last: bool) -> Candidate | None:
+        """Evaluate bound and loss; offer them if it is their turn or the gap is near. Return the result of the run."""
+        state, near = self.state, self.near
+        level = state.update_best(self.pool)
         matrix = state.matrix(near.cost.shape[1])
         if not self.plan.stars:
             # Secrets of nearly no cost may use a report outside of all their tiles, so that their rows sum to less.
@@ -303,7 +292,7 @@ class _Run:
         del raised
         if not self.plan.stars or self.grown_at == state.count:
             # With stars, only a channel raised to all violated constraints shows what the primal side lacks.
-            state.balance(added, state.dual_objective() - state.best)
+            state.balance(added, state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
@@ -311,36 +300,35 @@ class _Run:
         )
         # The gain of polishing is unknown before the first time.
         close |= not self.polished_at and self._is_close(guess, state.dual_objective())
-        if not (hand_in or close):
+        due = last or state.count >= self.offer_at
+        if not (due or close):
             return None
+        if not self._has_time_for_offer():
+            # No later offer has the time either.
+            self.offer_at, self.polished_at = self.iterations + 1, self.iterations + 1
+            return None
+        start = clock()
         self._polish(guess)
-        if not (hand_in or self._is_close(guess, state.best)):
+        if not (due or self._is_close(guess, state.best)):
             return None
-        if clock() + self._mending_seconds() > self.stop + _OVERTIME_IN_SECONDS:
-            return self._bound_alone()
         upper = self._mend(matrix)
-        if added > 0:
+        if added > 0 and math.isfinite(upper):
             self.mending_factor = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
-        if not (hand_in or self._is_close(self.upper, state.best)):
+        if math.isinf(upper) or not (due or self._is_close(self.upper, state.best)):
             return None
-        candidate = self._hand_in()
-        self.reserve = _RESERVE_FACTOR * (clock() - start)
-        return candidate
+        result = self._hand_in()
+        self.offer_seconds = clock() - start
+        return result
 
-    def _bound_alone(self) -> Candidate:
-        """Offer multipliers without a channel, since mending would take longer than the remaining time."""
-        candidate = self._candidate(self._pop_channel())
-        if self.limits.offer is not None and candidate.matrix is None:
-            self.limits.offer(candidate)
-            raise LimitReachedError(
-                f"{candidate.note[:-1]}, and no time was left to mend a channel"
-            )
-        return candidate
+    def _has_time_for_offer(self) -> bool:
+        """Forecast whether an offer ends in time, from the last one and the time of a step."""
+        seconds = max(self.offer_seconds, self._work_of_mending() * self.step_seconds)
+        return clock() + seconds < self.stop + _OVERTIME_IN_SECONDS
 
     def _polish(self, upper: float) -> None:
         """Polish a copy of the multipliers, and measure the share of the gap that this closes."""
         state, before = self.state, self.state.best
-        state.polish(POLISHING_STEPS, self.pool, aside=True, is_late=self._half_time_is_over())
+        state.polish(POLISHING_STEPS, self.pool, aside=True, is_late=self._is_late)
         self.polished_at = state.count
         if upper > before:
             self.polishing_share = (state.best - before) / (upper - before)
@@ -365,37 +353,33 @@ class _Run:
     def _is_close(self, upper: float, lower: float) -> bool:
         return upper - lower <= self.gap_share * self.limits.gap * upper
 
-    def _half_time_is_over(self) -> Callable[[], bool]:
-        """Return a predicate: whether half of the time from now to the end is over."""
-        return self._is_after(0.5 * (clock() + self.stop))
-
-    def _is_after(self, moment: float) -> Callable[[], bool]:
-        def is_late() -> bool:
-            self.limits.beat()
-            return clock() > moment
-
-        return is_late
+    def _is_late(self) -> bool:
+        """Report progress, and return whether the limit is over by so much that unfinished work is left."""
+        self.limits.beat()
+        return clock() > self.stop + _OVERTIME_IN_SECONDS
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
-        """Mend an iterate; store the channel if it is the best, and return its loss, renamed if that is quick."""
+        """Mend an iterate, store the channel if it is the best, and return its loss; infinity if time is up."""
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
-            merged = self._merge_reports(matrix)
-            self.columns = merged.shape[1]
             delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
             nats = np.asarray(self.plan.rate * self.near.lengths, dtype=np.float64)
-            # Repair is quick after all rounds of mending, and slow after fewer.
-            is_late = self._is_after(self.stop)
+            merged = self._merge_reports(matrix)
             table = _rename_reports(
-                mend_over_all_pairs(merged, nats, delta, threads=threads, is_late=is_late), cost
+                mend_over_all_pairs(merged, nats, delta, threads=threads, is_late=self._is_late),
+                cost,
             )
             upper = float((cost * table).sum())
         else:
             delta = min(_MAX_DELTA, 0.1 * self.limits.gap + 1e-9)
-            is_late = self._half_time_is_over()
-            table = mend(matrix, self.edges, self.nats, delta, threads=threads, is_late=is_late)
+            table = mend(
+                matrix, self.edges, self.nats, delta, threads=threads, is_late=self._is_late
+            )
             few_secrets = len(cost) <= _MAX_SECRETS_FOR_REMAP
             upper = float(((cost.T @ table).min(axis=0) if few_secrets else cost * table).sum())
+        if self._is_late():
+            # A channel mended in part may lose less or more than the mended one.
+            return math.inf
         if upper < self.upper:
             self.upper, self.channel = upper, table
         return upper
@@ -411,13 +395,15 @@ class _Run:
 
     def _hand_in(self) -> Candidate | None:
         """Offer channel and multipliers; return the result if the run ends."""
-        candidate = self._candidate(self._pop_channel())
-        offer, self.offered_at = self.limits.offer, self.state.count
+        count, offer = self.state.count, self.limits.offer
+        close = self._is_close(self.upper, self.state.best)
+        growth = _STEP_GROWTH_BETWEEN_OFFERS * count
+        self.offer_at = int(max(growth, count + self._steps_between_offers()))
         if offer is None:
-            return candidate
-        if offer(candidate):
+            return self._candidate(self._pop_channel()) if close else None
+        if offer(self._candidate(self._pop_channel())):
             return self._candidate(None)
-        if self._is_close(self.upper, self.state.best):
+        if close:
             # Repair added more loss than expected: the next offer needs a smaller gap.
             self.gap_share /= 2
         return None
@@ -430,12 +416,7 @@ class _Run:
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
-            gap = min(max(1 - state.best / self.upper, 0.0), 0.1) if self.upper > 0 else 0.0
-            least = (
-                max(LEAST_PRICE, _LEAST_PRICE_PER_GAP * gap)
-                if self.limits.offer is not None
-                else LEAST_PRICE
-            )
+            least = max(LEAST_PRICE, state.least_gain)
             listed, self.offered_bound = (
                 plan.list_multipliers(state, least).relabel(self.near.secrets),
                 state.best,

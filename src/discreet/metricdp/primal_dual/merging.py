@@ -32,7 +32,7 @@ def merge_reports(
     apart: NDArray[np.int64],
     allowed: float,
 ) -> NDArray[np.float64]:
-    """Add up columns of near reports, cheapest merges first, until they have cost as much as allowed.
+    """Add up columns of near reports, cheapest merges first, within a limit on the loss that this adds.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def merge_reports(
         into = np.arange(len(expected))
         into[chosen[:, 1]] = chosen[:, 0]
         expected[chosen[:, 0]] += expected[chosen[:, 1]]
-        kept, into = np.unique(into, return_inverse=True)
-        expected, pairs, groups = expected[kept], into[pairs], into[groups]
+        heads, into = np.unique(into, return_inverse=True)
+        expected, pairs, groups = expected[heads], into[pairs], into[groups]
     order = np.argsort(groups, kind="stable")
     firsts = np.searchsorted(groups[order], np.arange(len(expected)))
     return np.add.reduceat(matrix[:, order], firsts, axis=1)
@@ -82,7 +82,7 @@ def merge_reports(
 def _cheapest_merges(
     expected: NDArray[np.float32], pairs: NDArray[np.int64], allowed: float
 ) -> tuple[NDArray[np.int64], float]:
-    """Return the cheapest merges of disjoint pairs within the allowed loss, and what is left of it."""
+    """Return the cheapest merges of disjoint pairs within the allowed loss, and the remaining allowance."""
     least, costs = expected.min(axis=1), np.empty(len(pairs))
     step = max(1, (1 << 20) // expected.shape[1])
     for first in range(0, len(pairs), step):

@@ -75,8 +75,9 @@ def has_sparse_spanner(lengths: NDArray[np.int64]) -> bool:
     within = lengths[np.ix_(sample, sample)]
     i, j = np.triu_indices(len(sample), 1)
     pairs = np.stack([i, j], axis=1).astype(np.int32)
-    in_spanner = _greedy_spanner(len(sample), pairs, within[i, j])
-    return bool(in_spanner.sum() <= MAX_EDGES_PER_SECRET * len(sample))
+    limit = MAX_EDGES_PER_SECRET * len(sample)
+    in_spanner = _greedy_spanner(len(sample), pairs, within[i, j], _SPARSE_DILATION, limit)
+    return bool(in_spanner.sum() <= limit)
 
 
 def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
@@ -92,10 +93,10 @@ def spanner_for_steps(edges: Adjacency) -> tuple[Adjacency, bool]:
     limit = min(_MAX_EDGES_PER_SECRET_OF_FINE * edges.n, _MAX_EDGES_OF_SPANNER)
     fine = limit < _MAX_EDGES_OF_SPANNER
     for dilation in _FINE_DILATIONS:
-        in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths, dilation)
+        in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths, dilation, limit)
         if in_spanner.sum() <= limit:
             return edges.subgraph(np.flatnonzero(in_spanner)), fine
-    in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths)
+    in_spanner = _greedy_spanner(edges.n, edges.pairs, edges.lengths, _SPARSE_DILATION, len(edges))
     return edges.subgraph(np.flatnonzero(in_spanner)), False
 
 
@@ -105,7 +106,7 @@ def seconds_for_spanner(edges: Adjacency) -> float:
 
 
 def _greedy_spanner(
-    n: int, pairs: NDArray[np.int32], lengths: NDArray[np.int64], dilation: float = _SPARSE_DILATION
+    n: int, pairs: NDArray[np.int32], lengths: NDArray[np.int64], dilation: float, max_edges: int
 ) -> NDArray[np.bool_]:
     from discreet.core.kernels.distances import spanner
 
@@ -113,6 +114,6 @@ def _greedy_spanner(
     sorted_lengths = lengths[order].astype(np.float64)
     in_spanner = np.zeros(len(pairs), dtype=bool)
     in_spanner[order] = spanner(
-        n, np.ascontiguousarray(pairs[order]), sorted_lengths, dilation * sorted_lengths
+        n, np.ascontiguousarray(pairs[order]), sorted_lengths, dilation * sorted_lengths, max_edges
     )
     return in_spanner

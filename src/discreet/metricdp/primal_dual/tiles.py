@@ -359,6 +359,8 @@ class TiledIterate:
         self.weight, self.row_sum_target = 4.0, 1.0
         self.weights, self.target = _FIRST_WEIGHT_LIMITS, math.inf
         self.best = -math.inf
+        self.least_gain = 0.0
+        """Least relative rise of the bound for which other multipliers become the best ones."""
         self.count = self.age = self.restarts = 0
         self.first = self.last = math.inf
         self.measuring: list[int] = []
@@ -483,9 +485,9 @@ class TiledIterate:
     ) -> None:
         """Polish the multipliers: nearly feasible ones at a small distance, with few brackets below their row prices.
 
-        These are steps for the program with row sums 0, from the zero channel; their multipliers are kept if their
-        bound is the best. `aside` takes them on a copy of the state, with two more tables of multipliers; otherwise
-        the channel of the iterate is lost, so that polishing comes last.
+        These are steps for the program with row sums 0, from the zero channel; their multipliers are kept if all of
+        them were taken and their bound is the best. `aside` takes them on a copy of the state, with two more tables of
+        multipliers; otherwise the channel of the iterate is lost, so that polishing comes last.
         """
         state = self
         if aside:
@@ -498,16 +500,18 @@ class TiledIterate:
         state.count = 0
         while state.count < steps and not is_late():
             state.advance(pool)
-        state.update_best(pool)
-        self.best = state.best
+        if state.count == steps:
+            state.update_best(pool)
+            self.best = state.best
 
-    def update_best(self, pool: ThreadPoolExecutor | None) -> None:
-        """Store the multipliers, times the best factor, if their bound is the best so far."""
+    def update_best(self, pool: ThreadPoolExecutor | None) -> float:
+        """Return the bound of the multipliers, times the best factor, and store them if it is the best so far."""
         values = self.bounds(_BOUND_FACTORS, pool)
         at = int(values.argmax())
-        if values[at] > self.best:
+        if values[at] > self.best + self.least_gain * max(self.best, 0.0):
             self.best = float(values[at])
             self.keep(_BOUND_FACTORS[at], pool)
+        return float(values[at])
 
     def matrix(self, n_reports: int) -> NDArray[np.float64]:
         """Return the channel of the iterate, ``(n, n_reports)``, zero outside of tiles; rows sum to about 1."""
