@@ -23,7 +23,6 @@ from discreet.evaluate.attack.bayes import (
     expected_error,
     g_vulnerability,
     infer,
-    read_prior,
     success_limit,
 )
 from discreet.evaluate.attack.finding import Attacked, Finding
@@ -238,7 +237,7 @@ def test_drawn_and_computed_successes_agree(monkeypatch: pytest.MonkeyPatch) -> 
     from discreet.evaluate.attack import reports
 
     monkeypatch.setattr(reports, "_MAX_MULTISETS", 0)
-    monkeypatch.setattr(reports, "_LIKELIHOODS_AT_ONCE", 1000)
+    monkeypatch.setattr(reports, "MAX_LIKELIHOODS_AT_ONCE", 1000)
     drawn = watch_repeated(channel, prior, reports=(1, 3), trials=3000, bits=SeededBits(3))
     for one, other in zip(computed, drawn, strict=True):
         assert other.success.trials == 3000
@@ -248,9 +247,9 @@ def test_drawn_and_computed_successes_agree(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: read_prior([0.5, 0.6], 2),
-        lambda: read_prior([1.0], 2),
-        lambda: read_prior([1.5, -0.5], 2),
+        lambda: infer(IDENTITY, [0.5, 0.6]),
+        lambda: infer(IDENTITY, [1.0]),
+        lambda: infer(IDENTITY, [1.5, -0.5]),
         lambda: g_vulnerability(IDENTITY, [[1.0, 2.0]]),
         lambda: g_vulnerability(IDENTITY, [[1.0, 2.0, math.inf]]),
         lambda: expected_error(IDENTITY, None, [[1.0], [2.0]]),

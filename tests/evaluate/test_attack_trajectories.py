@@ -101,7 +101,7 @@ def test_blocks_of_ways_are_attacked_as_all_ways_at_once(
     whole = attack()
     assert [(step.done, step.total) for step in told] == [(0, 21), (21, 21)]
     told.clear()
-    monkeypatch.setattr(trajectory, "_MAX_BELIEFS_IN_MEMORY", 4 * 3 * 9)
+    monkeypatch.setattr(trajectory, "MAX_LIKELIHOODS_AT_ONCE", 4 * 3 * 9)
     assert attack() == whole
     assert [step.done for step in told] == [0, 4, 8, 12, 16, 20, 21]
 
@@ -124,8 +124,8 @@ def test_hundreds_of_secrets_take_little_memory(monkeypatch: pytest.MonkeyPatch)
     rows[np.arange(n), np.arange(n)] += np.uint64(ONE - n * (ONE // (2 * n)))
     channel = Channel.from_weights(rows)
     near = np.eye(n) / 2 + np.roll(np.eye(n), 1, axis=1) / 2
-    monkeypatch.setattr(trajectory, "_MAX_BELIEFS_IN_MEMORY", 1 << 18)
-    monkeypatch.setattr(reports, "_LIKELIHOODS_AT_ONCE", 1 << 18)
+    monkeypatch.setattr(trajectory, "MAX_LIKELIHOODS_AT_ONCE", 1 << 18)
+    monkeypatch.setattr(reports, "MAX_LIKELIHOODS_AT_ONCE", 1 << 18)
     tracemalloc.start()
     try:
         assert repeated_success(channel, reports=2) == pytest.approx(0.5, abs=0.01)

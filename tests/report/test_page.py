@@ -247,6 +247,12 @@ def test_the_loss_of_each_secret_is_on_a_map_or_in_classes(metric: str) -> None:
     assert f"and the worst at most {worst}." in body
 
 
+def test_losses_that_agree_in_print_are_one_class() -> None:
+    body = make_chapter("metricdp", design_on(line(2))).body
+    assert body.count("up to 0.5") + body.count("up to 0.2") <= 1
+    assert len(re.findall(r'row">up to ', body)) == 1
+
+
 def test_links_and_the_epsilon_for_all_pairs_are_said() -> None:
     joined = design_on(line(), radius=1, whole=Fraction(7, 2), joined=4)
     words = Reader(render_report([make_chapter("metricdp", joined)])).words

@@ -127,8 +127,8 @@ STATEMENTS: Mapping[str, Statement] = {
     ),
     "secrets outside": Statement(
         "A {noun} that is not among the {count} {noun}s, such as a word outside of the vocabulary, has no report. If a "
-        "public rule replaces it by one of them, it is told apart from others as its replacement is, at the distances "
-        "of the replacement; left as it is, or left out, it is not protected.",
+        "public rule replaces it by one of them, the promise is the one for its replacement, at the distances of the "
+        "replacement; left as it is, or left out, it is not protected.",
         "The rule depends on the secret alone.",
         "[CABP13]_, Section 3; docs/how-to/sanitize-a-sentence.md",
     ),

@@ -6,6 +6,7 @@ All of it is public. Invalid input is refused here, before any solver runs.
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, final
@@ -13,12 +14,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from discreet.core.calls import explained_record
-from discreet.core.errors import InvalidProblemError
+from discreet.core.errors import InfeasibleError, InvalidProblemError
 from discreet.core.options import array_of, instance_of
 from discreet.core.outcome import PublicInput, digest_array
 from discreet.core.printed import at_most, estimate
 from discreet.core.spaces.metric import MetricSpace
-from discreet.metricdp.forbidden import allowed_reports
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,9 @@ __all__ = ["Problem", "named_loss", "read_prior"]
 
 _LOSS_NAMES = ("distance", "euclidean", "haversine", "manhattan", "squared-euclidean")
 """Names of the losses, as `utility_loss` takes them."""
+
+_NO_ZEROS = "by metric privacy, a report that one secret never gives is given by no secret at a finite distance"
+"""Reason why a report cannot be forbidden to some secrets only."""
 
 _QUANTILE_WORDS = ("quantile", "percentile", "median")
 """Words in the name of a loss that is refused with the reason."""
@@ -130,8 +133,8 @@ class Problem:
             if named is None:
                 field = "max_error" if forbidden is None else "forbidden"
                 raise InvalidProblemError(field, "reports that are secrets", "reports with numbers")
-            kept = allowed_reports(loss, named, forbidden, max_error)
-            loss, named = loss[:, kept], named[kept]
+            columns = _allowed_reports(loss, named, forbidden, max_error)
+            loss, named = loss[:, columns], named[columns]
         parts = {"loss": loss, "prior": read_prior(prior, n), "reports": named}
         object.__setattr__(self, "space", space)
         for name, part in parts.items():
@@ -292,6 +295,73 @@ def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
     if len(np.unique(named)) != len(named):
         raise InvalidProblemError("reports", "different secrets", "one of them twice")
     return named
+
+
+def _allowed_reports(
+    loss: NDArray[np.float64],
+    reports: NDArray[np.int64],
+    forbidden: ArrayLike | None,
+    max_error: float | None,
+) -> NDArray[np.int64]:
+    """Return the columns of a loss table without forbidden reports, whose losses are within a maximum error.
+
+    A report of probability 0 from one secret has probability 0 from every secret at a finite distance: a report is left
+    out for all secrets, or for none.
+    """
+    allowed = np.ones(len(reports), dtype=np.bool_)
+    if forbidden is not None:
+        allowed = ~_forbidden_columns(forbidden, len(loss), reports)
+        if not allowed.any():
+            raise InvalidProblemError("forbidden", "a report that is left", "all reports")
+    if max_error is not None:
+        if isinstance(max_error, bool) or not isinstance(max_error, int | float):
+            raise InvalidProblemError("max_error", "a number", type(max_error).__name__)
+        if not 0 <= max_error <= sys.float_info.max:
+            raise InvalidProblemError("max_error", "a loss of 0 or more", at_most(max_error))
+        worst = np.where(allowed, loss.max(axis=0), np.inf)
+        allowed &= worst <= max_error
+        if not allowed.any():
+            best = int(worst.argmin())
+            raise InfeasibleError(
+                f"a maximum error of {at_most(max_error)} is infeasible: {_NO_ZEROS}, so that each report in use "
+                f"must be within the maximum for every secret, with a radius as well; the least possible maximum is "
+                f"{at_most(float(worst[best]))} (report {reports[best]}). The least bound on the expected loss of "
+                "every secret is that of minimax with a prior for each secret (--priors each)"
+            )
+    return np.flatnonzero(allowed)
+
+
+def _forbidden_columns(
+    forbidden: ArrayLike, n: int, reports: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return whether each report is forbidden; refuse one that is forbidden to some secrets only."""
+    expected = "reports, or pairs of a secret and a report"
+    table = array_of(forbidden, "forbidden", expected)
+    if (
+        table.ndim not in {1, 2}
+        or not table.size
+        or not np.issubdtype(table.dtype, np.integer)
+        or table.shape[1:] not in {(), (2,)}
+    ):
+        raise InvalidProblemError("forbidden", expected, f"{table.dtype} of shape {table.shape}")
+    unknown = np.setdiff1d(table if table.ndim == 1 else table[:, 1], reports)
+    if len(unknown):
+        raise InvalidProblemError("forbidden", "reports of the problem", int(unknown[0]))
+    if table.ndim == 1:
+        return np.isin(reports, table)
+    if table[:, 0].min() < 0 or table[:, 0].max() >= n:
+        raise InvalidProblemError("forbidden", f"secrets from 0 to {n - 1}", "another one")
+    barred = np.zeros((n, len(reports)), dtype=np.bool_)
+    order = np.argsort(reports)
+    barred[table[:, 0], order[np.searchsorted(reports, table[:, 1], sorter=order)]] = True
+    some = barred.any(axis=0) & ~barred.all(axis=0)
+    if some.any():
+        column = int(some.argmax())
+        raise InfeasibleError(
+            f"report {reports[column]} is forbidden to {int(barred[:, column].sum())} of {n} secrets: {_NO_ZEROS}; "
+            "forbid it to all secrets, or raise its loss for these"
+        )
+    return np.asarray(barred.any(axis=0))
 
 
 def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:

@@ -144,7 +144,7 @@ def chapter(
     compared = published_losses(problem, guarantee) if baselines is None else list(baselines)
     if attacked is None and not audits and _is_attackable(design, least):
         attacked, audits = try_design(design)
-    drawn_map = _map(design, picks, backdrop, loss_unit, strengths)
+    shown = _map(design, picks, backdrop, loss_unit, strengths)
     return outcome_chapter(
         "metricdp.html",
         design,
@@ -152,8 +152,7 @@ def chapter(
         section(attacked, audits, anchor=f"{anchor}-attacked"),
         below=below,
         noun=noun,
-        map=drawn_map,
-        spread=_loss_by_secret(design, drawn_map, noun, loss_unit),
+        **_losses_on_map(design, noun, loss_unit, shown),
         bars=_bars(design, compared),
         loss_name=loss_name,
         loss_unit=loss_unit,
@@ -163,26 +162,26 @@ def chapter(
         else [],
         frontier=frontier_svg(curves, "Expected loss against epsilon", anchor, **axes),
         curves_note=curves_note,
-        reports=_REPORTS,
         numbers=_numbers(design, loss_unit, seconds or {}),
-        sums=_sums(guarantee, noun),
         artefact=artefact,
         in_browser=IN_BROWSER,
         sha256=sha256,
         above=above,
-        **_statements(design, least),
+        **_statements(design, least, noun),
     )
 
 
-def _statements(design: Design[Problem, Multipliers], least: Fraction) -> dict[str, Any]:
+def _statements(design: Design[Problem, Multipliers], least: Fraction, noun: str) -> dict[str, Any]:
     """Return the template's values on the reports, the guarantee, its certificate and the provenance."""
     guarantee = design.guarantee
     return {
         "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),
         "n_reports": design.problem.n_reports,
+        "reports": _REPORTS,
         "n_secrets": printed.count(design.problem.n_secrets),
         "claim": _claim(guarantee, least),
         "cautions": cautions(guarantee, least),
+        "sums": _sums(guarantee, noun),
         "guarantee": sentence(guarantee),
         "ladder": _ladder(guarantee, least),
         "radius": None if guarantee.radius is None else distance(guarantee.radius, guarantee.unit),
@@ -373,44 +372,49 @@ _LOSS_CLASSES = 5
 """Tints on the map of losses that the eye tells apart."""
 
 
-def _loss_by_secret(
-    design: Design[Problem, Multipliers], drawn_map: MapView | None, noun: str, loss_unit: str
+def _losses_on_map(
+    design: Design[Problem, Multipliers], noun: str, loss_unit: str, drawn_map: MapView | None
 ) -> dict[str, Any]:
-    """Return the quantiles of the loss by secret in a sentence, classes of equal width, and a layer of the map each."""
+    """Return the map, and the losses: quantiles in a sentence, classes of equal width, and a layer of the map each."""
     losses = design.loss_by_secret
     median, most, worst = (
         printed.at_most(value, 3, loss_unit) for value in design.loss_quantiles.values()
     )
     ends = np.linspace(losses.min(), losses.max(), _LOSS_CLASSES + 1)[1:]
-    label = np.minimum(np.searchsorted(ends, losses), _LOSS_CLASSES - 1)
+    words = [f"up to {printed.at_most(float(end), 3, loss_unit)}" for end in ends]
+    if len(set(words)) < len(words):
+        # Losses that agree in print are one class.
+        ends, words = ends[-1:], words[-1:]
+    label = np.minimum(np.searchsorted(ends, losses), len(ends) - 1)
     layers: list[tuple[str, str]] = []
     if drawn_map is not None:
         at = np.reshape(drawn_map.data["at"], (-1, 2)).tolist()
         layers = [
             (
-                printed.position((number + 1) / _LOSS_CLASSES, 3),
+                printed.position((number + 1) / len(ends), 3),
                 "".join(
                     f"M{printed.position(x)} {printed.position(y)}h0"
                     for (x, y), own in zip(at, label.tolist(), strict=True)
                     if own == number
                 ),
             )
-            for number in range(_LOSS_CLASSES)
+            for number in range(len(ends))
         ]
-    counts = np.bincount(label, minlength=_LOSS_CLASSES).tolist()
-    return {
+    counts = np.bincount(label, minlength=len(ends)).tolist()
+    spread = {
         "sentence": state("loss by secret", noun=noun, median=median, most=most, worst=worst),
         "layers": layers,
         "bars": [
             (
-                f"up to {printed.at_most(float(end), 3, loss_unit)}",
+                word,
                 printed.position(100 * size / max(counts)),
                 printed.share(size / len(losses), 3),
             )
-            for end, size in zip(ends, counts, strict=True)
+            for word, size in zip(words, counts, strict=True)
             if size
         ],
     }
+    return {"map": drawn_map, "spread": spread}
 
 
 def _numbers(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
+from discreet.metricdp.problem import read_prior
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,6 @@ __all__ = [
     "expected_error",
     "g_vulnerability",
     "infer",
-    "read_prior",
     "success_limit",
 ]
 
@@ -299,24 +299,6 @@ def success_limit(
 def distances_of(space: MetricSpace) -> NDArray[np.float64]:
     """Return all distances of a space in its unit, ``(n, n)`` float64; for at most 5120 secrets."""
     return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
-
-
-def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Read probabilities of n secrets; uniform by default.
-
-    Raises
-    ------
-    InvalidProblemError
-        For numbers that are negative, too few or too many, or whose sum is off by more than ``10^-9``.
-    """
-    if prior is None:
-        return np.full(n, 1 / n)
-    known = np.asarray(prior, dtype=np.float64)
-    if known.shape != (n,) or not np.isfinite(known).all() or known.min() < 0:
-        raise InvalidProblemError("prior", f"{n} probabilities", f"shape {known.shape}")
-    if abs(float(known.sum()) - 1) > 1e-9:
-        raise InvalidProblemError("prior", "probabilities that sum to 1", "another sum")
-    return known
 
 
 def _table(values: ArrayLike, field: str) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from discreet.artefact.judging import kind_of_file
 from discreet.artefact.reader import read
 from discreet.core.errors import InvalidProblemError
 from discreet.core.lazy import registered
-from discreet.core.options import callback, items_of, path_of, whole_number
+from discreet.core.options import items_of, path_of, whole_number
 from discreet.core.printed import count
 from discreet.evaluate.attack.design import attack_channel
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE
@@ -141,25 +141,22 @@ def attack(
     (True, True)
     """
     path = path_of(target, "target")
-    callback(on_progress)
     tables = {"against": against, "others": others, "population": population, "again": again}
     files: dict[str, Any] = {
         name: None if one is None else path_of(one, name) for name, one in tables.items()
     }
+    draws: dict[str, Any] = {"steps": steps, "stride": stride, "trials": trials, "failure": failure}
     request = AttackRequest(
         path,
         method,
         epsilon,
         k,
         sensitive=sensitive,
-        reports=None if reports is None else _numbers_of_reports(reports),
-        steps=steps,
-        stride=stride,
-        trials=trials,
-        failure=failure,
         mode=mode,
+        reports=None if reports is None else _numbers_of_reports(reports),
         on_progress=on_progress,
         **files,
+        **draws,
     )
     if path in ATTACKS:
         outcome: Attacked = registered(ATTACKS, path, "target")(request)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.core.spaces.metric import MetricSpace
-from discreet.evaluate.attack.bayes import distances_of, infer, read_prior, success_limit
+from discreet.evaluate.attack.bayes import distances_of, infer, success_limit
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Attacked, Finding
 from discreet.evaluate.attack.reports import attack_reports, watch_repeated
 from discreet.evaluate.attack.trajectory import attack_trajectories, random_walk
 from discreet.evaluate.intervals import Estimate
+from discreet.metricdp.problem import read_prior
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,10 +56,8 @@ def attack_channel(
         Number of reports of a person who moves; none by default.
     stride
         Length of a step, in the unit of the space; default: the mean distance of a secret to the nearest other.
-    trials, failure, bits
-        As in :func:`~discreet.evaluate.attack.reports.attack_reports`.
-    on_progress
-        Called with the reports of one secret and the ways that are done.
+    trials, failure, bits, on_progress
+        As in :func:`~discreet.evaluate.attack.trajectory.attack_trajectories`; 20,000 trials by default.
 
     Returns
     -------

@@ -18,10 +18,10 @@ from discreet.core.randomness import as_bits, categoricals
 from discreet.evaluate.attack.bayes import (
     bayes_vulnerability,
     expected_error,
-    read_prior,
 )
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
 from discreet.evaluate.intervals import Estimate, bounded_mean, clopper_pearson
+from discreet.metricdp.problem import read_prior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from discreet.core.randomness import UniformSource
     from discreet.evaluate.attack.rows import Reporting
 
-__all__ = ["Guessing", "attack_reports", "draw_secrets", "repeated_success", "watch_repeated"]
+__all__ = [
+    "MAX_LIKELIHOODS_AT_ONCE",
+    "Guessing",
+    "attack_reports",
+    "draw_secrets",
+    "repeated_success",
+    "watch_repeated",
+]
 
 _MAX_MULTISETS = 200_000
 """Multisets of reports that are summed exactly; beyond, reports are drawn."""
@@ -39,8 +46,8 @@ _MAX_MULTISETS = 200_000
 _MAX_EXACT_REPORTS = 170
 """Reports of one secret: the factorial of 171 is no float."""
 
-_LIKELIHOODS_AT_ONCE = 1 << 22
-"""Log-likelihoods in memory: 32 MiB."""
+MAX_LIKELIHOODS_AT_ONCE = 1 << 22
+"""Likelihoods of reports or of ways that are in memory: 32 MiB; more are computed in blocks."""
 
 
 @final
@@ -204,7 +211,7 @@ def repeated_success(
         run = np.where(flat[:, at] == flat[:, at - 1], run + 1, 1.0)
         ways /= run
     total = 0.0
-    rows = max(1, _LIKELIHOODS_AT_ONCE // (channel.n_secrets * n))
+    rows = max(1, MAX_LIKELIHOODS_AT_ONCE // (channel.n_secrets * n))
     for start in range(0, len(flat), rows):
         part = flat[start : start + rows]
         likely = channel.probabilities[:, part].prod(axis=2) * known[:, None]
@@ -286,7 +293,7 @@ def _draw_repeated(
     with np.errstate(divide="ignore"):
         logs, start = np.log(channel.probabilities), np.log(known)
     right = {n: [0, 0] for n in drawn}
-    rows = max(1, _LIKELIHOODS_AT_ONCE // channel.n_secrets)
+    rows = max(1, MAX_LIKELIHOODS_AT_ONCE // channel.n_secrets)
     for first in range(0, trials, rows):
         size = min(rows, trials - first)
         secrets = draw_secrets(known, size, source)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.options import check_fields
+from discreet.core.options import callback, check_fields
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class AttackRequest:
 
     def __post_init__(self) -> None:
         check_fields(self, _LIMITS)
+        callback(self.on_progress)
 
     @property
     def draws(self) -> dict[str, Any]:

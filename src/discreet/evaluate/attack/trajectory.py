@@ -14,10 +14,11 @@ import numpy as np
 from discreet.core.errors import InvalidProblemError
 from discreet.core.progress import Reporter
 from discreet.core.randomness import as_bits
-from discreet.evaluate.attack.bayes import bayes_vulnerability, distances_of, read_prior
+from discreet.evaluate.attack.bayes import bayes_vulnerability, distances_of
 from discreet.evaluate.attack.finding import DEFAULT_FAILURE, Finding
-from discreet.evaluate.attack.reports import draw_secrets
+from discreet.evaluate.attack.reports import MAX_LIKELIHOODS_AT_ONCE, draw_secrets
 from discreet.evaluate.intervals import Estimate, bounded_mean
+from discreet.metricdp.problem import read_prior
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,9 +36,6 @@ __all__ = [
     "random_walk",
     "viterbi",
 ]
-
-_MAX_BELIEFS_IN_MEMORY = 1 << 23
-"""Probabilities of the forward pass that are in memory: 64 MiB; more ways are attacked in blocks."""
 
 
 def random_walk(space: MetricSpace, step: float) -> NDArray[np.float64]:
@@ -202,7 +200,7 @@ def attack_trajectories(
 
     Three attackers: one who knows how people move but sees no report; one who looks at each report by itself; and one
     who looks at all of them, who is the best there is. In the control group, each second way is guessed from the
-    reports of the way after it, of which it is independent; so are the pairs of one another.
+    reports of the way after it; both are independent, and so are these pairs.
 
     Parameters
     ----------
@@ -218,10 +216,8 @@ def attack_trajectories(
         Ways to draw, 4 or more; the intervals are over them.
     failure
         Most probability with which an interval misses.
-    bits
-        Source of chance.
-    on_progress
-        Called after each block of ways.
+    bits, on_progress
+        Source of chance; function that is called after each block of ways.
 
     Returns
     -------
@@ -231,8 +227,8 @@ def attack_trajectories(
 
     Complexity
     ----------
-    O(trials steps n_secrets^2) products of floats, as matrix products, and as many additions; 64 MiB beside the
-    channel.
+    O(trials steps n_secrets^2) products of floats, as matrix products, and as many additions; 32 MiB of beliefs
+    beside the channel.
 
     Examples
     --------
@@ -262,16 +258,6 @@ def attack_trajectories(
     )
     alone = _alone(channel, expected)[np.arange(steps), seen]
 
-    def compare(
-        score: Callable[[NDArray[np.int64], NDArray[np.int64]], Estimate],
-        mine: NDArray[np.int64],
-        blind: NDArray[np.int64],
-    ) -> tuple[Estimate, Estimate, Estimate]:
-        """Score the attacker, the naive one, and the attacker who sees the reports of another way."""
-        last = trials // 2 * 2
-        naive = score(np.broadcast_to(blind, ways.shape), ways)
-        return score(mine, ways), naive, score(mine[1:last:2], ways[:last:2])
-
     def steps_right(answers: NDArray[np.int64], truth: NDArray[np.int64]) -> Estimate:
         return bounded_mean((answers == truth).mean(axis=1), 0, 1, failure=failure)
 
@@ -282,19 +268,33 @@ def attack_trajectories(
     all_of, way = "all reports of a way", "likeliest way"
     guesses = [("each report alone", alone), (all_of, by_step), (way, likeliest)]
     findings = [
-        Finding(name, "steps guessed", *compare(steps_right, mine, blind)) for name, mine in guesses
+        Finding(name, "steps guessed", *_compare(steps_right, ways, mine, blind))
+        for name, mine in guesses
     ]
-    findings.append(Finding(way, "whole ways guessed", *compare(ways_right, likeliest, blind_way)))
+    findings.append(
+        Finding(way, "whole ways guessed", *_compare(ways_right, ways, likeliest, blind_way))
+    )
     if table is not None:
 
         def error(answers: NDArray[np.int64], truth: NDArray[np.int64]) -> Estimate:
             missed = table[truth, answers].mean(axis=1)
             return bounded_mean(missed, float(table.min()), float(table.max()), failure=failure)
 
-        name = f"error, {unit}" if unit else "error"
-        naive = (expected @ table).argmin(axis=1)
-        findings.append(Finding(all_of, name, *compare(error, estimates, naive), error=True))
+        name, naive = f"error, {unit}" if unit else "error", (expected @ table).argmin(axis=1)
+        findings.append(Finding(all_of, name, *_compare(error, ways, estimates, naive), error=True))
     return findings
+
+
+def _compare(
+    score: Callable[[NDArray[np.int64], NDArray[np.int64]], Estimate],
+    ways: NDArray[np.int64],
+    mine: NDArray[np.int64],
+    blind: NDArray[np.int64],
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Score the attacker, the naive one, and the attacker who sees the reports of another way."""
+    last = len(ways) // 2 * 2
+    naive = score(np.broadcast_to(blind, ways.shape), ways)
+    return score(mine, ways), naive, score(mine[1:last:2], ways[:last:2])
 
 
 def _guess_ways(
@@ -309,7 +309,7 @@ def _guess_ways(
     """Return the likeliest secrets step by step, the answers of least expected loss, and the likeliest ways."""
     by_step, estimates, ways = np.empty_like(seen), np.zeros_like(seen), np.empty_like(seen)
     trials, steps = seen.shape
-    rows = max(1, _MAX_BELIEFS_IN_MEMORY // (steps * channel.n_secrets))
+    rows = max(1, MAX_LIKELIHOODS_AT_ONCE // (steps * channel.n_secrets))
     for first in range(0, trials, rows):
         block = slice(first, first + rows)
         report("trajectories", done=first, total=trials)

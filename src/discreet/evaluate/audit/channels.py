@@ -26,6 +26,7 @@ from discreet.core.randomness.replay import Law
 from discreet.evaluate.attack.bayes import distances_of
 from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.audit.audit import Pair, audit, audit_laws, certified
+from discreet.evaluate.audit.claims import LOG_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -64,8 +65,6 @@ _MAX_TABLE_ENTRIES = 1 << 25
 
 _STANDARD_DEVIATIONS = 4.0
 """Allowance for sampling noise where pairs are chosen; no verdict depends on it."""
-
-_LOG_BITS = 64
 
 
 def audit_channel(
@@ -131,7 +130,7 @@ def audit_channel(
         # A report that neither secret has tells them not apart.
         lower = math.inf if most else 0.0
         if least:
-            nats = Fraction(log_floor(Fraction(most, least), _LOG_BITS), 1 << _LOG_BITS)
+            nats = Fraction(log_floor(Fraction(most, least), LOG_BITS), 1 << LOG_BITS)
             lower = float_floor(nats / space.distance(i, j))
         label, event = _label("secrets", space, i, j), f"report {worst.report}"
         count = space.n * (space.n - 1) // 2

@@ -28,12 +28,20 @@ if TYPE_CHECKING:
 
     Auditable = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP
 
-__all__ = ["ORDERS", "check_claim", "least_chance", "most_chance", "rough_strength", "strength"]
+__all__ = [
+    "LOG_BITS",
+    "ORDERS",
+    "check_claim",
+    "least_chance",
+    "most_chance",
+    "rough_strength",
+    "strength",
+]
 
 ORDERS = (1, 2, 3, 4, 6, 8, 16, 32)
 """Orders of the Rényi divergences that are looked at; 1 is the divergence of Kullback and Leibler."""
 
-_LOG_BITS = 64
+LOG_BITS = 64
 """Fractional bits of a logarithm."""
 _INFINITE = Fraction(-1)
 """Stands for an infinite strength; a fraction has no infinity."""
@@ -92,21 +100,21 @@ def strength(claim: Auditable, p: Fraction, q: Fraction, distance: Fraction | No
         return Fraction(0)
     if q == 0:
         return _INFINITE
-    nats = Fraction(log_floor(top / q, _LOG_BITS), 1 << _LOG_BITS)
+    nats = Fraction(log_floor(top / q, LOG_BITS), 1 << LOG_BITS)
     return nats / distance if isinstance(claim, MetricDP) and distance else nats
 
 
 def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
     """Bound the Rényi divergence of two coins from below."""
     if order == 1:
-        divergence = p * Fraction(log_floor(p / q, _LOG_BITS), 1 << _LOG_BITS)
+        divergence = p * Fraction(log_floor(p / q, LOG_BITS), 1 << LOG_BITS)
         if p < 1:
-            divergence -= (1 - p) * Fraction(log_ceil((1 - q) / (1 - p), _LOG_BITS), 1 << _LOG_BITS)
+            divergence -= (1 - p) * Fraction(log_ceil((1 - q) / (1 - p), LOG_BITS), 1 << LOG_BITS)
         return max(divergence, Fraction(0))
     power = p**order / q ** (order - 1)
     if p < 1:
         power += (1 - p) ** order / (1 - q) ** (order - 1)
-    return Fraction(log_floor(power, _LOG_BITS), 1 << _LOG_BITS) / (order - 1)
+    return Fraction(log_floor(power, LOG_BITS), 1 << LOG_BITS) / (order - 1)
 
 
 def rough_strength(

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from discreet.core.randomness.bits import RandomBits
     from discreet.evaluate.audit.claims import Auditable
 
-__all__ = ["Shown", "compare_laws", "law_of", "proved_delta"]
+__all__ = ["MAX_NAMED_OUTCOMES", "Shown", "compare_laws", "law_of", "proved_delta"]
 
 _EXP_BITS = 192
 """Fractional bits of an exponential."""
 _TERM_UNITS = 1 << 256
 """Units per 1 to which terms of a divergence are rounded down, so that their sum stays short."""
-_MAX_NAMED_OUTCOMES = 5
+MAX_NAMED_OUTCOMES = 5
 """Outcomes of an event that are named in words."""
 
 
@@ -144,10 +144,10 @@ def _divergence(one: Law, other: Law) -> Fraction:
 
 
 def _words(chosen: list[Hashable]) -> str:
-    named = ", ".join(repr(outcome) for outcome in chosen[:_MAX_NAMED_OUTCOMES])
+    named = ", ".join(repr(outcome) for outcome in chosen[:MAX_NAMED_OUTCOMES])
     if len(chosen) == 1:
         return f"the outcome {named}"
-    more = "" if len(chosen) <= _MAX_NAMED_OUTCOMES else ", ..."
+    more = "" if len(chosen) <= MAX_NAMED_OUTCOMES else ", ..."
     return f"one of {len(chosen)} outcomes: {named}{more}"
 
 

@@ -18,7 +18,7 @@ from discreet.core.printed import estimate
 from discreet.core.randomness import as_bits
 from discreet.evaluate.audit.claims import least_chance, most_chance, strength
 from discreet.evaluate.audit.events import learn
-from discreet.evaluate.audit.exact import Shown
+from discreet.evaluate.audit.exact import MAX_NAMED_OUTCOMES, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,8 +40,6 @@ _EVENTS_PER_STAGE = 4
 """Events that are tested at each stage; each takes its part of the probability of failure."""
 _PAIRS_AFTER_FIRST_STAGE = 6
 """Pairs that are followed beyond the first stage: the most promising ones."""
-_MAX_NAMED_OUTCOMES = 5
-"""Outcomes of an event that are named in words."""
 _MIN_FIRST_STAGE = 512
 """Samples of the first stage, at least."""
 _SAMPLES_PER_TASK = 4096
@@ -247,7 +245,7 @@ def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
     if not (event.by_outcome or names):
         return str(event)
     seen = np.unique(np.concatenate([part[event.holds(part)] for part in rows]), axis=0)
-    if not 0 < len(seen) <= _MAX_NAMED_OUTCOMES:
+    if not 0 < len(seen) <= MAX_NAMED_OUTCOMES:
         return str(event)
     if names:
         known = {number: outcome for outcome, number in names.items()}
