@@ -15,7 +15,7 @@ from discreet.hierarchy.plan import level_parts, plan, provenance_of, solved
 from discreet.hierarchy.problem import GroupSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.core.budget import Budget
     from discreet.core.exact import Exact
@@ -38,24 +38,13 @@ def release(
     guarantee: DPForPersons,
     *,
     regions: Any = None,  # noqa: ANN401 - as for plan
-    columns: Sequence[str] | None = None,
-    unit: str | None = None,
-    size: str | None = None,
-    quantity: str | None = None,
-    person: str | None = None,
-    max_size: int | None = None,
-    max_quantity: int = 1,
-    public_units: Any = None,  # noqa: ANN401 - as for plan
-    root: Hashable = "all",
-    method: Method | str | None = None,
-    levels: Sequence[Exact] | None = None,
-    leaves_inherit: bool = True,
     bits: UniformSource | None = None,
     budget: Budget | None = None,
     dataset: str | None = None,
     budget_delta: Exact | None = None,
     keep_measurements: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    **of_plan: Any,  # noqa: ANN401 - as for plan
 ) -> Release[RegionCounts]:
     """Publish counts of groups by size for every region, under differential privacy: :func:`plan` and release.
 
@@ -65,12 +54,12 @@ def release(
         The private data: a path, a frame, or :class:`GroupSizes`, which carry their public facts.
     guarantee
         What the release has to satisfy.
-    regions, columns, unit, size, quantity, person, max_size, max_quantity, public_units, root
-        As for :func:`plan`; none of them beside :class:`GroupSizes`.
-    method, levels, leaves_inherit
-        As for :func:`plan`.
+    regions
+        As for :func:`plan`; ``None`` beside :class:`GroupSizes`.
     bits, budget, dataset, budget_delta, keep_measurements, on_progress
         As for :meth:`Plan.release`.
+    **of_plan
+        All other arguments of :func:`plan`, such as `columns`, `max_size` and `method`.
 
     Returns
     -------
@@ -109,22 +98,7 @@ def release(
             expected = "None beside GroupSizes, which carry their regions"
             raise InvalidProblemError("regions", expected, type(regions).__name__)
         regions = source.frame
-    planned = plan(
-        regions,
-        guarantee,
-        columns=columns,
-        unit=unit,
-        size=size,
-        quantity=quantity,
-        person=person,
-        max_size=max_size,
-        max_quantity=max_quantity,
-        public_units=public_units,
-        root=root,
-        method=method,
-        levels=levels,
-        leaves_inherit=leaves_inherit,
-    )
+    planned = plan(regions, guarantee, **of_plan)
     return planned.release(
         source,
         budget=budget,

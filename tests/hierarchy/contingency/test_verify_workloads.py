@@ -177,12 +177,11 @@ def test_replaced_rows_reach_the_bound_where_the_total_is_public(
 
 def test_likeness_of_pairs_tightens_the_bound_of_two_way_tables() -> None:
     """Cells that differ in every attribute cost nothing of two-way interactions: others are drawn as well."""
-    domain = domain_of((2, 2, 2))
-    tree = Tree.from_parents([0], [None])
+    tree, domain = Tree.from_parents([0], [None]), domain_of((2, 2, 2))
     workload = read_workload(domain, 1, ["a0:a1", "a1:a2"], None, "variance")
-    made = best_frame(tree, domain, workload, unit(REPLACED), total=1000)
-    assert made.record is not None
-    proved = proved_loss(made.frame, unit(REPLACED), made.record)
+    frame, record = best_frame(tree, domain, workload, unit(REPLACED), total=1000)
+    assert record is not None
+    proved = proved_loss(frame, unit(REPLACED), record)
     assert proved.most <= 1.15 * proved.linear
 
 
