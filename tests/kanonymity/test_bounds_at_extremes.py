@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from discreet.core.errors import InvalidProblemError
 from discreet.core.tree import Tree
 from discreet.kanonymity import Categorical, Numeric, Prefixes, Problem, Taxonomy
-from discreet.kanonymity.bounds import lower
+from discreet.kanonymity.bounds.dual import MultiplierTuning
 from discreet.kanonymity.bounds.lower import LowerBound
 from discreet.kanonymity.candidate import SearchLimits
 from kanonymity.test_lower_bounds import enumerated
@@ -40,11 +39,8 @@ def test_bounds_scale_with_weights(
     way: str, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HiGHS reads 1e20 as infinite, and compares with absolute tolerances."""
-    monkeypatch.setattr(
-        lower,
-        "MULTIPLIERS",
-        replace(lower.MULTIPLIERS, max_points_of_program=0 if way == "cells" else 6_000),
-    )
+    tuning = MultiplierTuning(max_points_of_program=0 if way == "cells" else 6_000)
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MULTIPLIERS", tuning)
     found = []
     for scale in (1.0, factor):
         problem = people(scale, 2 * scale, 3 * scale)
@@ -63,11 +59,8 @@ def test_bounds_scale_with_weights(
 def test_one_weight_may_be_huge_and_another_nothing(
     way: str, weights: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        lower,
-        "MULTIPLIERS",
-        replace(lower.MULTIPLIERS, max_points_of_program=0 if way == "cells" else 6_000),
-    )
+    tuning = MultiplierTuning(max_points_of_program=0 if way == "cells" else 6_000)
+    monkeypatch.setattr("discreet.kanonymity.bounds.lower.MULTIPLIERS", tuning)
     problem = people(*weights)
     truth = enumerated(problem, 3)
     bound = LowerBound(problem, 3, suppressed=False)
@@ -86,7 +79,7 @@ def test_weights_that_leave_no_digits_are_refused(weight: float) -> None:
 WATCHED = """
 import numpy as np
 from discreet.kanonymity import Numeric, Problem
-from discreet.kanonymity.bounds.dual import DualBound, MultiplierTuning
+from discreet.kanonymity.bounds.dual import DualBound
 from discreet.kanonymity.bounds.branching import room_for
 from discreet.kanonymity.kernels.branching import branches
 

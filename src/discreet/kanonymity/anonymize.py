@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -275,8 +275,11 @@ def anonymize(
     >>> made.diagnostics.optimal
     True
     """
+    from discreet.kanonymity.cells import read_problem
+    from discreet.tables.columns import refuse_unclear
+    from discreet.tables.frames import opened, singled_out
     from discreet.tables.options import ReadingOptions
-    from discreet.tables.recoding import Recoding
+    from discreet.tables.recoding import Recoding, recode, recorded
 
     claim: object = guarantee
     if not isinstance(claim, KAnonymity):
@@ -284,47 +287,44 @@ def anonymize(
     method = METHODS.resolve(method, optional=True)
     _look_at_models(models)
     callback(on_progress)
-    key_bits = None if bits is None else as_bits(bits)
-    task = _read_task(
-        table,
-        guarantee,
-        _declared_roles(guarantee, sensitive, keep, drop, models or {}, person, unassigned),
-        ReadingOptions.of(
-            encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
-        ),
-        Recoding.of(bins=bins, top=top, bottom=bottom),
-        attributes,
-        loss,
-        models or {},
-        population,
-        k_map,
+    bits, models = None if bits is None else as_bits(bits), models or {}
+    declared = _declared_roles(guarantee, sensitive, keep, drop, models, person, unassigned)
+    reading = ReadingOptions.of(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, sheet=sheet, missing=missing
     )
+    recoding = Recoding.of(bins=bins, top=top, bottom=bottom)
+    table, roles, notices = _read(table, declared, reading, recoding)
+    refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
+    alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
+    problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
+    demands = _demands(table, guarantee, models, person)
+    if population is not None:
+        population = recode(opened(population, "population", reading), recoding)
+    covered = _population(problem, population, k_map)
     parameters = {
         "k": guarantee.k,
         "loss": loss,
         "method": None if method is None else repr(method),
         "suppress": suppress,
         "rows": "shuffled",
-        **task.parameters,
+        **_demanded(guarantee, models, person, k_map),
+        "roles": roles.public(),
+        **recorded(reading, recoding),
     }
-
-    def publish_found(result: Found) -> Anonymization[Any, AnonymizationDiagnostics]:
-        return _publish(
-            task, result, parameters, suppress, key_bits, keep_suppressed=keep_suppressed
-        )
-
+    task = _Task(table, guarantee, problem, models, person, covered, alone, notices, parameters)
+    publish_found = partial(_publish, task, suppress, bits, keep_suppressed)
     search_for: Callable[..., Found] = search
-    if task.people is not None and task.mapped is not None:
-        search_for = partial(search_mapped, people=task.people, least=task.mapped.k)
+    if covered is not None:
+        search_for = partial(search_mapped, people=covered.people, least=covered.demand.k)
     try:
         result = search_for(
-            task.problem,
+            problem,
             guarantee.k,
             method=method,
             time_limit=time_limit,
             gap=gap,
             suppress=suppress,
-            demands=task.demands,
+            demands=demands,
             effort=effort,
             threads=threads,
             on_step=_best_so_far(on_progress, bounded=not suppress),
@@ -337,13 +337,18 @@ def anonymize(
     return made
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """A table as it was read, and all that its published form must satisfy.
+class _Covered(NamedTuple):
+    """A population: how many of its people the cells of a class must cover, the people, and their columns."""
 
-    `listed` are the columns of the population; `singled_out` counts, for each column that is published as it is, the
-    rows that alone have their value; `parameters` are those of the record.
+    demand: KMap
+    people: Population
+    columns: dict[str, Any]
+
+
+class _Task(NamedTuple):
+    """A table as it was read, and all that its published form must satisfy and say.
+
+    `singled_out` counts, for each column that is published as it is, the rows that alone have their value.
     """
 
     table: Any
@@ -351,10 +356,7 @@ class _Task:
     problem: Problem
     models: Mapping[str, Sequence[PrivacyModel]]
     person: str | None
-    demands: tuple[Demand, ...]
-    mapped: KMap | None
-    people: Population | None
-    listed: dict[str, Any] | None
+    covered: _Covered | None
     singled_out: Mapping[str, int]
     notices: list[str]
     parameters: dict[str, Any]
@@ -381,61 +383,12 @@ def _declared_roles(  # noqa: PLR0917 - the columns of each role
     return Given(quasi, sensitive, tuple(keep), tuple(drop), person, unassigned)
 
 
-def _read_task(  # noqa: PLR0917 - what a table is read with
-    table: Any,  # noqa: ANN401 - a dataframe of any library, or a path
-    guarantee: KAnonymity,
-    declared: Given,
-    reading: ReadingOptions,
-    recoding: Recoding,
-    attributes: Mapping[str, Attribute] | Sequence[Attribute] | None,
-    loss: str,
-    models: Mapping[str, Sequence[PrivacyModel]],
-    population: Any,  # noqa: ANN401 - as `table`
-    k_map: int | None,
-) -> _Task:
-    """Read the table and the population, and state the problem and its demands."""
-    from discreet.kanonymity.cells import read_problem
-    from discreet.tables.columns import refuse_unclear
-    from discreet.tables.frames import opened, singled_out
-    from discreet.tables.recoding import recode, recorded
-
-    table, roles, notices = _read(table, declared, reading, recoding)
-    refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
-    alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
-    problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
-    demands = _demands(table, guarantee, models, declared.person)
-    if population is not None:
-        population = recode(opened(population, "population", reading), recoding)
-    mapped, people, listed = _population(problem, population, k_map)
-    parameters = {
-        **_demanded(guarantee, models, declared.person, mapped),
-        "roles": roles.public(),
-        **recorded(reading, recoding),
-    }
-    return _Task(
-        table,
-        guarantee,
-        problem,
-        models,
-        declared.person,
-        demands,
-        mapped,
-        people,
-        listed,
-        alone,
-        notices,
-        parameters,
-    )
-
-
 def _publish(
     task: _Task,
-    result: Found,
-    parameters: dict[str, Any],
     suppress: float,
     bits: RandomBits | None,
-    *,
-    keep_suppressed: bool,
+    keep_suppressed: bool,  # noqa: FBT001 - bound before the result is known
+    result: Found,
 ) -> Anonymization[Any, AnonymizationDiagnostics]:
     """Write the cells of the classes, shuffle the rows, and verify what will be published.
 
@@ -448,7 +401,7 @@ def _publish(
     from discreet.kanonymity.verify import verify
     from discreet.tables.contents import mark_table_verified
 
-    began, k = clock(), task.guarantee.k
+    began, k, covered = clock(), task.guarantee.k, task.covered
     keep = k if keep_suppressed else None
     published = publish(task.table, task.problem, result.labels, bits, keep=keep)
     counted = audit(result.labels, k, suppress=int(suppress * task.problem.n))
@@ -457,9 +410,9 @@ def _publish(
         task.guarantee,
         models=task.models or None,
         person=task.person,
-        population=task.listed,
-        mapped=task.mapped,
-        attributes=() if task.people is None else kinds_for(task.problem),
+        population=covered and covered.columns,
+        mapped=covered and covered.demand,
+        attributes=kinds_for(task.problem) if covered else (),
     )
     # The first check of the labels is made anew on what is published.
     certificate = Certificate((*checked.checks, *counted.checks[1:]))
@@ -473,9 +426,9 @@ def _publish(
         # What was tried depends on the rows, and so stands with the diagnostics.
         Provenance(
             "anonymize",
-            parameters,
+            task.parameters,
             seeded=not is_private(bits),
-            assumed_public=_public(task.people),
+            assumed_public=_public(covered),
         ),
         replace(diagnostics, notices=tuple(task.notices), persons=key),
     )
@@ -521,7 +474,7 @@ def _demanded(
     guarantee: KAnonymity,
     models: Mapping[str, Sequence[PrivacyModel]],
     person: str | None,
-    mapped: KMap | None,
+    k_map: int | None,
 ) -> dict[str, Any]:
     """State for the record what is demanded besides k rows."""
     stated: dict[str, Any] = {}
@@ -531,8 +484,8 @@ def _demanded(
         ]
     if person is not None:
         stated["persons"] = guarantee.k
-    if mapped is not None:
-        stated["k_map"] = mapped.k
+    if k_map is not None:
+        stated["k_map"] = k_map
     return stated
 
 
@@ -540,8 +493,8 @@ def _population(
     problem: Problem,
     population: Any,  # noqa: ANN401 - as above
     k_map: int | None,
-) -> tuple[KMap | None, Population | None, dict[str, Any] | None]:
-    """Return the k-map demand, the coded population and its columns, or `None` for each if there is no population."""
+) -> _Covered | None:
+    """Return the k-map demand, the coded population and its columns, or `None` if there is no population."""
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
@@ -551,7 +504,7 @@ def _population(
             "k_map", "with population, and only with it", "one of the two alone"
         )
     if population is None or k_map is None:
-        return None, None, None
+        return None
     frame = nw.from_native(population, eager_only=True)
     kinds = kinds_for(problem)
     for kind in kinds:
@@ -559,14 +512,16 @@ def _population(
             expected = "the quasi-identifiers of the table"
             raise InvalidProblemError("population", expected, f"none named {kind.name!r}")
     listed = {kind.name: values_of(frame[kind.name], kind) for kind in kinds}
-    return KMap(k_map), Population.of(type(problem).from_columns(listed, kinds)), listed
+    people = Population.of(type(problem).from_columns(listed, kinds))
+    return _Covered(KMap(k_map), people, listed)
 
 
-def _public(people: Population | None) -> tuple[PublicInput, ...]:
+def _public(covered: _Covered | None) -> tuple[PublicInput, ...]:
     """Return the population as a public input of the provenance record."""
-    if people is None:
+    if covered is None:
         return ()
-    return (PublicInput("population", people.digest, "all people, of whom some are in the table"),)
+    digest = covered.people.digest
+    return (PublicInput("population", digest, "all people, of whom some are in the table"),)
 
 
 def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN401 - as it came

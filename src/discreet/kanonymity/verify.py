@@ -160,15 +160,8 @@ def verify(
     names, k = guarantee.quasi_identifiers, guarantee.k
     classes = classes_of(table, names)
     small = int((classes.sizes < k).sum())
-    checks = [
-        Check(
-            "classes smaller than k",
-            small,
-            0,
-            exact=True,
-            detail=f"{len(classes.sizes)} classes, the smallest of {int(classes.sizes.min())} rows",
-        )
-    ]
+    detail = f"{len(classes.sizes)} classes, the smallest of {int(classes.sizes.min())} rows"
+    checks = [Check("classes smaller than k", small, 0, exact=True, detail=detail)]
     if person is not None:
         persons = diversity(classes, meaning_codes(table, person))
         few = int((persons < k).sum())

@@ -79,7 +79,8 @@ class Diverse:
     first
         Gives the partition to begin with, where the limits have none.
     rounds
-        Unions to look at; ``None`` for as many as fit into the time, or twenty for each class without one.
+        Unions to look at; ``None`` for as many as fit into the time. Without a time limit: sixty for each of the first
+        thousand classes, and twenty for each of the others.
     seed
         Where the search begins to look. It decides no question of privacy.
 
