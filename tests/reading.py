@@ -12,6 +12,9 @@ import re
 import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +22,9 @@ import jinja2
 import numpy as np
 import pytest
 
+import discreet
 from discreet.core import printed
+from meta.house import modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,10 +199,22 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Formatter:
     return found
 
 
+@cache
+def printers() -> list[str]:
+    """List the modules that name the formatter."""
+    found = modules(Path(discreet.__file__).parent)
+    return [name for name, path in found.items() if b"printed" in path.read_bytes()]
+
+
 def replace_everywhere(
     functions: dict[Callable[..., str], Callable[..., str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Replace functions in the modules that have names of them."""
+    """Replace functions in the modules that have names of them, all of which are imported before.
+
+    One that was first imported meanwhile would keep what is put in their place.
+    """
+    for name in printers():
+        import_module(name)
     for module in [one for name, one in sys.modules.items() if name.startswith("discreet")]:
         for name, value in list(vars(module).items()):
             if isinstance(value, FunctionType) and value in functions:

@@ -7,10 +7,12 @@ that it is given. Every number that a reader sees must then be one that it wrote
 from __future__ import annotations
 
 import re
+import sys
 from concurrent.futures import Future
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -188,6 +190,17 @@ def run_commands(
             pages = ["shown/index.html"] if line.startswith("demo") else []
             for name in [*pages, *re.findall(r"\S+\.html", line)]:
                 yield f"{line} {name}", visible((folder / name).read_text(encoding="utf-8"))
+
+
+def test_no_module_keeps_a_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests run in any order, and commands are imported when they are run."""
+    before = printed.position
+    monkeypatch.delitem(sys.modules, "discreet.cli.serve", raising=False)
+    with monkeypatch.context() as patched:
+        watch(patched)
+        serve = import_module("discreet.cli.serve")
+        assert vars(serve)["position"] is not before
+    assert vars(serve)["position"] is before
 
 
 def test_every_command_is_listed() -> None:
