@@ -55,6 +55,8 @@ def test_a_channel_is_attacked(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert computed["limit"] == said.data["facts"]["success_limit"]
     assert found["3 reports of one secret"]["attacker"]["value"] > computed["attacker"]["value"]
     assert "all reports of a way" in found
+    assert "trajectories, 0 of 40" in said.err
+    assert say(capsys, "attack", file, "--steps", "2", "--trials", "40", "--quiet").err == ""
     text = page.read_text(encoding="utf-8")
     assert "within what is claimed: this proves nothing" in text
     assert text.count("<svg") == 2

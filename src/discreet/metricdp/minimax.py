@@ -132,9 +132,7 @@ def loss_under(channel: Channel, prior: ArrayLike, loss: ArrayLike) -> float:
     if table.shape != (channel.n_secrets, channel.n_reports):
         expected = f"shape {(channel.n_secrets, channel.n_reports)}"
         raise InvalidProblemError("loss", expected, f"shape {table.shape}")
-    cost = weights[:, None] * table
-    free = not any(((limb > 0) & (cost > 0)).any() for limb in channel.limbs)
-    return 0.0 if free else channel.expected_loss(cost)
+    return channel.expected_loss(weights[:, None] * table)
 
 
 def minimax(

@@ -402,7 +402,7 @@ class Search:
         channel = repaired.channel
         if task.n_classes < problem.n_secrets:
             channel = channel.restrict(task.labels)
-        upper = _loss(channel, problem.cost)
+        upper = channel.expected_loss(problem.cost)
         for state, part, members in zip(self.states, parts, task.members, strict=True):
             # A program without its loosest constraints has a smaller loss than the repaired channel.
             part_loss = upper
@@ -548,9 +548,3 @@ def _rename_reports(part: Part, candidate: Candidate) -> Candidate:
     renamed = np.zeros_like(candidate.matrix)
     np.add.at(renamed.T, best, candidate.matrix.T)
     return replace(candidate, matrix=renamed)
-
-
-def _loss(channel: Channel, cost: NDArray[np.float64]) -> float:
-    """Return the expected loss, rounded up; exactly 0 if every report of positive probability has cost 0."""
-    free = not any(((limb > 0) & (cost > 0)).any() for limb in channel.limbs)
-    return 0.0 if free else channel.expected_loss(cost)

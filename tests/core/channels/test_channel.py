@@ -222,6 +222,7 @@ def test_the_expected_loss_is_rounded_up_and_close(
         )
         upper = Fraction(channel.expected_loss(cost))
         assert exact <= upper <= exact * (1 + Fraction(1, 10**14)) + Fraction(1, 10**300)
+        assert (upper == 0) == (exact == 0)
 
 
 @given(weights3, st.data())

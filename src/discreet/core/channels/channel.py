@@ -383,7 +383,7 @@ class Channel:
         Returns
         -------
         float
-            At least the exact value, and above it by less than one part in ``10^14``.
+            At least the exact value, and above it by less than one part in ``10^14``; 0 if all reports in use are free.
 
         Raises
         ------
@@ -391,6 +391,8 @@ class Channel:
             For costs of another shape, negative ones or ones that are not finite.
         """
         table = self._read_cost(cost, "cost")
+        if not ((table > 0) & (self.probabilities > 0)).any():
+            return 0.0
         # Two roundings a limb in a probability, one in a product, none in the sum, each at most 2^-53.
         # A product below the normal range may lose half a subnormal unit more.
         total = Fraction(math.fsum((table * self.probabilities).ravel()))
