@@ -38,21 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["counts"]
 
+_SAME = "by domain loss marginals person quantity shares size workload"
+"""Arguments of the library whose option has the same name here, and not in all commands."""
+
 _OPTIONS = {
-    **{
-        name: f"--{name}"
-        for name in (
-            "by",
-            "domain",
-            "loss",
-            "marginals",
-            "person",
-            "quantity",
-            "shares",
-            "size",
-            "workload",
-        )
-    },
+    **{name: f"--{name}" for name in _SAME.split()},
     "columns": "--regions",
     "count": "--plan-count",
     "exact_total": "--exact-total",
