@@ -69,7 +69,7 @@ _MENDING_STEPS = 36
 _SPACING_OF_POLISHING = 1.2
 """Least factor of the number of steps from one polishing to the next."""
 
-_LOOKS_BEFORE_OFFER, _STEP_GROWTH_BETWEEN_OFFERS, _STEPS_PER_WORK_OF_OFFER = 3, 1.5, 2
+_LOOKS_BEFORE_OFFER, _STEP_GROWTH_BETWEEN_OFFERS, _STEPS_PER_WORK_OF_OFFER = 3, 2, 2
 """Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; factor
 from one offer to the next; least steps between offers, in units of the work of an offer."""
 
