@@ -93,7 +93,7 @@ _MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
 _OVERTIME_IN_SECONDS = 1.0
 """Seconds beyond the limit within which an offer has to end."""
 
-_MERGING_SHARE_OF_GAP = 0.2
+_MERGING_SHARE_OF_GAP = 0.1
 """Limit on the loss added by merging reports before mending, as a share of the gap."""
 
 _MERGED_SHARE = 0.25
@@ -290,9 +290,9 @@ class _Run:
         if self.every is not None:
             matrix = raised
         del raised
-        if not self.plan.stars or self.grown_at == state.count:
-            # With stars, only a channel raised to all violated constraints shows what the primal side lacks.
-            state.balance(added, state.dual_objective() - level)
+        # With stars nothing is added at looks without growth, which halves the weight: 500 words at epsilon 4 had a gap
+        # of 1.4 % after 40 CPU seconds with these looks, and of 2.9 % after 52 without.
+        state.balance(added, state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
