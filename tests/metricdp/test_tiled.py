@@ -173,7 +173,7 @@ def test_both_are_handed_in_before_the_limit_ends(
     assert last.matrix is None
     assert any(channel and bound for _, channel, bound in told)
     # The polishing steps take their seconds, too, so that an offer without time for them is left out.
-    assert 600 <= max(seconds for seconds, *_ in told) <= 900
+    assert 450 <= max(seconds for seconds, *_ in told) <= 900
 
 
 def test_nothing_is_handed_in_twice(small: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ _MENDING_STEPS = 36
 _SPACING_OF_POLISHING = 1.2
 """Least factor of the number of steps from one polishing to the next."""
 
-_LOOKS_BEFORE_OFFER, _STEP_GROWTH_BETWEEN_OFFERS, _STEPS_PER_WORK_OF_OFFER = 3, 1.5, 2
+_LOOKS_BEFORE_OFFER, _STEP_GROWTH_BETWEEN_OFFERS, _STEPS_PER_WORK_OF_OFFER = 3, 2, 2
 """Steps before the first offer of a channel whatever its gap, in units of those before the first evaluation; factor
 from one offer to the next; least steps between offers, in units of the work of an offer."""
 
@@ -93,7 +93,7 @@ _MAX_DELTA, _MAX_DELTA_OVER_ALL = 2e-4, 1e-3
 _OVERTIME_IN_SECONDS = 1.0
 """Seconds beyond the limit within which an offer has to end."""
 
-_MERGING_SHARE_OF_GAP = 0.2
+_MERGING_SHARE_OF_GAP = 0.1
 """Limit on the loss added by merging reports before mending, as a share of the gap."""
 
 _MERGED_SHARE = 0.25
@@ -290,9 +290,9 @@ class _Run:
         if self.every is not None:
             matrix = raised
         del raised
-        if not self.plan.stars or self.grown_at == state.count:
-            # With stars, only a channel raised to all violated constraints shows what the primal side lacks.
-            state.balance(added, state.dual_objective() - level)
+        # With stars nothing is added at looks without growth, which halves the weight: 500 words at epsilon 4 had a gap
+        # of 1.4 % after 40 CPU seconds with these looks, and of 2.9 % after 52 without.
+        state.balance(added, state.dual_objective() - level)
         guess = max(loss + self.mending_factor * added, state.dual_objective())
         hoped = state.best + self.polishing_share * max(guess - state.best, 0.0)
         close = (
@@ -314,7 +314,8 @@ class _Run:
         upper = self._mend(matrix)
         if added > 0 and math.isfinite(upper):
             self.mending_factor = min(max((upper - loss) / added, 1.0), _MAX_MENDING_FACTOR)
-        if math.isinf(upper) or not (due or self._is_close(self.upper, state.best)):
+        # A channel that is not offered now would be lost at the end of time.
+        if math.isinf(upper) or not (due or self.channel is not None):
             return None
         result = self._hand_in()
         self.offer_seconds = clock() - start

@@ -61,9 +61,6 @@ _LEAST_VIOLATION = 0.02
 _LEAST_REQUIRED_PROBABILITY = 1e-7
 """Least probability required by a constraint that is added to a tile."""
 
-_TINY_COST = 1e-300
-"""Least cost of the violation of a constraint that is added: any above 0."""
-
 _BOUND_FACTORS = (1.0, 0.9995, 0.998, 0.9925, 0.98, 0.95)
 """Candidate factors of the multipliers for the bound: a factor below 1 raises most brackets."""
 
@@ -171,7 +168,7 @@ class Tile:
         if not total[-1] > 0:
             return raised_columns, np.zeros((0, 2), dtype=np.int64)
         least = order[min(int(np.searchsorted(total, cover * total[-1])), len(order) - 1)]
-        i, v = np.nonzero(added >= max(least, _TINY_COST))
+        i, v = np.nonzero((added >= least) & (added > 0))
         j = source.transpose(1, 0, 2).reshape(len(Z[0]), -1)[i, v]
         return raised_columns, np.stack([i, j], axis=1)
 
