@@ -107,7 +107,7 @@ ANONYMIZE_ELSEWHERE = {
 }
 """Option of anonymize -> the argument or the call of another name that does it."""
 
-OF_PYTHON = {"compare": {"target", "on_progress"}}
+OF_PYTHON = {"attack": {"on_progress"}, "compare": {"target", "on_progress"}}
 """Arguments that no option has: the problem that options state, and a function."""
 
 

@@ -255,7 +255,7 @@ def test_small_files_of_ones_own_are_read_at_once(monkeypatch: pytest.MonkeyPatc
 TOO_LARGE: dict[str, tuple[list[str], str]] = {
     "design --grid": (
         [*DESIGN[:2], "99999x99999", *DESIGN[3:]],
-        "at most 16,384 secrets, got 9,999,800,001",
+        "at most 131,072 secrets, got 9,999,800,001",
     ),
     "compare --grid": (
         ["compare", "--grid", "73x72", "--unit", "km", "--epsilon", "1"],
@@ -265,7 +265,7 @@ TOO_LARGE: dict[str, tuple[list[str], str]] = {
     "a long --grid": ([*DESIGN[:2], "9" * 5_000 + "x1", *DESIGN[3:]], "rows x columns"),
     "design PLACES": (
         ["design", "places.csv", "--x", "x", "--y", "y", "--unit", "km", "--epsilon", "1"],
-        "--radius: expected one with more than 5,120 secrets, got none",
+        "places that do not lie on one line: `serve --places-only` serves those, `design --radius` designs",
     ),
     "compare PLACES": (
         ["compare", "places.csv", "--x", "x", "--y", "y", "--unit", "km", "--epsilon", "1"],

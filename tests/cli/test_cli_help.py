@@ -46,7 +46,6 @@ WITHOUT_QUIET = {
     "query",
     "verify",
     "audit",
-    "attack",
     "studio",
     "budget check",
     "budget create",

@@ -94,7 +94,7 @@ import contextlib, signal
 from discreet.cli import design, main
 
 @contextlib.contextmanager
-def press(stream, *, quiet):
+def press(stream, *, quiet, **_):
     yield lambda step: signal.raise_signal(signal.SIGINT)
 
 design.progress = press

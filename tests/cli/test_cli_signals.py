@@ -94,7 +94,7 @@ import contextlib, os, signal
 from discreet.cli import design, main
 
 @contextlib.contextmanager
-def press(stream, *, quiet):
+def press(stream, *, quiet, **_):
     yield lambda step: os.kill(os.getpid(), signal.{name})
 
 design.progress = press

@@ -14,29 +14,26 @@ from discreet.core.certificate import Certificate
 from discreet.core.errors import InvalidProblemError, LimitReachedError
 from discreet.core.guarantee import KAnonymity
 from discreet.core.jit import clock
-from discreet.core.options import callback, items_of, mapping
+from discreet.core.options import callback, items_of
 from discreet.core.outcome import FOR_THE_CURATOR, Anonymization, Provenance, PublicInput
 from discreet.core.progress import Progress
 from discreet.core.randomness import is_private
 from discreet.core.randomness.bits import as_bits
 from discreet.kanonymity.candidate import SearchInterrupted, audit
 from discreet.kanonymity.methods import METHODS
-from discreet.kanonymity.models import KMap, demand_text
+from discreet.kanonymity.model_demands import check_models, demands_of_models, models_in_words
+from discreet.kanonymity.models import KMap
 from discreet.kanonymity.risk import Risk, draw_class_sizes, risk
 from discreet.kanonymity.search.mapped import Population, kinds_for, search_mapped
 from discreet.kanonymity.search.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Mapping, Sequence
 
     from discreet.core.randomness import RandomBits
     from discreet.kanonymity.candidate import Method
-    from discreet.kanonymity.demand import Demand
     from discreet.kanonymity.models import PrivacyModel
     from discreet.kanonymity.problem import Attribute, Problem
-    from discreet.kanonymity.problem.native import Values
     from discreet.kanonymity.search.search import Found, SearchStep
     from discreet.tables.options import ReadingOptions
     from discreet.tables.recoding import Recoding
@@ -285,7 +282,7 @@ def anonymize(
     if not isinstance(claim, KAnonymity):
         raise InvalidProblemError("guarantee", "a KAnonymity", type(guarantee).__name__)
     method = METHODS.resolve(method, optional=True)
-    _look_at_models(models)
+    check_models(models)
     callback(on_progress)
     bits, models = None if bits is None else as_bits(bits), models or {}
     declared = _declared_roles(guarantee, sensitive, keep, drop, models, person, unassigned)
@@ -297,7 +294,7 @@ def anonymize(
     refuse_unclear(table, _unstated(guarantee, attributes), "quasi_identifiers")
     alone = {name: singled_out(table, name) for name in (*roles.sensitive, *roles.keep)}
     problem = read_problem(table, guarantee.quasi_identifiers, attributes, loss)
-    demands = _demands(table, guarantee, models, person)
+    demands = demands_of_models(table, guarantee, models, person)
     if population is not None:
         population = recode(opened(population, "population", reading), recoding)
     covered = _population(problem, population, k_map)
@@ -307,7 +304,7 @@ def anonymize(
         "method": None if method is None else repr(method),
         "suppress": suppress,
         "rows": "shuffled",
-        **_demanded(guarantee, models, person, k_map),
+        **models_in_words(guarantee, models, person, k_map),
         "roles": roles.public(),
         **recorded(reading, recoding),
     }
@@ -470,25 +467,6 @@ def _read(
     return published, roles, [*notices, *repeated_persons(recoded, declared.person)]
 
 
-def _demanded(
-    guarantee: KAnonymity,
-    models: Mapping[str, Sequence[PrivacyModel]],
-    person: str | None,
-    k_map: int | None,
-) -> dict[str, Any]:
-    """State for the record what is demanded besides k rows."""
-    stated: dict[str, Any] = {}
-    if models:
-        stated["models"] = [
-            demand_text(name, model) for name, each in models.items() for model in each
-        ]
-    if person is not None:
-        stated["persons"] = guarantee.k
-    if k_map is not None:
-        stated["k_map"] = k_map
-    return stated
-
-
 def _population(
     problem: Problem,
     population: Any,  # noqa: ANN401 - as above
@@ -535,66 +513,6 @@ def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN
 def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     """Return the names of both sequences without repetition."""
     return tuple(dict.fromkeys((*first, *more)))
-
-
-def _look_at_models(models: Any) -> None:  # noqa: ANN401 - as it came
-    mapping(models, "models", "demands by column")
-    for listed in (models or {}).values():
-        for demand in items_of(listed, "models", "a list of demands for each column"):
-            if not callable(getattr(demand, "failing", None)) or isinstance(demand, type):
-                expected = "demands such as kanonymity.models.DistinctDiversity(2) for each column"
-                raise InvalidProblemError("models", expected, type(demand).__name__)
-
-
-def _demands(
-    table: Any,  # noqa: ANN401 - as above
-    guarantee: KAnonymity,
-    models: Mapping[str, Sequence[PrivacyModel]],
-    person: str | None,
-) -> tuple[Demand, ...]:
-    """State the demands on sensitive columns, for each reading of their values that may fail where others hold."""
-    from discreet.kanonymity.models import DistinctDiversity
-    from discreet.kanonymity.problem.published import values_in
-
-    named_models = [(name, model) for name, listed in models.items() for model in listed]
-    if person is not None:
-        # k persons in a class are k different values of their column.
-        named_models.append((person, DistinctDiversity(guarantee.k)))
-    demands: list[Demand] = []
-    for name, model in named_models:
-        if name in guarantee.quasi_identifiers:
-            raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
-        demands += _readings_of(name, model, values_in(table, name))
-    return tuple(demands)
-
-
-def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Demand]:
-    """Yield the demand for each reading: fewer values are worse but for closeness, where any reading may be worst."""
-    from discreet.kanonymity.demand import Demand
-    from discreet.kanonymity.models import Closeness, DistinctDiversity
-
-    if isinstance(model, DistinctDiversity):
-        codes = values.meaning_codes()[values.codes]
-        yield _without_missing(name, model, codes)
-        return
-    if isinstance(model, Closeness) and model.ordered:
-        values = values.in_order(model.order, name)
-    readings = values.readings()
-    rest = [each for each in readings if (each >= 0).all()]
-    for each in rest if isinstance(model, Closeness) else rest[-1:]:
-        yield Demand(name, model, each[values.codes])
-    if len(rest) < len(readings) and (readings[-1] >= 0).any():
-        yield _without_missing(name, model, readings[-1][values.codes])
-
-
-def _without_missing(name: str, model: PrivacyModel, codes: NDArray[np.int64]) -> Demand:
-    from discreet.kanonymity.demand import Demand
-
-    missing = int(codes.max(initial=-1)) + 1
-    lacks = bool((codes < 0).any())
-    return Demand(
-        name, model, np.where(codes < 0, missing, codes), missing=missing if lacks else -1
-    )
 
 
 def _best_so_far(

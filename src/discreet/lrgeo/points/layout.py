@@ -36,7 +36,8 @@ def plane_of(region: Region) -> tuple[PointFrame, NDArray[np.int64], int]:
     """
     frame, places = _plane(region)
     if (np.ptp(places, axis=0) == 0).any() or np.linalg.matrix_rank(places - places[0]) < 2:
-        expected = "places that do not lie on one line; --places-only serves those"
+        cures = "`serve --places-only` serves those, `design --radius` designs for them"
+        expected = f"places that do not lie on one line: {cures}"
         raise InvalidProblemError("region", expected, "places on a line")
     return frame, places, _reach(region)
 
@@ -88,7 +89,9 @@ def region_of(space: MetricSpace) -> tuple[Region, NDArray[np.int64], float]:
         raise InvalidProblemError("space", "points of a plane or of a sphere", "others")
     if space.metric == "haversine":
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
-        origin = (round(float(middle[0]), 6), round(float(middle[1]), 6))
+        # To six digits, as a file states it.
+        latitude, longitude = (np.rint(middle * 1e6) / 1e6).tolist()
+        origin = (latitude, longitude)
         cosine = cosine_for(points[:, 0], float(np.ptp(points[:, 1])), unrounded=True)
         plane = sphere_to_plane(points, origin, cosine)
     else:
