@@ -27,7 +27,6 @@ from discreet.studio.counts_forms import KINDS, PUBLIC, read_promise, read_table
 from discreet.studio.counts_release import (
     AMOUNTS,
     COUNTS,
-    DOWNLOADS,
     Costs,
     synthetic_sizes,
 )
@@ -132,7 +131,7 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     out.mkdir()
     for link, name in re.findall(r'href="(released/[^"]+)" download="([^"]+)"', shown):
         (out / name).write_bytes(browser.ask(link).content)
-    assert sorted(path.name for path in out.iterdir()) == sorted(DOWNLOADS)
+    assert sorted(path.name for path in out.iterdir()) == sorted(COUNTS.downloads)
     assert [run(["verify", str(out / f"counts.{end}")]) for end in ("csv", "parquet")] == [0, 0]
     kept = load_counts(out / "counts.csv")
     assert kept.guarantee == PureDP(1, neighbors="add-remove-person")
@@ -146,7 +145,7 @@ def test_a_table_is_counted_all_the_way(browser: Browser, ledger: Path, tmp_path
     book = browser.at("counts/budget", form).text
     assert "1 release charged" in book
     assert left(ledger) == ["1/2"]
-    fetched_again(browser, ledger, out, DOWNLOADS, "1-differentially private")
+    fetched_again(browser, ledger, out, COUNTS.downloads, "1-differentially private")
     assert left(ledger) == ["1/2"]
 
 
@@ -342,7 +341,9 @@ def test_a_method_without_counts_by_size_has_no_intervals(
     form = {"kind": "units", "size": "size", "public": "units", "method": method}
     shown = released(browser, ledger, **form)
     assert not shown["measured"]
-    assert [name for name, _ in shown["files"]] == [n for n in DOWNLOADS if "measure" not in n]
+    assert [name for name, _ in shown["files"]] == [
+        n for n in COUNTS.downloads if "measure" not in n
+    ]
     # Bars are drawn all the same, where there are several regions.
     assert [level["picture"] is None for level in shown["levels"]] == [True, True, False]
     assert all(row[2:] == ("", "") for level in shown["levels"] for row in level["rows"])
@@ -397,7 +398,7 @@ def test_odd_rows_are_on_no_page_and_in_no_file_but_on_the_terminal(
     shown = released(browser, ledger, **form, max_quantity="2")
     assert "PRIVATE, not for publication" in capsys.readouterr().err
     written = {path.name: path.read_bytes() for path in place(ledger, shown).iterdir()}
-    assert set(written) == set(DOWNLOADS)
+    assert set(written) == set(COUNTS.downloads)
     for value in ("secret-land", "PRIVATE", "left out or mapped"):
         assert value not in str(shown)
         assert not [name for name, data in written.items() if value.encode() in data]

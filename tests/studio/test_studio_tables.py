@@ -21,7 +21,7 @@ from discreet.studio.jobs import Job
 from discreet.studio.publish_forms import Promise
 from discreet.studio.publishing import Publish
 from discreet.studio.tables_forms import read_categories, read_tables_form
-from discreet.studio.tables_release import DOWNLOADS, TABLES
+from discreet.studio.tables_release import TABLES
 from discreet.tables.writing import bytes_of
 from studio.asking import Browser, fetched_again
 from studio.waiting import Waits
@@ -134,7 +134,7 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     out.mkdir()
     for link, name in re.findall(r'href="(released/[^"]+)" download="([^"]+)"', shown):
         (out / name).write_bytes(browser.ask(link).content)
-    assert sorted(path.name for path in out.iterdir()) == sorted(DOWNLOADS)
+    assert sorted(path.name for path in out.iterdir()) == sorted(TABLES.downloads)
     assert [run(["verify", str(out / f"tables.{end}")]) for end in ("csv", "parquet")] == [0, 0]
     kept = load_tables(out / "tables.csv")
     assert kept.guarantee == ZeroConcentratedDP("1/2", neighbors="add-remove-person")
@@ -145,7 +145,7 @@ def test_tables_are_published_all_the_way(browser: Browser, ledger: Path, tmp_pa
     beyond = browser.at("tables/run", {**form, "form": "another"})
     assert (beyond.status_code, beyond.json()["message"]) == (400, "Rho: 0.5 asked, 0.25 left.")
     assert left(ledger) == ["1/4"]
-    fetched_again(browser, ledger, out, DOWNLOADS, "Tables, ")
+    fetched_again(browser, ledger, out, TABLES.downloads, "Tables, ")
     assert left(ledger) == ["1/4"]
 
 
@@ -188,9 +188,9 @@ def test_odd_rows_are_on_no_page_and_in_no_file_but_on_the_terminal(
     noted = capsys.readouterr().err
     assert "PRIVATE, not for publication" in noted
     assert left(ledger) == ["2"]
-    assert not any((folder / name).exists() for name in DOWNLOADS)
+    assert not any((folder / name).exists() for name in TABLES.downloads)
     written = {path.name: path.read_bytes() for path in (root / shown["release"]).iterdir()}
-    assert set(written) == set(DOWNLOADS)
+    assert set(written) == set(TABLES.downloads)
     for value in ("secret-sex", "PRIVATE", "left out or mapped"):
         assert value not in f"{shown}{told}"
         assert not [name for name, data in written.items() if value.encode() in data]

@@ -106,6 +106,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
     typed = {*options.keep, *options.sensitive}
     warn_of_kept(published, roles, typed, show=options.show_columns, quiet=quiet)
     labels = read_labels(options.table, options.reading)
+    people = options.population and _read_recoded(options.population, "--population", options)
     status = Status.DONE
     try:
         with (
@@ -118,7 +119,7 @@ def anonymize(options: AnonymizeOptions) -> Status:
                 attributes=attributes,
                 models=models,
                 person=options.person,
-                population=_read_people(options),
+                population=people,
                 k_map=options.k_map,
                 sensitive=roles.sensitive,
                 keep=roles.keep,
@@ -216,20 +217,6 @@ def _save_key(
         key = save_persons(output, options.person, made.diagnostics.persons)
         note = f"{key} is private: by it, `discreet verify --person` counts persons"
         warn(note, quiet=options.quiet)
-
-
-def _read_people(options: AnonymizeOptions) -> pl.DataFrame | None:
-    """Read the population; its columns are as public as it is."""
-    if (options.population is None) != (options.k_map is None):
-        lacking = "--k-map" if options.k_map is None else "--population"
-        raise InvalidProblemError(lacking, "both --population and --k-map, or neither", "one")
-    if options.population is None:
-        return None
-    people = _read_recoded(options.population, "--population", options)
-    for name in options.quasi:
-        if name not in people.columns:
-            raise no_column("--population", name, people.columns)
-    return people
 
 
 def _read_models(table: pl.DataFrame, options: AnonymizeOptions) -> dict[str, list[PrivacyModel]]:

@@ -69,7 +69,7 @@ __all__ = [
 _SAME = (
     "again against allow_unprotected bins bottom categorical cell dataset decimal delimiter delta effort "
     "encoding epsilon failure for_life max_error missing sheet top "
-    "gap host interval level levels max_quantity max_size memory method methods metric mode "
+    "gap host interval k_map level levels max_quantity max_size memory method methods metric mode "
     "neighbors numeric optimality others per_day population port prior public_units radius "
     "region_list regions reports rho samples scale scheduler sensitive server sizes spacing "
     "state steps strength stride suppress taxonomy threads time_limit trials unit units"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.artefact.counts import counts_content, measurements_content
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP, ZeroConcentratedDP
 from discreet.hierarchy import GroupSizes, diagnose, plan
@@ -41,21 +40,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AMOUNTS",
     "COUNTS",
-    "DOWNLOADS",
     "Costs",
     "synthetic_sizes",
 ]
-
-DOWNLOADS = {
-    "counts.csv": "The table, as CSV",
-    "counts.csv.discreet.json": "its record",
-    "counts.parquet": "The table, as Parquet",
-    "counts.parquet.discreet.json": "its record",
-    "measurements.parquet": "The noisy counts, for discreet query",
-    "measurements.parquet.discreet.json": "their record",
-    "report.html": "The report",
-}
-"""What a release leaves in the page's folder, in order, and what it is."""
 
 AMOUNTS = {
     "epsilon": ("0.03", "0.1", "0.3", "1", "3", "10"),
@@ -182,13 +169,10 @@ COUNTS = Publication(
     },
     measurements="measurements.parquet",
     page="report.html",
-    downloads=DOWNLOADS,
     titles=TITLES,
     read_layout=read_table_form,
     read_promise=read_promise,
     make_plan=plan,
-    table_content=counts_content,
-    measured_content=measurements_content,
     chapter=(
         "hierarchy",
         "Counts by region and size, with their proof",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from discreet.artefact.counts import counts_content, measurements_content
 from discreet.artefact.sidecar import FileContent
 from discreet.core.errors import InvalidProblemError
 from discreet.core.guarantee import PureDP
@@ -65,8 +66,6 @@ class Publication:
         Public files that it takes: name -> file in the page's folder, and title in messages.
     measurements, page
         Names of the files of measurements and of the report.
-    downloads
-        Files of a release, in order, with a description of each.
     titles
         Argument of the library -> name on the page.
     read_layout
@@ -75,8 +74,6 @@ class Publication:
         Function from a form and the neighbors to a promise.
     make_plan
         Function of the library that plans.
-    table_content, measured_content
-        Functions that render the table and its measurements for an ending.
     chapter
         Kind of the report's chapter, its title and its further arguments.
     show
@@ -96,19 +93,27 @@ class Publication:
     public: Mapping[str, tuple[str, str]]
     measurements: str
     page: str
-    downloads: Mapping[str, str]
     titles: Mapping[str, str]
     read_layout: Callable[[Mapping[str, str], Sequence[str]], TableLayout]
     read_promise: Callable[[Mapping[str, str], str], Promise]
     make_plan: Callable[..., Any]
-    table_content: Callable[[Release[Any], str], FileContent]
-    measured_content: Callable[[Any, str, str], FileContent]
     chapter: tuple[str, str, Mapping[str, str]]
     show: Callable[[Any, Any], dict[str, Any]]
     first: Mapping[str, Any]
     columns: Callable[[Mapping[str, str]], Mapping[str, Any]] = no_more
     budget: Callable[[Any, TableLayout], Mapping[str, Any]] = no_more
     keeps: Callable[[Any], bool] = always
+
+    @property
+    def downloads(self) -> dict[str, str]:
+        """Files of a release, with what each is; those of them that a release has can be fetched."""
+        tables = {
+            f"{self.name}.csv": "The table, as CSV",
+            f"{self.name}.parquet": "The table, as Parquet",
+            self.measurements: "What was measured, for discreet query",
+        }
+        records = {f"{name}.discreet.json": f"The record of {name}" for name in tables}
+        return {**tables, **records, self.page: "The report"}
 
     def plan(self, folder: Path, layout: TableLayout, promise: Promise | None = None) -> Any:  # noqa: ANN401 - of the library
         """Plan the release, and refuse all that can be refused without the values of the private table.
@@ -164,13 +169,13 @@ class Publication:
             )
 
         def measured(made: Release[Any]) -> FileContent:
-            return self.measured_content(
+            return measurements_content(
                 made.result.measurements, ".parquet", made.provenance.charge
             )
 
         return {
-            f"{self.name}.csv": lambda made: self.table_content(made, ".csv"),
-            f"{self.name}.parquet": lambda made: self.table_content(made, ".parquet"),
+            f"{self.name}.csv": lambda made: counts_content(made, ".csv"),
+            f"{self.name}.parquet": lambda made: counts_content(made, ".parquet"),
             self.page: page,
             **({self.measurements: measured} if self.keeps(planned) else {}),
         }

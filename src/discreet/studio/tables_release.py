@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.artefact.counts import counts_content, measurements_content
 from discreet.core import printed
 from discreet.hierarchy import contingency
 from discreet.hierarchy.contingency.estimates import check_room
@@ -24,18 +23,7 @@ if TYPE_CHECKING:
     from discreet.core.outcome import Release
     from discreet.hierarchy.contingency import RegionTables, TablesPlan
 
-__all__ = ["DOWNLOADS", "TABLES", "describe_plan"]
-
-DOWNLOADS = {
-    "tables.csv": "The tables, as CSV",
-    "tables.csv.discreet.json": "their record",
-    "tables.parquet": "The tables, as Parquet",
-    "tables.parquet.discreet.json": "their record",
-    "table-measurements.parquet": "The noisy marginals, for discreet query",
-    "table-measurements.parquet.discreet.json": "their record",
-    "tables.html": "The report",
-}
-"""What a release leaves in the page's folder, in order, and what it is."""
+__all__ = ["TABLES", "describe_plan"]
 
 
 def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any) -> TablesPlan:  # noqa: ANN401 - as of the library
@@ -106,13 +94,10 @@ TABLES = Publication(
     public={"list": (LIST, "The list of regions")},
     measurements="table-measurements.parquet",
     page="tables.html",
-    downloads=DOWNLOADS,
     titles=TITLES,
     read_layout=read_tables_form,
     read_promise=read_promise,
     make_plan=_plan,
-    table_content=counts_content,
-    measured_content=measurements_content,
     chapter=("tables", "Tables by region, with their proof", {}),
     show=_show,
     first={},
