@@ -429,7 +429,9 @@ class WholeProblem:
         return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the matrix of all classes from those of the parts."""
+        """Return the matrix of all classes from those of the parts: that of the only part itself."""
+        if len(matrices) == 1:
+            return matrices[0]
         table = np.zeros((self.n_classes, self.problem.n_reports))
         for inside, matrix in zip(self.members, matrices, strict=True):
             table[inside] = matrix

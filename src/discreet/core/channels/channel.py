@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,9 +183,7 @@ class Channel:
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
         """Weights as floats, ``(n_secrets, n_reports)``; for reading, not for sampling. Relative error below 2^-51."""
-        scaled = np.zeros(self.limbs.shape[1:])
-        for limb in self.limbs[::-1]:
-            scaled = (scaled + limb.astype(np.float64)) * 2.0**-LIMB_BITS
+        scaled = _as_floats(self.limbs)
         scaled.setflags(write=False)
         return scaled
 
@@ -395,7 +394,13 @@ class Channel:
             return 0.0
         # Two roundings a limb in a probability, one in a product, none in the sum, each at most 2^-53.
         # A product below the normal range may lose half a subnormal unit more.
-        total = Fraction(math.fsum((table * self.probabilities).ravel()))
+        # Row by row, since floats of all weights would stay in memory.
+        rows = zip(table, np.swapaxes(self.limbs, 0, 1), strict=True)
+        total = Fraction(
+            math.fsum(
+                chain.from_iterable((row * _as_floats(limbs)).tolist() for row, limbs in rows)
+            )
+        )
         return float_ceil(
             total * (1 + Fraction(2 * len(self.limbs) + 2, 2**53)) + Fraction(table.size, 2**1074)
         )
@@ -461,6 +466,14 @@ class Channel:
         O(pairs n_reports) time; memory for a slice of the pairs.
         """
         return _privacy_loss(self, space, radius)
+
+
+def _as_floats(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return weights as probabilities, two roundings for each limb."""
+    scaled = np.zeros(limbs.shape[1:])
+    for limb in limbs[::-1]:
+        scaled = (scaled + limb.astype(np.float64)) * 2.0**-LIMB_BITS
+    return scaled
 
 
 def _weight(weight: object) -> int:

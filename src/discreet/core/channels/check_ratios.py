@@ -168,16 +168,16 @@ def _extremes(
     """Find the least and the largest ratio of the weights of each pair of rows."""
     weights = _weights(limbs)
     # Two zeros have the ratio 1, and one zero a ratio beyond every other.
-    weights = np.where(weights > 0, weights, 2.0 ** -(LIMB_BITS * len(limbs) + 64))
-    inverse = 1 / weights
+    weights[weights == 0] = 2.0 ** -(LIMB_BITS * len(limbs) + 64)
     least, most = np.empty(len(pairs)), np.empty(len(pairs))
     step = max(1, _SLICE // weights.shape[1])
     starts = np.searchsorted(pairs[:, 0], np.arange(len(weights) + 1)).tolist()
-    for i in range(len(weights)):
+    for i, row in enumerate(weights):
+        inverse = 1 / row
         for first in range(starts[i], starts[i + 1], step):
             part = slice(first, min(first + step, starts[i + 1]))
             ratios = weights[pairs[part, 1]]
-            ratios *= inverse[i]
+            ratios *= inverse
             ratios.min(axis=1, out=least[part])
             ratios.max(axis=1, out=most[part])
     return least, most
@@ -214,10 +214,11 @@ def implied_pairs(bound: BoundPairs) -> NDArray[np.bool_]:
     lengths = np.where(bound.mask & (bound.lengths > 0), np.minimum(bound.lengths, far), far)
     implied = np.zeros(lengths.shape, dtype=bool)
     relays = min(_MAX_RELAYS, len(lengths))
-    nearest = np.argpartition(lengths, relays - 1, axis=1)[:, :relays]
+    # A copy, so that the indices of all others are not kept.
+    nearest = np.argpartition(lengths, relays - 1, axis=1)[:, :relays].copy()
     rows = np.arange(len(lengths))
-    i, j = np.nonzero(lengths < far)
-    few = 4 * len(i) < lengths.size
+    few = 4 * np.count_nonzero(lengths < far) < lengths.size
+    i, j = np.nonzero(lengths < far) if few else (rows, rows)
     for relay in nearest.T:
         if few:
             over = relay[i]

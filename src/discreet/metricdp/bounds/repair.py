@@ -246,26 +246,38 @@ def repair(
     rate = to_fraction(epsilon, "epsilon")
     table, price = _read(matrix, cost, binding, rate)
     table = _normalize(table, binding)
-    used = np.flatnonzero(table.any(axis=0))
-    if len(used) > _MAX_COPIED_SHARE * table.shape[1]:
-        used = np.arange(table.shape[1])
-    used_columns, used_price = (
-        np.ascontiguousarray(table[:, used]),
-        np.ascontiguousarray(price[:, used]),
+    used, n_used = _used_columns(table)
+    # Columns that are all used are not copied; nor is anything kept that the rounding does not need.
+    columns, used_price = (
+        (table, price)
+        if n_used == table.shape[1]
+        else (table[:, used].copy(), price[:, used].copy())
     )
-    frame = _frame(binding, rate, len(used), 1, threads, is_late)
-    closed, limbs = _with_slack(used_columns, frame, used_price), 1
+    frame = _frame(binding, rate, n_used, 1, threads, is_late)
+    closed, limbs = _with_slack(columns, frame, used_price), 1
     if not _rounding_is_cheap(closed, used_price, _MAX_ONE_LIMB_LOSS):
         limbs = 2
-        frame = _frame(binding, rate, len(used), limbs, threads, is_late)
-        closed = _balanced(used_columns, frame, used_price)
-    matrix = np.zeros_like(table)
-    matrix[:, used] = closed.matrix
-    channel = round_channel(matrix, slack=closed.slack, limbs=limbs)
-    reports = int((matrix > 0).sum(axis=1).max())
+        frame = _frame(binding, rate, n_used, limbs, threads, is_late)
+        closed = _balanced(columns, frame, used_price)
+    del frame, columns, used_price
+    rounded = closed.matrix
+    if n_used < table.shape[1]:
+        rounded = np.zeros_like(table)
+        rounded[:, used] = closed.matrix
+    del table
+    channel = round_channel(rounded, slack=closed.slack, limbs=limbs)
+    reports = int((rounded > 0).sum(axis=1).max())
     theta = mixing_weight(reports, closed.slack, limbs)
     upper = channel.expected_loss(price)
     return Repaired(channel, closed.delta, closed.slack, theta, limbs, closed.rounds, upper)
+
+
+def _used_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Return the reports that are used, or all if most are, and their number."""
+    used = np.flatnonzero(table.any(axis=0))
+    if len(used) > _MAX_COPIED_SHARE * table.shape[1]:
+        used = np.arange(table.shape[1])
+    return used, len(used)
 
 
 def _read(
@@ -289,7 +301,7 @@ def _read(
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
     """Scale rows to sum 1; set columns to zero in components that hardly use them, and no other entry."""
-    table = np.maximum(table, 0.0)
+    np.maximum(table, 0.0, out=table)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():
         raise InvalidProblemError("matrix", "a positive entry in each row", "a row without")
@@ -299,10 +311,9 @@ def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.flo
     labels = binding.components
     largest = np.zeros((int(labels.max()) + 1, table.shape[1]))
     np.maximum.at(largest, labels, table)
-    used: NDArray[np.float64] = np.where(
-        (largest > _MAX_UNUSED_ENTRY)[labels], np.maximum(table, _ZERO_REPLACEMENT), 0.0
-    )
-    return used
+    np.maximum(table, _ZERO_REPLACEMENT, out=table)
+    table[~(largest > _MAX_UNUSED_ENTRY)[labels]] = 0.0
+    return table
 
 
 def _frame(  # noqa: PLR0917 - one call, in the order of the fields
@@ -349,8 +360,8 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     """Return a matrix that has slack without a closure, as closed forms and interior points may, or ``None``."""
     table = _raise_to_floor(table, frame)
-    # A report that is unused in a component is unused in both rows of each edge.
-    logs = np.log(np.where(table > 0, table, 1.0)) - np.log(table.sum(axis=1, keepdims=True))
+    logs = _logs(table)
+    logs -= np.log(table.sum(axis=1, keepdims=True))
     # A few columns show that most matrices have no slack.
     few = np.ascontiguousarray(logs[:, :: max(1, table.shape[1] // 16)])
     if _least_slack(table, few, frame) is None:
@@ -375,7 +386,16 @@ def _least_slack(
 
 
 def _raise_to_floor(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.float64]:
-    return np.where(table > 0, np.maximum(table, _MIN_ENTRY[frame.limbs]), 0.0)
+    floored: NDArray[np.float64] = np.maximum(table, _MIN_ENTRY[frame.limbs])
+    floored[~(table > 0)] = 0.0
+    return floored
+
+
+def _logs(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of the positive entries, and 0 for the others: a report is unused in a whole component."""
+    logs = np.zeros_like(table)
+    np.log(table, out=logs, where=table > 0)
+    return logs
 
 
 def _close_at_delta(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed:
@@ -412,23 +432,24 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
         else:
             source, closed = closed, np.empty_like(closed)
             close_over_all_pairs(source, every, closed, threads=frame.threads)
+            del source
         sums = closed.sum(axis=1)
         apart = np.abs(np.log(sums[i]) - np.log(sums[j]))
         excess = float((2 * apart / room).max(initial=0.0))
         if excess <= 1:
             slack = min(float((room - apart).min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)
-            matrix = closed / sums[:, None]
+            closed /= sums[:, None]
             if every is not None:
                 # The factors are rounded sums of many floats, so that the slack is measured.
-                logs = np.log(np.where(matrix > 0, matrix, 1.0))
-                slack = min(_least_slack(matrix, logs, frame) or 0.0, slack)
-            return _Closed(matrix, delta, Fraction(slack), rounds) if slack > 0 else None
+                slack = min(_least_slack(closed, _logs(closed), frame) or 0.0, slack)
+            return _Closed(closed, delta, Fraction(slack), rounds) if slack > 0 else None
         # The excess falls geometrically: give up if the line of its logarithm ends above zero.
         log_excess = math.log(excess)
         hopeless = rounds > 5 and log_excess + (log_excess - last_log) * (max_rounds - rounds) > 0
         if hopeless or (delta < _SUFFICIENT_DELTA and frame.is_late()):
             return None
-        closed, last_log = closed / sums[:, None], log_excess
+        closed /= sums[:, None]
+        last_log = log_excess
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
@@ -506,7 +527,7 @@ def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     )
     if matrix is None:
         return None
-    least = _least_slack(matrix, np.log(np.where(matrix > 0, matrix, 1.0)), frame)
+    least = _least_slack(matrix, _logs(matrix), frame)
     return (
         None if least is None or least <= 0 else _Closed(matrix, _MIXING_DELTA, Fraction(least), 1)
     )
@@ -560,5 +581,6 @@ def _closed_factors(nats: NDArray[np.float64], share: float, extra: float) -> ND
         np.maximum((1 - share) * nats - extra, 0.0, out=lengths)
     np.fill_diagonal(lengths, 0.0)
     close(lengths, _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK)
-    factors: NDArray[np.float64] = np.exp(-lengths)
+    np.negative(lengths, out=lengths)
+    factors: NDArray[np.float64] = np.exp(lengths, out=lengths)
     return factors
