@@ -33,13 +33,13 @@ class Surroundings(NamedTuple):
     Parameters
     ----------
     median_nats
-        Side of the buckets of places whose median is taken: of 1.5 buckets on average the rest has 4 % of the weight.
+        Side of the buckets of places whose median is taken, those around a node and its own: names need no proof.
     loss_nats
-        Nats on each side of a place within which losses are added up one by one; the noise beyond is 10^-6 of all.
+        Nats on each side of a place within which losses are added up one by one; the noise beyond counts with the largest loss.
     steps
-        Steps of Weiszfeld's iteration from the mean: 4 and 16 differ by less than .1 % of the loss.
+        Steps of Weiszfeld's iteration from the mean.
     places_per_task
-        Places of a task of the pool: some seconds.
+        Places of a task of the pool.
     """
 
     median_nats: float = 5.0

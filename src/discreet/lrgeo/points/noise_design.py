@@ -67,7 +67,7 @@ _FEW_NODES, _MOST_NODES = 1 << 16, 1 << 18
 """Nodes of a torus up to which the finest net is taken, and at most: 197,136 of them make a file of 2.2 MB."""
 
 _MOST_NODES_OF_MANY_PLACES = 4 * _MOST_NODES
-"""The same beyond 5120 places: central Rome, 98 x 94 nats, then loses .3 % for its net, and 1.2 % with fewer nodes."""
+"""The same beyond 5120 places, whose regions are larger: a net of fewer nodes is coarser and loses more."""
 
 _MARGIN_NATS = 8
 """Nats on each side of the region until the torus closes. For 20 x 20 places at 1/2 with 400 reports 5 lose .9 % more
