@@ -471,7 +471,9 @@ def _(rng: Random, *, false: bool) -> Found:
         channel, MetricDP(1, "km"), Certificate(()), None, 1.0, Provenance("by hand"), problem
     )
     half, most_of, last = map(at_most, made.loss_quantiles.values())
-    text = state("loss by secret", noun="place", median=half, most=most_of, worst=last)
+    text = state(
+        "loss by secret", noun="place", median=half, share="95 %", most=most_of, worst=last
+    )
     exact = [
         sum(Fraction(c) * w for c, w in zip(cost, row, strict=True)) / 2**62
         for cost, row in zip(losses.tolist(), channel.weights.tolist(), strict=True)

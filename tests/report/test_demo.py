@@ -40,7 +40,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 def test_the_page_shows_both_designs_and_the_frontier(demo: Demo) -> None:
     page = demo.page.read_text(encoding="utf-8")
-    assert page.count('class="map"') == 2
+    assert page.count('class="map"') == 4
     assert page.count('class="plot"') == 13
     # A tab for each of the five tasks, whose chapters are all there without the script.
     assert page.count('class="panel"') == 5

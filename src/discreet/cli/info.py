@@ -124,6 +124,10 @@ def loss_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> list[tupl
     median, most, worst = map(printed.at_most, design.loss_quantiles.values())
     at = int(design.loss_by_secret.argmax())
     place = labels[at] if labels else f"number {at}"
+    share = printed.share(0.95)
+    quantiles = state(
+        "loss by secret", noun="secret", median=median, share=share, most=most, worst=worst
+    )
     return [
         (
             "expected loss",
@@ -132,7 +136,7 @@ def loss_rows(design: MetricDesign, labels: tuple[str, ...] | None) -> list[tupl
         *([("where the bound is that", state("bound of channels", links=links))] if links else []),
         (
             "loss by secret",
-            f"up to {median} for half of the secrets, {most} for 95 %, {worst} at worst ({place})",
+            f"{quantiles} The worst is {place}.",
         ),
         ("method", design.provenance.method),
     ]

@@ -121,7 +121,7 @@ STATEMENTS: Mapping[str, Statement] = {
         "[CABP13]_, Section 3; [DMNS06]_",
     ),
     "loss by secret": Statement(
-        "Half of the {noun}s lose at most {median}, 95 % at most {most}, and the worst at most {worst}.",
+        "Half of the {noun}s lose at most {median}, {share} at most {most}, and the worst at most {worst}.",
         "Each {noun} counts once, whatever its prior; losses are expected ones, and rounded up.",
         "docs/theory/channels.md",
     ),

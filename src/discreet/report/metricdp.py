@@ -402,7 +402,14 @@ def _losses_on_map(
         ]
     counts = np.bincount(label, minlength=len(ends)).tolist()
     spread = {
-        "sentence": state("loss by secret", noun=noun, median=median, most=most, worst=worst),
+        "sentence": state(
+            "loss by secret",
+            noun=noun,
+            median=median,
+            share=printed.share(0.95),
+            most=most,
+            worst=worst,
+        ),
         "layers": layers,
         "bars": [
             (

@@ -119,6 +119,7 @@ def verify_selection(
     >>> from discreet.core.guarantee import PureDP
     >>> from discreet.submodular import UniformMatroid
     >>> from discreet.submodular.problem import AccountLine, Selection, ChoiceFacts
+    >>> from fractions import Fraction
     >>> statement = ChoiceFacts(3, 1, 1, True, Fraction(1), "add-remove-one")
     >>> claim = PureDP(1, "add-remove-one")
     >>> line = AccountLine("basic composition", claim, 1, Fraction(1))

@@ -411,7 +411,7 @@ def test_compiled_loops_equal_plain_ones(seed: int) -> None:
     for name, arguments in {
         "implied_dense": (plain, original.pairs, lengths),
         "spanning_forest": (original.n, original.pairs),
-        "spanner": (original.n, original.pairs[ordered], lengths[ordered], limits),
+        "spanner": (original.n, original.pairs[ordered], lengths[ordered], limits, 40),
     }.items():
         function = getattr(_kernels, name)
         assert (function(*arguments) == function.py_func(*arguments)).all()

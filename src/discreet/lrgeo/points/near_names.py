@@ -35,7 +35,7 @@ class Surroundings(NamedTuple):
     median_nats
         Side of the buckets of places whose median is taken, those around a node and its own: names need no proof.
     loss_nats
-        Nats on each side of a place within which losses are added up one by one; the noise beyond counts with the largest loss.
+        Nats on each side of a place within which losses are added up one by one; noise beyond counts with the largest.
     steps
         Steps of Weiszfeld's iteration from the mean.
     places_per_task

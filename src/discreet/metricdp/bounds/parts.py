@@ -139,7 +139,7 @@ def bound_by_parts(
     >>> from fractions import Fraction
     >>> from discreet.core.spaces.metric import MetricSpace
     >>> grid = MetricSpace.grid(6, 6, cell=1, unit="km")
-    >>> 0.8 < bound_by_parts(grid, grid.points, 0.0, np.full(36, 1 / 36), Fraction(1)) < 1
+    >>> 1.2 < bound_by_parts(grid, grid.points, 0.0, np.full(36, 1 / 36), Fraction(1)) < 1.33
     True
     """
     from scipy.spatial import KDTree

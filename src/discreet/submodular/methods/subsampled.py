@@ -112,6 +112,7 @@ def subsampled_coefficient(epsilon: Fraction) -> Fraction:
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> round(float(subsampled_coefficient(Fraction(1))), 6)
     1.313262
     """
@@ -125,6 +126,7 @@ def keep_records(n_records: int, epsilon: Fraction, bits: RandomBits) -> NDArray
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> from discreet.core.randomness import SystemBits
     >>> keep_records(3, Fraction(1000), SystemBits()).tolist()
     [True, True, True]
