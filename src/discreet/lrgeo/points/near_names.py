@@ -162,5 +162,5 @@ def _nearest_to_medians(
         parts = np.array_split(nodes, 64)
         for task in [pool.submit(find_medians, part, *shared) for part in parts]:
             task.result()
-    found = KDTree(at).query(nodes)[1]
-    return np.asarray(found, dtype=np.int64).reshape(shape)
+    nearest = KDTree(at).query(nodes)[1]
+    return np.asarray(nearest, dtype=np.int64).reshape(shape)
