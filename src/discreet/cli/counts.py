@@ -167,7 +167,10 @@ def _publish_sizes(options: CountsOptions) -> Status:
 
 
 def _rendered_plan(options: CountsOptions, arguments: dict[str, Any]) -> str:
-    """Check the names and the shape of the rows, and render what a release would do and cost."""
+    """Check the names and the shape of the rows, and render what a release would do and cost, as text or JSON.
+
+    `arguments` are those of :func:`discreet.hierarchy.plan` by the reading's kind. Without a guarantee it is refused.
+    """
     from discreet import hierarchy
     from discreet.hierarchy.expected import expected_lines, expected_rows
 

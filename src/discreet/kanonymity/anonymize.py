@@ -392,6 +392,8 @@ def _publish(
 ) -> Anonymization[Any, AnonymizationDiagnostics]:
     """Write the cells of the classes, shuffle the rows, and verify what will be published.
 
+    `suppress` is the largest share of suppressed rows; with `keep_suppressed` they stay, if there are k or more.
+
     Raises
     ------
     CertificateError

@@ -202,6 +202,7 @@ def pin(
 ) -> State:
     """Draw the report that is shown from now on whenever one is at a place, and charge for it.
 
+    `point` is as in :func:`locate`, `now` in seconds since 1970. Returns the state with the pin; no argument changes.
     It is no fresh report of the epoch, before it is shown. See :mod:`discreet.lrgeo.epochs` for what it gives
     away. It is drawn once: a place that is pinned keeps its report, and nothing is charged. In another region than that
     of earlier pins, these are forgotten, since their places are no places there.

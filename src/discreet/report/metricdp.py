@@ -207,7 +207,7 @@ def _nearest(problem: Problem) -> Fraction:
 
 
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
-    """Return the parts of the sentence that states the guarantee at one distance."""
+    """Return the parts of the sentence that states the guarantee at one distance: the distance, and the odds there."""
     length = example_distance(guarantee, least)
     return {"distance": distance(length, guarantee.unit), **_claim_at(guarantee, length)}
 

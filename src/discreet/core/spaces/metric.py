@@ -323,7 +323,7 @@ class MetricSpace:
 
     @property
     def has_matrix(self) -> bool:
-        """Whether there are few enough secrets for a matrix of distances: at most 5120."""
+        """Whether distances may be held as a matrix: with at most 5120 secrets, unless a file says ``tabled=False``."""
         return self.tabled and self.n <= measures.DENSE_LIMIT
 
     @cached_property

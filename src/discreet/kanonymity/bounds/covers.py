@@ -85,7 +85,7 @@ class Cover:
 
 
 def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) -> Cover:
-    """List the cells of a column that k rows or more can share.
+    """List the cells of a column that k rows or more can share, the full cell first, larger ones before smaller.
 
     Parameters
     ----------
@@ -96,8 +96,12 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     k
         Least class size: smaller cells are left out, since no class lies in them.
     bins
-        Most pieces of a numeric column. Between two pieces the nearest ends count, so that a cell costs no more than
-        any interval from one to the other.
+        Most pieces of a numeric column, of which all intervals are cells. Between two pieces the nearest ends count, so
+        that a cell costs no more than any interval from one to the other.
+
+    Complexity
+    ----------
+    All pairs of cells are compared, in each of their atoms; a numeric column has ``bins^2 / 2`` cells.
     """
     codes = np.flatnonzero(counts)
     if isinstance(column.attribute, Numeric):

@@ -135,12 +135,12 @@ class Region:
         unit
             ``"km"`` or ``"m"``.
         origin
-            Latitude and longitude of the corner in the southwest.
+            Latitude and longitude of the corner in the southwest; ``None`` for a plane.
 
         Raises
         ------
         InvalidProblemError
-            For a single cell, or a side that is no even number of decimeters.
+            For a single cell, a side that is no even number of decimeters or too large, or an `origin` that is no pair.
 
         Examples
         --------

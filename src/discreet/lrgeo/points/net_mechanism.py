@@ -160,7 +160,10 @@ class PublishedNet(OnNet, PublishedPoints):
         return self.draw_at(*position.draw(source), source)
 
     def law(self, point: object) -> list[Fraction]:
-        """Return the exact probability of each of the K reports at a point, which is as private as the point."""
+        """Return the exact probabilities of the K reports at a point, as private as the point; they sum to 1.
+
+        `point` is as in :meth:`draw`, with the errors of :meth:`find`. Mixes four rows of K integers.
+        """
         position = self.find(point)
         weights = np.zeros(self.K, dtype=object)
         for i, across in enumerate(position.across):

@@ -122,7 +122,13 @@ class NoiseMechanism(NoiseRows, PublishedNet):
 
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what :meth:`own_parts` wrote."""
+        """Return arguments of the constructor, by name, from what :meth:`own_parts` wrote.
+
+        Raises
+        ------
+        InvalidProblemError
+            For parts of another form.
+        """
         m, n = read_pair(data, "torus")
         if m < 1 or n < 1 or m * n > MOST_NODES:
             raise InvalidProblemError("torus", f"at most {count(MOST_NODES)} nodes", "others")

@@ -395,6 +395,11 @@ def _next_delta(delta: Fraction, frame: _Frame) -> Fraction:
 
 
 def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed | None:
+    """Close a table ``(n, k)`` at ``1 - delta`` times the lengths, divide by row sums, and repeat until it is private.
+
+    Returns ``None`` where the rounds end, or will end, before the differences of row sums fit into the delta. A round
+    costs k times the edges of the frame, or ``n^2 k`` where all pairs are bound.
+    """
     share = float(delta)
     extra = min(share, _MAX_EXTRA_SHARE) * frame.scale
     lengths = np.maximum((1 - share) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats

@@ -171,7 +171,7 @@ class _Form:
         self.at[free] = self.k + np.arange(int(free.sum()))
 
     def matrix(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the channel of a solution."""
+        """Return the ``(n, k)`` channel of a solution ``(k + free entries,)``; its rows sum to about 1."""
         which = np.where(self.free, self.at, np.arange(self.k))
         table: NDArray[np.float64] = np.exp(-self.decay) * np.maximum(x, 0.0)[which]
         return table

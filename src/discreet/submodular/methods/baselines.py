@@ -282,6 +282,13 @@ class StochasticGreedy(_WithoutNoise):
             raise InvalidProblemError("gamma", "a number between 0 and 1", self.gamma)
 
     def _candidates(self, objective: Objective, matroid: Matroid, bits: RandomBits) -> Among:
+        """Return a sampler of ``ceil(n / r log(1 / gamma))`` feasible elements for each addition.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another matroid than a uniform one, or several kinds.
+        """
         if not isinstance(matroid, UniformMatroid) or objective.n_kinds != 1:
             raise InvalidProblemError("matroid", "a uniform matroid and one kind", matroid)
         log = -math.log(to_fraction(self.gamma, "gamma"))
@@ -370,6 +377,10 @@ class RandomBase(_Baseline):
     def _chosen(
         self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen:
+        """Go through the elements in random order, and add each that keeps the set independent, with a random kind.
+
+        Returns pairs of an element and its kind. `on_draw` is called with the size of the set after each addition.
+        """
         left = np.arange(objective.n_elements)
         grown = matroid.start()
         chosen = []

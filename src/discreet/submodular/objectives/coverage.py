@@ -133,7 +133,9 @@ class Coverage(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape, or the names and types of columns.
+        """Check the shape of a table, or the names and types of the two columns of edges, of a frame or of a file.
+
+        Of a file of edges only the beginning is read. No value is checked.
 
         Raises
         ------
@@ -181,16 +183,22 @@ class Coverage(Objective):
 
     @classmethod
     def from_edges(cls, records: ArrayLike, elements: ArrayLike, *, n_elements: int) -> Coverage:
-        """Read which element covers which record from pairs.
+        """Read which element covers which record from pairs, into ``n_elements * n_records`` bits.
 
         Parameters
         ----------
         records
-            ``(n_edges,)`` any labels of the records.
+            ``(n_edges,)`` any labels of the records; a record without an edge does not exist here.
         elements
-            ``(n_edges,)`` the elements that cover them, from 0. An edge may come twice.
+            ``(n_edges,)`` the elements that cover them, from 0. An edge may come twice. An edge of an element beyond
+            `n_elements` is dropped, with a private note on standard error.
         n_elements
             Size of the public ground set.
+
+        Raises
+        ------
+        InvalidProblemError
+            For arrays of different lengths, or `n_elements` that is not a positive integer.
 
         Examples
         --------

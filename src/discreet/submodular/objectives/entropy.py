@@ -97,7 +97,7 @@ class _OfCells(Objective):
         self._f = _increments(self.n_records, most_records)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        """Start with nothing chosen; raise for a mask of records, since F is no sum over records."""
         if records is not None:
             raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
         return _Cells(self, np.zeros(self.n_records, dtype=np.int64))
@@ -113,7 +113,10 @@ class _OfCells(Objective):
 
     @abstractmethod
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return the part of F that depends on the cells. Private."""
+        """Return the part of F that depends on the cells, in units of ``2^-scale_bits``. Private.
+
+        `cells`: ``(n_records,)`` number of the cell of each record, from 0, possibly with gaps.
+        """
 
 
 class _Cells(GrowingChoice):
@@ -232,7 +235,15 @@ class SensorPlacement(_OfCells):
 
     @classmethod
     def spec(cls, *, n_kinds: int, n_values: int, most_records: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the readings come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the readings come later.
+
+        Parameters
+        ----------
+        n_kinds
+            Number of kinds of sensors, 1 or more.
+        n_values, most_records
+            As of the class.
+        """
         _read_values(np.zeros(0, dtype=np.int64), n_values, "readings", 1)
         _increments(0, most_records)
         readings = RecordArgument("readings", ("record", "element", "kind"), "iub")

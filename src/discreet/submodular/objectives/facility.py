@@ -328,7 +328,7 @@ class FacilityLocation(Objective):
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         mask = kept_records(records, self.n_records)
         best = np.zeros(self.n_records, dtype=self._S.dtype)
         if mask is not None:

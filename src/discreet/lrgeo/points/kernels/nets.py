@@ -218,8 +218,11 @@ def project_nets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
 ) -> None:
     """Move the columns from ``first`` to ``last`` towards the condition, one node after the other, in place.
 
-    A violated node moves ``length`` times as far as its linearized constraint needs, in the metric in which an entry is
-    as long as it is large; none loses more than half of itself.
+    ``Z`` ``(control points, columns)`` has the weights, ``kinds`` ``(nodes,)`` the stencil of each node, ``points``
+    ``(nodes, 6)`` its control points, ``weights`` ``(stencils, 3, 6)`` value and both slopes; ``rho`` is in nats a
+    cell. The condition is ``|slopes| <= rho value``. A violated node moves ``length`` times as far as its linearized
+    constraint needs, in the metric in which an entry is as long as it is large; none loses more than half of itself.
+    The cost is ``O(nodes (last - first))``.
     """
     n = last - first
     parts = np.empty((3, n))
