@@ -541,6 +541,7 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
 
 
 def _from_dict(data: dict[str, Any]) -> Guarantee:
+    """Return the guarantee of a plain mapping by its ``kind``; raise InvalidProblemError for an unknown one."""
     match data.get("kind"):
         case "pure-dp":
             return PureDP(data["epsilon"], data["neighbors"])
@@ -577,6 +578,7 @@ def _factor(epsilon: str) -> str:
 
 
 def _json(value: object) -> object:
+    """Return a field of a guarantee as a plain value: fractions as text, tuples as lists, scopes as mappings."""
     match value:
         case Scope() | PointScope():
             return value.to_dict()

@@ -97,6 +97,7 @@ def folded(summary: str, body: str) -> str:
 
 
 def _verdict(certificate: Certificate, verified: bool) -> str:  # noqa: FBT001 - of one caller
+    """Return the sentence on a certificate: claimed, verified or failed."""
     n = len(certificate.checks)
     if certificate.passed and not verified:
         return "Claimed: discreet.verify checks it"

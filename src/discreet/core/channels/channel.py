@@ -110,6 +110,7 @@ class Channel:
         self._check_row_sums()
 
     def _check_row_sums(self) -> None:
+        """Raise InvalidProblemError for a limb out of range, or a row that does not sum to `total`."""
         base = 1 << LIMB_BITS
         # Only the leading limb may hold the base itself, for a row with one certain report.
         if int(self.limbs.max()) > base or (
@@ -501,7 +502,10 @@ def _log_weights(channel: Channel) -> tuple[NDArray[np.float64], float]:
 
 
 def _privacy_loss(channel: Channel, space: MetricSpace, radius: Exact | None) -> PrivacyLoss:
-    """Compute :meth:`discreet.Channel.privacy_loss`; see there."""
+    """Compute :meth:`discreet.Channel.privacy_loss`; see there.
+
+    Logarithms of all pairs within the radius are compared in every report, in slices: pairs times reports.
+    """
     if space.n != channel.n_secrets:
         raise InvalidProblemError("space", f"{channel.n_secrets} secrets", space.n)
     adjacency = space.adjacency(radius)

@@ -282,6 +282,7 @@ def _totals_follow() -> Check:
 
 
 def _totals_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) -> Check:
+    """Count exactly the edges and directions in which totals differ by more than ``e^(rate length)``."""
     totals, wrong = channel.totals, 0
     for first in range(0, len(edges), _SLICE):
         i, j = edges.pairs[first : first + _SLICE].T

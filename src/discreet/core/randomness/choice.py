@@ -122,7 +122,10 @@ def categoricals(
 
 
 def _partial_sums(weights: NDArray[np.integer] | Sequence[int]) -> list[int]:
-    """Python's integers cannot wrap around."""
+    """Return the partial sums of the weights as Python's integers, which cannot wrap around.
+
+    Raises InvalidProblemError for other numbers than non-negative integers with a positive sum.
+    """
     listed = weights.tolist() if isinstance(weights, np.ndarray) else weights
     try:
         integers = [operator.index(w) for w in listed]
@@ -219,7 +222,10 @@ def exponential_mechanism(
 def _deficits(
     scores: NDArray[np.integer] | Sequence[Exact],
 ) -> tuple[NDArray[np.int64] | list[int], int]:
-    """How far each score lies below the best one, as integers over a common denominator."""
+    """Return how far each score lies below the best one, as integers, and their common denominator.
+
+    An int64 array if they fit, else a list. Floats are refused, and so is no score.
+    """
     if isinstance(scores, np.ndarray):
         if scores.ndim != 1 or scores.size == 0 or scores.dtype.kind not in "iu":
             raise InvalidProblemError(

@@ -199,7 +199,10 @@ def _draw(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[n
 
 
 def _draw_pairs(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw twice the block, plus one for a negative number."""
+    """Draw `size` numbers of discrete Laplace noise, each as twice its block, plus one for a negative number.
+
+    `scale` is the noise's, `block` the values of one block. Raises LimitReachedError beyond 64 bits.
+    """
     law, end = _pair_law(scale, block)
     # The law counts from the far end of the table; its 0 stands for everything beyond.
     drawn = law.draw(size, bits)

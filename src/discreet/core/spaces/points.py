@@ -106,6 +106,10 @@ class PointLengths:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def _lengths(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return lengths ``(m,)`` in units of ``2^-scale_bits`` between points i and j, ``(m,)`` each.
+
+        Exact floors for the Euclidean and Manhattan metrics, else rounded down by more than the float error.
+        """
         lengths: NDArray[np.int64]
         dimensions = self.points.shape[1]
         scaled = np.ldexp(self.measure(i, j), self.scale_bits)
