@@ -554,6 +554,7 @@ def _choose(
     bits: UniformSource | None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Selection:
+    """Run the draws of a method and return the selection with its accounting; `bits` is the chance."""
     report = Reporter(on_progress, clock=None)
 
     def on_draw(number: int) -> None:
@@ -574,6 +575,7 @@ def _provenance(
     bits: UniformSource | None,
     trace: tuple[str, ...] = (),
 ) -> Provenance:
+    """Record the method, its parameters, the public inputs, and whether the chance was seeded."""
     parameters = {
         **draws.parameters,
         "coefficient": None if draws.coefficient is None else str(draws.coefficient),

@@ -171,7 +171,10 @@ def swap_round(
 
 
 def _exchange(matroid: Matroid, first: set[int], second: set[int]) -> tuple[int, int]:
-    """Find i and j that the bases may exchange; strong exchange states that there are some."""
+    """Return i and j that two bases may exchange; strong exchange states that there are some.
+
+    Raises InvalidProblemError for no matroid. Up to ``2 r`` tests of independence.
+    """
     i = min(first - second)
     for j in sorted(second - first):
         if matroid.is_independent((first - {i}) | {j}) and matroid.is_independent(

@@ -168,6 +168,7 @@ class _Grouped(IndependentSet):
         return self._free.copy()
 
     def _add(self, element: int) -> None:
+        """Take one from the capacity of the element's group, and close the group when nothing is left of it."""
         group = self._labels[element]
         self._left[group] -= 1
         self._free[element] = False
@@ -263,6 +264,7 @@ class _Nested(IndependentSet):
         return self._free.copy()
 
     def _add(self, element: int) -> None:
+        """Take one from the capacity of each set that holds the element, and close those of which nothing is left."""
         self._free[element] = False
         for g, group in enumerate(self._groups):
             at = int(np.searchsorted(group, element))

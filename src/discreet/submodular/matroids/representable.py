@@ -196,6 +196,7 @@ class _Matched(IndependentSet):
         self._trace()
 
     def _trace(self) -> None:
+        """Search breadth-first, from the free slots, the next slot of each slot's holder on a path to a free one."""
         free = np.flatnonzero(self._holder < 0).tolist()
         self._next = dict.fromkeys(free, -1)
         busy = np.flatnonzero(self._holder >= 0)
@@ -212,6 +213,7 @@ class _Matched(IndependentSet):
         return np.asarray(reach & ~self._matched)
 
     def _add(self, element: int) -> None:
+        """Match the element to a slot, moving holders along the path to a free slot, and trace the paths anew."""
         slot = next(s for s in sorted(self._next) if self._suits[element, s])
         moving = element
         while slot >= 0:
@@ -222,7 +224,7 @@ class _Matched(IndependentSet):
 
 
 def _read_booleans(values: ArrayLike, field: str) -> NDArray[np.bool_]:
-    """Read a table of booleans with a row for each element, read-only."""
+    """Read a table of booleans with a row for each element, read-only; refuse any other array."""
     read = array_of(values, field, "a table of booleans")
     if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
         raise InvalidProblemError(field, "a table of booleans", f"{read.dtype} {read.shape}")

@@ -162,6 +162,11 @@ class _LazyBest:
         self._fresh = True
 
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
+        """Return the element and the kind of the largest gain among the candidates, the first one of equal gains.
+
+        `candidates` are element numbers. Old gains are upper bounds; only those that may beat the best are computed
+        anew.
+        """
         bounds = self._bounds
         feasible = np.zeros(len(bounds), dtype=np.bool_)
         feasible[candidates] = True
@@ -337,6 +342,10 @@ class ContinuousGreedy(_WithoutNoise):
     def _chosen(
         self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen:
+        """Add the heaviest base for the marginals at x, `steps` times, and round the bases to one by swaps.
+
+        Returns pairs of an element and kind 0. More than one kind is refused.
+        """
         if objective.n_kinds != 1:
             raise InvalidProblemError("objective", "a function of one kind", objective)
         x = np.zeros(objective.n_elements, dtype=np.int64)

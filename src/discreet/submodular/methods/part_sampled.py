@@ -106,6 +106,10 @@ class PartSampled(SampledCandidates):
         return super().plan(statement, matroid, guarantee)
 
     def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among:
+        """Return a sampler of the candidates of each draw: random feasible elements of that draw's part.
+
+        Raises InvalidProblemError for a matroid without parts.
+        """
         turns = [
             (part, len(part) - s, capacity - s)
             for part, capacity in parts_of(matroid, self.name)

@@ -121,7 +121,10 @@ class Sum(Objective):
 def _combined(
     parts: Sequence[Objective] | Sequence[ObjectiveSpec], weights: Sequence[Exact] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Return weights as multiples of 1/256, the shift of each part to the common unit, and the bits of that unit."""
+    """Return weights as multiples of 1/256, the shift of each part to the common unit, and the bits of that unit.
+
+    Weights must be positive, one for each part, with a sum of at most 1; equal by default. Others are refused.
+    """
     equal = [Fraction(1, len(parts))] * len(parts)
     exact = equal if weights is None else [to_fraction(w, "weights") for w in weights]
     if len(exact) != len(parts) or min(exact) <= 0 or sum(exact) > 1:
@@ -136,6 +139,7 @@ def _combined(
 def _weighted_sensitivity(
     weights: Sequence[int], parts: Sequence[Objective] | Sequence[ObjectiveSpec]
 ) -> Fraction:
+    """Return the sensitivity of a weighted sum; `weights` are multiples of 1/256."""
     changes = [part.sensitivity for part in parts]
     total = sum((w * one for w, one in zip(weights, changes, strict=True)), Fraction(0))
     return total / (1 << _WEIGHT_BITS)

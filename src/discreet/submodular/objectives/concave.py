@@ -262,6 +262,7 @@ class _Weighted(GrowingChoice):
         return self._of.rises(self._totals, elements)[:, None]
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the element's weights to the totals of its slots, up to the limit; return the gain."""
         del kind
         gained = int(self._of.rises(self._totals, np.array([element]))[0])
         slots, weights = self._of.raised(element)

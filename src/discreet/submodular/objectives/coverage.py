@@ -226,6 +226,7 @@ class Coverage(Objective):
         return ones[:, : self.n_records]
 
     def _left(self, records: ArrayLike | None) -> NDArray[np.uint64]:
+        """Return the bits of the records that count, by the mask ``(n_records,)`` or all, in words of 64."""
         mask = kept_records(records, self.n_records)
         left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
         ones = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
@@ -253,6 +254,7 @@ class Coverage(Objective):
 
 
 def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
+    """Return the frame of a table of edges, lazy for a plain file; only the wanted columns are read."""
     from discreet.tables.frames import frame_of
 
     if isinstance(source, str | os.PathLike):
@@ -266,6 +268,7 @@ def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eag
 
 
 def _schema(frame: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """Return the types of a frame's columns by name, or refuse it without the words of its library's error."""
     try:
         return dict(frame.collect_schema())
     except Exception as error:  # noqa: BLE001 - each library has errors of its own, which may quote a row
@@ -332,7 +335,7 @@ class _Reached(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
-
+        """Mark the records that the element covers; return how many are new."""
         del kind
         gain = int(self._gains(np.array([element]))[0, 0])
         self._left &= ~self._bits[element]
@@ -460,6 +463,7 @@ class _Weighed(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
+        """Take the weights of the records that the element covers; return the sum of those that were left."""
         del kind
         reached = self._cover.covered_by(element)
         gained = int(self._left[reached].sum())

@@ -55,7 +55,7 @@ __all__ = ["MutualInformation", "SensorPlacement"]
 
 
 def _increments(n: int, most_records: object) -> NDArray[np.int64]:
-    """Tabulate f at 0, ..., n; one unit of 1 is its largest increment."""
+    """Return f at 0, ..., n, ``(n + 1,)``; one unit of 1 is its largest increment. Refuses `most_records` below 2."""
     if not isinstance(most_records, int) or isinstance(most_records, bool) or most_records < 2:
         raise InvalidProblemError("most_records", "an integer of at least 2", repr(most_records))
     counts = np.arange(1, n + 1, dtype=np.float64)
@@ -71,7 +71,10 @@ def _rise(c: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> NDArray[np.int64]:
-    """Read discrete readings, clipped to the public range 0, ..., n_values - 1."""
+    """Read discrete readings, clipped to the public range 0, ..., n_values - 1.
+
+    Raises InvalidProblemError for other than `dims` dimensions of integers, or `n_values` below 2.
+    """
     if not isinstance(n_values, int) or isinstance(n_values, bool) or n_values < 2:
         raise InvalidProblemError("n_values", "an integer of at least 2", repr(n_values))
     read = integers_of(values)

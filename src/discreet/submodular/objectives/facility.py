@@ -359,6 +359,7 @@ class _Served(GrowingChoice):
         self._best = best
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return gains ``(len(elements), 1)``: sums over records of the rise of the best similarity; one pass a row."""
         from discreet.submodular.kernels.gains import facility_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -366,7 +367,7 @@ class _Served(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
-
+        """Raise each record's best to the element's similarity; return the gain."""
         del kind
         gain = int(self._gains(np.array([element]))[0, 0])
         np.maximum(self._best, self._places.similarities[element], out=self._best)
@@ -426,6 +427,7 @@ def _farthest(value: object) -> float:
 def _table(
     shape: tuple[int, int], kind: np.dtype[Any], spill: str | os.PathLike[str] | None
 ) -> NDArray[Any]:
+    """Return an empty table in memory, or mapped to a nameless file in the folder `spill`; another path is refused."""
     if spill is None or 0 in shape:
         return np.empty(shape, dtype=kind)
     import tempfile

@@ -136,7 +136,7 @@ class GrowingChoice(ABC):
         return np.array(rows, dtype=np.int64).reshape(len(elements), len(kinds))
 
     def _gain(self, element: int, kind: int) -> int:
-        """Compute the gain of one pair, unless :meth:`_gains` is overridden."""
+        """Return the gain of one pair; raises NotImplementedError unless it or :meth:`_gains` is overridden."""
         raise NotImplementedError
 
     @abstractmethod
@@ -515,7 +515,10 @@ class Objective(ABC):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read the records that a spec asks for; see :meth:`ObjectiveSpec.open`."""
+        """Read the records that a spec asks for; see :meth:`ObjectiveSpec.open`.
+
+        Whatever an own class or a file raises becomes an InvalidProblemError without its words, which may be private.
+        """
         del candidates
         arguments = spec.arguments(source) | dict(spec.public)
         if spec.takes_size:
