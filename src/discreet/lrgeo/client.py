@@ -160,7 +160,7 @@ class Client:
 
 
 def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a caller may pass
-    """Take a mechanism, or make that of a design."""
+    """Take a mechanism, or make that of a certified design; anything else is refused."""
     if isinstance(stated, Mechanism):
         return stated
     if not isinstance(stated, CertifiedChannel):
@@ -214,6 +214,10 @@ def scope_check(mechanism: Mechanism) -> Check:
 
 
 def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
+    """Raise CertificateError for a mechanism whose epsilon per kilometer is above the accepted one's.
+
+    An accepted guarantee with a radius is an InvalidProblemError.
+    """
     instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)

@@ -51,7 +51,7 @@ class Source:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Source:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote; raise InvalidProblemError for a guarantee that is no metric one."""
         claimed = data["guarantee"]
         guarantee = None if claimed is None else guarantee_from_dict(claimed)
         if guarantee is not None and not isinstance(guarantee, MetricDP):

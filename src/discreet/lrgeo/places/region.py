@@ -420,6 +420,7 @@ class Region:
 
 
 def _point(point: object) -> NDArray[np.float64]:
+    """Read two finite numbers as ``(2,)`` floats; the refusal of anything else does not repeat them."""
     try:
         position = np.array(point, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):

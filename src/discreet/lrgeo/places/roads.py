@@ -256,7 +256,10 @@ def _largest(
     lengths: NDArray[np.float64],
     one_way: NDArray[np.bool_],
 ) -> Roads:
-    """Keep the largest part in which each vertex can be reached from each other."""
+    """Keep the largest part in which each vertex can be reached from each other; refuse roads without one.
+
+    `vertices` is ``(V, 2)``, `pieces` ``(P, 2)`` ends, `lengths` and `one_way` ``(P,)``. The cost is linear.
+    """
     from scipy.sparse.csgraph import connected_components
 
     if not len(pieces):

@@ -108,6 +108,7 @@ def _reach(region: Region) -> int:
 
 
 def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64]]:
+    """Return the frame of a region and its places in the plane, ``(K, 2)`` decimeters."""
     if region.origin is None:
         return PointFrame.plain(region.unit), region.places
     sphere = region.coordinates

@@ -187,7 +187,7 @@ class PublishedNet(OnNet, PublishedPoints):
 
 
 def read_pair(data: Mapping[str, Any], name: str) -> tuple[int, int]:
-    """Read two integers."""
+    """Read two integers; raise InvalidProblemError for anything else."""
     stated = data[name]
     if not isinstance(stated, list) or len(stated) != 2 or {*map(type, stated)} != {int}:
         raise InvalidProblemError(name, "two integers", "others")

@@ -196,6 +196,7 @@ class PublishedPoints(EveryPoint):
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
+        """Plain values for JSON: texts, integers, and arrays packed into base64."""
         frame = self.frame
         return {
             "form": self.FORM,
@@ -278,7 +279,7 @@ class PublishedPoints(EveryPoint):
 
 
 def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the parameters that mechanisms of all forms have."""
+    """Return the parameters that mechanisms of all forms have, by name; refuse values of other types."""
     if any(type(data[name]) is not int for name in ("east", "north", "reach", "bits")):
         raise InvalidProblemError("east, north, reach and bits", "integers", "others")
     check_texts(data)

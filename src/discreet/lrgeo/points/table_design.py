@@ -338,7 +338,10 @@ def _net(
     rate: Fraction,
     spacing: Exact | None,
 ) -> ControlNet:
-    """Return a net over the box around places: the finest of a few whose table is small enough."""
+    """Return a net over the box around places: the finest of a few whose table is small enough, or a refusal.
+
+    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter.
+    """
     sides = cell_sides(region, rate, _RATES, spacing, coarser=_COARSER, finer=_LARGEST_FACTOR)
     x, y = places.min(axis=0).tolist()
     size = 0
