@@ -143,7 +143,7 @@ class Held:
         self.data, self._file = data, self._identity()
 
     def _identity(self) -> tuple[int, int] | None:
-        """Return device and inode of the file that has the name now, or ``None``."""
+        """Return device and inode of the file that has the name now, or ``None``; refuse one with a second name."""
         try:
             status = self._true.lstat()
         except FileNotFoundError:
@@ -233,7 +233,7 @@ def _is_same(handle: int, path: Path) -> bool:
 
 
 def _resolved(path: Path) -> Path:
-    """Follow all links: of a file that is not there too, and of the folders above it."""
+    """Follow all links: of a file that is not there too, and of the folders above it; refuse no path."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
@@ -243,7 +243,11 @@ def _resolved(path: Path) -> Path:
 def _read(
     path: Path, most: int, *, flags: int, alone: bool = False
 ) -> tuple[bytes, tuple[int, int]] | None:
-    """Read a file and say which one it was, or give nothing when there is none."""
+    """Read a file of at most `most` bytes; return them with its device and inode, or ``None`` when there is none.
+
+    Raises InvalidProblemError for a larger file, no regular one, or one that others own or may write; with `alone`, for
+    one that has a second name.
+    """
     try:
         # Without waiting: a pipe would, for a writer.
         handle = os.open(path, os.O_RDONLY | _NO_WAIT | _NO_CHILD | flags)

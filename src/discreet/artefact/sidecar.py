@@ -223,6 +223,7 @@ def place_table(
 def _record(
     digest: str, kind: str, meta: Mapping[str, Any], columns: Mapping[str, str], rows: int
 ) -> dict[str, Any]:
+    """Return the record of a table as plain values: format, kind, hash, rows, columns, and `meta`."""
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -396,6 +397,10 @@ class _State:
 
 
 def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State:
+    """Return what an interrupted run left, as a sentence, and the record that then holds, by the SHA-256 of the table.
+
+    A record without the hashes before and after is refused. Reads the table once.
+    """
     try:
         new, former = stated["table"]["sha256"], stated[_UNFINISHED]
         before, record = former["sha256"], former["record"]
@@ -425,6 +430,7 @@ def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State
 
 
 def _read(path: str | os.PathLike[str]) -> str:
+    """Return the text of the record beside a table; raise InvalidProblemError without one."""
     record = sidecar_of(path)
     try:
         return stored_file(record).read_text(encoding="utf-8")
@@ -438,6 +444,7 @@ def _read(path: str | os.PathLike[str]) -> str:
 
 
 def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
+    """Return a record's text as plain values; raise InvalidProblemError for another format or version."""
     try:
         meta = read_json(text)
     except (ValueError, RecursionError) as error:
