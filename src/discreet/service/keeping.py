@@ -139,7 +139,7 @@ class Change:
 
 
 def _state(body: bytes, seconds: int, unit: str) -> State:
-    """Read a state; one of version 1 too."""
+    """Read a state; one of version 1 too. Raises InvalidProblemError for an altered one, or other seconds or unit."""
     try:
         data = json.loads(body)
         frame = data["version"], data["seconds"], data["unit"]
