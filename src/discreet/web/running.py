@@ -265,6 +265,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # At once, and not at the next tick: a probe that comes now is told.
+        """Note the signal, so that probes fail from now on; the first SIGTERM waits for open requests."""
         self._stopping.set()
         if sig == signal.SIGTERM and not self.should_exit:
             self._gently = True
