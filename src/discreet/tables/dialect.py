@@ -177,6 +177,7 @@ def foreign(head: bytes) -> str:
 
 
 def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None:
+    """Refuse a file that is empty, another format, UTF-16, or holds zero bytes, all of them looked at if `whole`."""
     what = foreign(head)
     if what:
         raise refused("csv-none", argument, f"{where}, {what}")
@@ -197,7 +198,7 @@ def _mapped(descriptor: int) -> mmap.mmap:
 
 
 def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
-    """Read the first line; its names must be different, and rows must follow a line feed."""
+    """Read the first line and return its delimiter; its names must be different, and rows must follow a line feed."""
     first = head.partition(b"\n")[0]
     if b"\n" not in head and b"\r" in head.strip():
         raise refused("line-ends", argument, f"{path} with carriage returns alone")

@@ -155,7 +155,8 @@ def _read_hive(
 ) -> pl.DataFrame:
     """Read a folder of folders named ``column=value``, whose names are cells of its files.
 
-    All files together may take `most` bytes: each may take what those before it leave.
+    All files together may take `most` bytes: each may take what those before it leave. Other folders, and files of
+    different columns, are refused.
     """
     import polars as pl
 
@@ -339,6 +340,7 @@ def read_table(path: str, argument: str) -> pl.DataFrame:
 
 
 def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.DataFrame:
+    """Read a plain file whole; refuse one without rows, or that cannot be read, without the reader's words."""
     import polars as pl
 
     try:
@@ -386,6 +388,7 @@ def refuse_unreadable(
 def _scanned(
     path: str | os.PathLike[str], mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
 ) -> pl.DataFrame:
+    """Compute an expression over a plain file in batches; refuse an unreadable one without the reader's words."""
     import polars as pl
 
     try:

@@ -254,6 +254,10 @@ _FORMS = {
 
 
 def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+    """Read a rule as columns with their numbers, from a mapping or texts ``column=numbers``.
+
+    Refuses a column that comes twice or without a name, no number, or several for another rule than ``bins``.
+    """
     widths: dict[str, tuple[Fraction, ...]] = {}
     listed: list[tuple[Any, Any]]
     if isinstance(typed, Mapping):
@@ -286,6 +290,7 @@ def _number_in(text: str, *, is_open: bool) -> Fraction | None:
 
 
 def _bin(number: Fraction, cuts: tuple[Fraction, ...]) -> str:
+    """Return the name of the half-open interval between rising cuts in which a number lies."""
     at = bisect_right(cuts, number)
     if at == 0:
         return f"<{_plain(cuts[0])}"

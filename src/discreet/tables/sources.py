@@ -212,7 +212,10 @@ def _named(source: Path, folder: Path, suffix: str) -> Path:
 
 
 def _kind_of(source: Path, request: FileRequest) -> tuple[str | None, str, bytes]:
-    """Return the kind that the name states, the compression, and the first bytes."""
+    """Return the kind that the name states, the compression, and the first bytes.
+
+    Standard input has the kind of its bytes. Refuses an unknown name, no file, or another compression than stated.
+    """
     named = request.shown != "standard input"
     kind = READABLE.get(suffix_of(source)) if named else None
     stated = source.suffix.lower() if source.suffix.lower() in _PACKED else ""
@@ -354,6 +357,7 @@ def _cells_of_names(head: bytes, mark: str) -> int:
 
 
 def _drop_start(copy: BinaryIO, count: int) -> None:
+    """Remove the first `count` bytes of a file in place; the rest is held in memory."""
     copy.seek(count)
     rest = copy.read()
     copy.seek(0)
