@@ -198,7 +198,10 @@ def _deal(task: LaminarTask, work: Callable[[slice], None]) -> None:
 
 
 def _scaled(task: LaminarTask) -> NDArray[np.int64]:
-    """Solve in steps of powers of two, from one beyond every count down to 1."""
+    """Solve in steps of powers of two, from one beyond every count down to 1; return counts ``(sizes, nodes)``.
+
+    Raises SolverError where a window has no solution.
+    """
     step = 1 << reach(task.tree, task.ys, task.total).bit_length()
     centers = np.zeros(task.ys.shape, dtype=np.int64)
     while _refine(task, centers, step, half=4):

@@ -194,7 +194,7 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         _load_kernels(method, self.guarantee, self.frame.tree.depth, self.frame.units)
 
     def _count(self, source: Any) -> GroupSizes:  # noqa: ANN401 - as for release
-        """Read the values of a private table. Private: called after the charge."""
+        """Read the values of a private table; refuse one if the plan has no columns. Private: after the charge."""
         from discreet.hierarchy.records import count_rows
 
         if self.public is None or self.named is None:

@@ -320,6 +320,7 @@ def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
 
 
 def _read_totals(tree: Tree, totals: ArrayLike) -> NDArray[np.int64]:
+    """Read ``(n,)`` totals, read-only; refuse negative or huge ones, or any that do not add up over the tree."""
     array = array_of(totals, "group_totals", f"{tree.n} integers")
     if array.shape != (tree.n,) or not np.issubdtype(array.dtype, np.integer):
         raise InvalidProblemError(

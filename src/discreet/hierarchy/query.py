@@ -278,7 +278,7 @@ def _once(sizes: tuple[Any, ...]) -> dict[Any, int]:
 
 
 def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int, int]:
-    """Read the weight of each size."""
+    """Read the weight of each size; refuse sizes that are not counted, weights out of range, or zeros only."""
     question: Any = sizes
     expected = "sizes, or their weights by size"
     weights = dict(
@@ -332,7 +332,10 @@ def least_variances(
 
 
 def _sources(measured: Measured) -> Callable[[int], list[int]]:
-    """Find for each node the measured nodes whose sum estimates it with the least noise."""
+    """Return a function from a node to the measured nodes whose sum estimates it with the least noise.
+
+    It raises InvalidProblemError for a region that was not measured.
+    """
     tree = measured.frame.tree
     best, divided = least_variances(tree, measured.variances())
 

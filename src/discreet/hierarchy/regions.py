@@ -336,7 +336,10 @@ def _read_tree(
     units: Table | None,
     root: Hashable,
 ) -> Tree:
-    """Build the tree of a list of regions, or of the regions in which public units are."""
+    """Build the tree of a list of regions, or of the regions in which public units are.
+
+    Raises InvalidProblemError for no region, an empty path or a gap in one.
+    """
     if isinstance(regions, Tree):
         return regions
     if isinstance(regions, list | tuple):

@@ -77,6 +77,7 @@ class InteractionBasis:
         return self._apply(coefficients, transposed=True)
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
+        """Multiply each row ``(rows, cells)`` by the basis or its transpose, in batches that bound the memory."""
         result = np.empty(rows.shape, dtype=self.dtype)
         many = max(1, _MAX_NUMBERS_AT_ONCE // self.domain.size)
         for first in range(0, len(rows), many):
@@ -85,6 +86,7 @@ class InteractionBasis:
         return result
 
     def _chunk(self, part: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
+        """Multiply rows ``(count, cells)`` by one block for each attribute: ``O(count cells)`` times the categories."""
         count, before = len(part), 1
         after = self.domain.size
         made = part

@@ -70,6 +70,7 @@ def find_prices(
 
 
 def _bound(program: Program, variances: Floats, weights: Floats) -> float:
+    """Return the lower bound on the loss that dual weights prove, with the variances of marginals and their weights."""
     cells = program.domain.size
     if program.loss == "deviations":
         total = float(

@@ -162,6 +162,7 @@ class Domain:
             raise InvalidProblemError("domain", "zeros that leave a cell", "zeros in all of them")
 
     def _read_zero(self, given: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - as read from a file
+        """Read one pattern of structural zeros: categories by attribute; refuse unknown or empty ones."""
         expected = "structural zeros as lists of categories by attribute"
         if not isinstance(given, Mapping) or not given:
             raise InvalidProblemError("domain", expected, repr(given))
@@ -556,6 +557,7 @@ class TableFrame(RegionFrame):
         return self.domain.size_of(marginal) if self.is_residual(marginal) else 1
 
     def _stated(self) -> list[object]:
+        """Return what the digest covers: tree, domain, rows, total, shares, kinds and residuals."""
         shares = [
             f"{self.domain.name(q)} {' '.join(map(str, each))}" for q, each in self.shares.items()
         ]
@@ -585,7 +587,7 @@ class TableFrame(RegionFrame):
 
 
 def _read_kinds(given: Sequence[int], n: int) -> tuple[int, ...]:
-    """Numbers from 0 for all regions, 0 for the root alone."""
+    """Return the kinds of n regions: numbers from 0 without a gap, 0 for the root alone; refuse others."""
     kinds = tuple(int(one) for one in given)
     if (
         len(kinds) != n

@@ -312,6 +312,10 @@ class _Systems:
     def _gains(
         self, stratum: int, prior: NDArray[Any] | None
     ) -> tuple[NDArray[Any], dict[Marginal, NDArray[Any]]]:
+        """Return the covariance of a stratum's estimate, and the gain of each measured marginal.
+
+        `prior` is the covariance before them, or ``None``. Inverts a matrix of one row a cell.
+        """
         listed = {
             q: self._number(max(one, self.least)) for q, one in self.variances[stratum].items()
         }
@@ -365,6 +369,7 @@ class _Systems:
         return done if kind != "floats" else _as_floats(done)
 
     def _to_integers(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return a matrix in whole units, as Python's integers; an exact one as it is."""
         if self.exact:
             return matrix.copy()
         # By way of Python's integers: a weight may be beyond 64 bits.
@@ -376,6 +381,7 @@ class _Systems:
         return Fraction(value) if self.exact else float(value)
 
     def _inverse(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return the inverse of a matrix ``(n, n)`` in ``O(n^3)``: of fractions exactly, else in floats."""
         if not self.exact:
             return np.asarray(np.linalg.inv(matrix))
         size = len(matrix)
@@ -391,6 +397,8 @@ class _Systems:
 
 
 def _as_floats(step: Step) -> Step:
+    """Return the matrices of a step, which are in whole units, as floats."""
+
     def made(matrix: NDArray[Any] | None) -> NDArray[Any] | None:
         return None if matrix is None else (matrix / UNIT).astype(np.float64)
 

@@ -108,7 +108,10 @@ def verify(release: Release[Any]) -> Certificate:
 
 
 def _verify_workload(frame: TableFrame, guarantee: Guarantee, stated: Any) -> list[Check]:  # noqa: ANN401 - as read
-    """Compute the loss of the shares and its lower bounds anew, where a record states them."""
+    """Compute the loss of the shares and its lower bounds anew, where a record states them; return their checks.
+
+    A record of another form is refused.
+    """
     if stated is None:
         return []
     fields = {"loss", "tables", "prices", "weights", "most", "linear", "any_noise"}
@@ -336,7 +339,7 @@ def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type dr
 
 
 def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction | None]]:  # noqa: ANN401 - as read
-    """Read the scales of each marginal: positive fractions as text, or ``"none"``."""
+    """Read the scales of each marginal by stratum: positive fractions as text, or ``"none"``; refuse others."""
     strata = 2 * (frame.tree.depth + 1) if frame.kinds is None else max(frame.kinds) + 1
     if not isinstance(stated, Mapping):
         raise InvalidProblemError("scales", "scales by marginal", type(stated).__name__)
@@ -388,7 +391,10 @@ def _cost(
     noise: str,
     neighbors: str,
 ) -> Fraction:
-    """What the marginals of the regions of a stratum cost a person."""
+    """Return what the marginals of the regions of a stratum cost a person: epsilon, or rho for Gaussian noise.
+
+    Residuals with Laplace noise are refused.
+    """
     squared = noise == "gaussian"
     k = frame.max_rows
     spent = Fraction(0)

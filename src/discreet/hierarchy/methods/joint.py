@@ -147,6 +147,10 @@ def _bounds(  # noqa: PLR0917 - the state of the iteration
     best: JointFit,
     step: int,
 ) -> JointFit:
+    """Return the best fit and bound after this step: the cost of `z` added up, and the dual bound of `u`.
+
+    `target` is ``(nodes, sizes)``, `heavy` ``(nodes,)``; `pull`, `z` and `u` are of leaves. Solves the tree once.
+    """
     tree = plain.tree
     rows = tree.totals(z)
     upper = float((heavy[:, None] * (rows - target) ** 2).sum())

@@ -76,7 +76,10 @@ class MC:
 
 
 def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
-    """Write the program: first the counts of leaves, then for each node and size the increments."""
+    """Write the program: first the counts of leaves, then for each node and size the increments.
+
+    It has one variable for each unit that a count may have; beyond a limit it is refused.
+    """
     from scipy.sparse import coo_array
 
     from discreet.core.lp import LinearProgram

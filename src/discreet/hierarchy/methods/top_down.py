@@ -172,6 +172,10 @@ def _top(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def _descend_two(
     frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None
 ) -> NDArray[np.int64]:
+    """Return counts ``(nodes, sizes)`` that add up: each parent settles its children by a projection of two levels.
+
+    `counts` are the noisy ones; `on_progress` gets the name of each level.
+    """
     tree = frame.tree
     fit = np.empty_like(counts)
     # The root and its children first, to settle the root.
