@@ -496,7 +496,10 @@ def _population(
     population: Any,  # noqa: ANN401 - as above
     k_map: int | None,
 ) -> _Covered | None:
-    """Return the k-map demand, the coded population and its columns, or `None` if there is no population."""
+    """Return the k-map demand, the coded population and its columns, or `None` if there is no population.
+
+    Raises InvalidProblemError for one of the two alone, or a population without a quasi-identifier.
+    """
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
@@ -540,6 +543,7 @@ def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
 
 
 def _look_at_models(models: Any) -> None:  # noqa: ANN401 - as it came
+    """Raise InvalidProblemError unless `models` is a mapping of columns to lists of demands, or ``None``."""
     mapping(models, "models", "demands by column")
     for listed in (models or {}).values():
         for demand in items_of(listed, "models", "a list of demands for each column"):
@@ -554,7 +558,10 @@ def _demands(
     models: Mapping[str, Sequence[PrivacyModel]],
     person: str | None,
 ) -> tuple[Demand, ...]:
-    """State the demands on sensitive columns, for each reading of their values that may fail where others hold."""
+    """State the demands on sensitive columns, for each reading of their values that may fail where others hold.
+
+    A demand on a quasi-identifier is refused.
+    """
     from discreet.kanonymity.models import DistinctDiversity
     from discreet.kanonymity.problem.published import values_in
 
@@ -590,6 +597,7 @@ def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Dem
 
 
 def _without_missing(name: str, model: PrivacyModel, codes: NDArray[np.int64]) -> Demand:
+    """Return a demand on codes ``(n,)`` in which missing values, below 0, are one more value."""
     from discreet.kanonymity.demand import Demand
 
     missing = int(codes.max(initial=-1)) + 1
@@ -622,6 +630,7 @@ def _diagnose(
     seconds: float,
     alone: Mapping[str, int],
 ) -> AnonymizationDiagnostics:
+    """Return the private facts about a search and its classes; `seconds` is the time of publication."""
     sizes = np.bincount(found.labels[found.labels >= 0])
     cost = problem.n * problem.suppressed_cost
     return AnonymizationDiagnostics(
@@ -643,6 +652,7 @@ def _diagnose(
 
 
 def _by_column(problem: Problem, found: Found) -> dict[str, float]:
+    """Return the loss of each column as a share of the largest that it may have."""
     boxes = problem.boxes(found.labels)
     lost, gone = boxes.sizes @ boxes.costs, problem.n - int(boxes.sizes.sum())
     weights = {column.name: column.attribute.weight for column in problem.columns}

@@ -132,7 +132,7 @@ def counts_of(
 
 
 def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int | None) -> Fraction:
-    """Read a parameter exactly."""
+    """Read a parameter exactly; raise InvalidProblemError outside of its limits."""
     fraction = to_fraction(value, field)
     if fraction < low or (high is not None and fraction > high):
         limits = f"from {low}" if high is None else f"from {low} to {high}"
@@ -141,7 +141,7 @@ def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int |
 
 
 def _rows(counts: NDArray[np.int64]) -> Iterator[list[int]]:
-    """Yield the counts of each class as integers of any size."""
+    """Yield the counts of each class as integers of any size; refuse an empty class and negative counts."""
     for row in np.asarray(counts).tolist():
         if not sum(row) or min(row) < 0:
             raise InvalidProblemError("counts", "classes with rows, counts of 0 or more", "others")
@@ -153,6 +153,7 @@ def _marks(found: Iterator[bool]) -> NDArray[np.bool_]:
 
 
 def _checked(name: str, failing: NDArray[np.bool_]) -> Check:
+    """Return the check that no class fails; `failing` is ``(classes,)``."""
     return Check(f"classes that fail {name}", int(failing.sum()), 0, exact=True)
 
 
@@ -212,6 +213,7 @@ class EntropyDiversity:
 
 
 def _is_below(row: list[int], least: Fraction) -> bool:
+    """Return whether the entropy of counts is below ``log least``; decided in integers where floats cannot."""
     n = sum(row)
     terms = [n * math.log(n), -n * math.log(least)] + [-c * math.log(c) for c in row if c]
     total = math.fsum(terms)
@@ -504,6 +506,7 @@ def read_presence(text: str, *, field: str = "presence") -> DeltaPresence:
 
 
 def _model(kind: str, numbers: list[str], text: str, field: str) -> PrivacyModel:
+    """Return the demand of a kind and its numbers; refuse any other, with the text that was typed."""
     try:
         match kind, numbers:
             case "distinct", [least]:

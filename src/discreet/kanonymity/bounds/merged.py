@@ -237,6 +237,7 @@ class ValueMerging:
     def _mapped(
         self, keys: NDArray[np.int64], at: int, group: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.int64]:
+        """Return packed keys in which the code of one column is replaced by its group."""
         shift, mask = self._bits(at)
         mapped = np.zeros(mask + 1, dtype=np.int64)
         mapped[: len(group)] = group

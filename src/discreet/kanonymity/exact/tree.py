@@ -173,6 +173,7 @@ class _Program:
         self.model = self._built()
 
     def _built(self) -> LinearModel:
+        """Return the program of all listed classes: cover each row, at most so many classes, and the cuts."""
         from scipy import sparse
 
         from discreet.core.lp import LinearModel, LinearProgram
@@ -220,6 +221,7 @@ class _Program:
         return _Point(bound, admissible, x)
 
     def _solved(self, admissible: NDArray[np.bool_], limits: SearchLimits) -> LPSolution | None:
+        """Solve the program of the admissible classes; ``None`` if the time is up."""
         from discreet.core.errors import LimitReachedError
 
         high = np.concatenate([np.where(admissible, np.inf, 0.0), np.full(self.listed.n, np.inf)])

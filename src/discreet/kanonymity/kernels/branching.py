@@ -118,6 +118,7 @@ def _inner_cost(A: Arrays, a: int, box: NDArray[np.int64]) -> float:
 
 @inlined
 def _mean(T: Largest, used: int) -> float:
+    """Return the mean multiplier of the rows of the first `used` points of a class."""
     total, rows = 0.0, 0
     for t in range(used):
         total += T.u[t] * T.rows[t]

@@ -284,6 +284,7 @@ def _bits(numbers: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _of_polars(series: Any, name: str) -> Values:  # noqa: ANN401 - no library of tables is imported here
+    """Return codes by row and the value of each code, from a series of Polars; refuse nested types."""
     kind, dtype = series.dtype.base_type().__name__, series.dtype
     if kind in {"Object", "Null"}:
         return _of_objects(series.to_list(), name)
@@ -331,6 +332,7 @@ _ARROW_MOMENTS = {
 
 
 def _of_arrow(column: Any, name: str) -> Values:  # noqa: ANN401 - as above
+    """Return codes by row and the value of each code, from a column of Arrow; refuse nested types."""
     kind = column.type
     type_name = str(kind)
     if type_name.startswith("dictionary"):
@@ -362,6 +364,7 @@ def _of_arrow(column: Any, name: str) -> Values:  # noqa: ANN401 - as above
 
 
 def _of_numpy(array: NDArray[Any], name: str) -> Values:
+    """Return codes by row and the value of each code, from a vector; refuse other shapes and types."""
     kind = array.dtype.kind
     if array.ndim != 1:
         raise _refused(name, f"an array of {array.ndim} axes")
@@ -387,6 +390,7 @@ def _of_numpy(array: NDArray[Any], name: str) -> Values:
 
 
 def _of_objects(values: list[Any], name: str) -> Values:
+    """Return codes by row and the value of each code, from Python's objects, one by one."""
     number: dict[Hashable, int] = {}
     first_values: list[Any] = []
     codes = np.empty(len(values), dtype=np.int64)
@@ -402,7 +406,10 @@ def _of_objects(values: list[Any], name: str) -> Values:
 
 
 def _key(value: Any, name: str) -> Hashable:  # noqa: ANN401 - a value of any kind
-    """Return a key that is equal for two values only if they are the same; ``None`` for a missing value."""
+    """Return a key that is equal for two values only if they are the same; ``None`` for a missing value.
+
+    Raises InvalidProblemError for a value of another type than those of tables.
+    """
     kind = type(value)
     if value is None or kind.__name__ in {"NAType", "NaTType"}:
         return None
@@ -449,6 +456,7 @@ def _moment(kind: str, number: int, unit: str, zone: str | None) -> Any:  # noqa
 
 
 def _zone(zone: str) -> dt.tzinfo:
+    """Return a time zone by name; UTC for an unknown one."""
     from zoneinfo import ZoneInfo
 
     try:

@@ -274,6 +274,7 @@ def _check(
     suppress: float,
     threads: int,
 ) -> None:
+    """Raise InvalidProblemError for a gap, share, time limit or number of threads out of range."""
     relative_gap(gap)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
@@ -486,7 +487,7 @@ class _Run:
             self.on_step(step)
 
     def result(self) -> Found:
-        """Return the incumbent."""
+        """Return the incumbent; raise InvalidProblemError if no method gave one."""
         if self.best is None:
             raise InvalidProblemError("method", "one that gives a partition", "none")
         return Found(
