@@ -239,6 +239,7 @@ def minimax(
 
 
 def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
+    """Return the problem with each prior in turn; raise InvalidProblemError without any."""
     problems = [
         Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
         for prior in items_of(priors, "priors", "a list of priors")
@@ -308,6 +309,7 @@ class _Program:
         self.weights = raw / raw.sum()
 
     def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
+        """Minimize the largest of the losses: a linear program of n k + 1 variables; interior points, else simplex."""
         from scipy.sparse import csr_array, hstack, vstack
 
         from discreet.core.lp import LinearProgram, solve

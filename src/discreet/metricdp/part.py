@@ -395,6 +395,7 @@ class WholeProblem:
     def _plane(
         self, inside: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the planar points of some secrets and of the reports; ``None`` where there are none."""
         reports, points = self.problem.reports, self._planar_points
         if points is None or reports is None:
             return None
@@ -403,6 +404,7 @@ class WholeProblem:
 
     @cached_property
     def _planar_points(self) -> NDArray[np.float64] | None:
+        """The secrets as points in a plane, ``(n, 2)``, of a globe by an azimuthal projection; ``None`` for others."""
         space = self.problem.space
         if space.points is None or space.points.shape[1] != 2:
             return None

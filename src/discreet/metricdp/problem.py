@@ -203,6 +203,7 @@ def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def _check_losses(loss: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return losses ``(n, k)``; refuse negative or infinite ones, or ones too small for floats."""
     wrong = ~(np.isfinite(loss) & (loss >= 0))
     if wrong.any():
         i, k = np.argwhere(wrong)[0].tolist()
@@ -283,6 +284,7 @@ def named_loss(
 
 
 def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Read the secrets that may be reported as int64; refuse other values, or one that comes twice."""
     secrets = array_of(reports, "reports", "a sequence of secrets")
     if secrets.ndim != 1 or not secrets.size or not np.issubdtype(secrets.dtype, np.integer):
         raise InvalidProblemError(

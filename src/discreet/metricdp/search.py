@@ -123,6 +123,7 @@ class _State:
         return answer.note
 
     def _rename_and_measure(self, answer: Candidate) -> tuple[Candidate, float] | None:
+        """Return the candidate with its reports renamed, and its loss; ``None`` if no rows that sum to 1."""
         if answer.matrix is None:
             return None
         if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _MAX_SUM_ERROR:
@@ -304,6 +305,7 @@ class Search:
         return self.verified is not None and self._gap() <= _MAX_OPTIMAL_GAP
 
     def _run_method(self, method: Method) -> None:
+        """Run a method on all unfinished components, note what it said, and verify what is better."""
         unfinished = [state for state in self.states if not state.done(self.limits.gap)]
         if not unfinished:
             return
@@ -349,6 +351,10 @@ class Search:
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
 
     def _solve(self, method: Method, unfinished: list[_State]) -> list[Candidate | str | None]:
+        """Return a method's answer for each component: a candidate, why there is none, or ``None``.
+
+        Components are solved in processes where there is an executor.
+        """
         if self.executor is not None and len(unfinished) > 1:
             # Methods in other processes can't offer candidates before they end.
             limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
@@ -465,6 +471,7 @@ class Search:
         )
 
     def _is_late(self) -> bool:
+        """Return whether too little of the time limit is left for another method."""
         remaining, seconds = self._remaining(), self.limits.seconds
         return (
             remaining is not None
@@ -497,6 +504,7 @@ class Search:
             self.on_progress(Progress(elapsed, method, lower=self.lower, upper=upper))
 
     def _outcome(self, verified: _Verified) -> MetricDesign:
+        """Return the design of the verified channel, with the bound, its witness and the trace."""
         problem = self.whole.problem
         provenance = Provenance(
             method=verified.method,

@@ -272,7 +272,10 @@ def _bracket_sums(
     shape: tuple[int, ...],
     classes: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the positive and the negative price terms of each bracket, and the number of summands."""
+    """Return the positive and the negative price terms of each bracket, and the number of summands.
+
+    Each is of `shape`, (classes, reports). A price of an unconstrained pair or of no report is refused.
+    """
     from discreet.metricdp.kernels.brackets import add_prices, mark_priced
 
     earned, spent = np.zeros(shape), np.zeros(shape)

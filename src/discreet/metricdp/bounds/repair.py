@@ -288,7 +288,10 @@ def _read(
 
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
-    """Scale rows to sum 1; set columns to zero in components that hardly use them, and no other entry."""
+    """Scale rows to sum 1; set columns to zero in components that hardly use them, and no other entry.
+
+    A row without a positive entry is refused.
+    """
     table = np.maximum(table, 0.0)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():

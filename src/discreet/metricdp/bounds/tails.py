@@ -334,7 +334,11 @@ def _to_integers(
     parts: tuple[Fraction, Fraction],
     anchors: NDArray[np.float64],
 ) -> AnchoredChannel:
-    """Round anchors, scaled to their largest sum, to integers, with the least lift that the theorem allows."""
+    """Round anchors, scaled to their largest sum, to integers, with the least lift that the theorem allows.
+
+    `parts` are the shares of epsilon for the totals, and of the rest for rounding. Secrets that nearly coincide are
+    refused.
+    """
     column = guarantee.epsilon * (1 - parts[0])
     rate = column * (1 - parts[1])
     shortest = int(edges.lengths.min(initial=1 << 46))

@@ -244,6 +244,7 @@ class _Run:
             raise
 
     def _steps(self) -> Candidate:
+        """Take steps until a candidate is good enough, the steps or the time are over; return it."""
         state, started = self.state, clock()
         with state.pool() as self.pool:
             while clock() < self.stop or not state.count:
@@ -414,6 +415,7 @@ class _Run:
         return None if channel is None else self.near.restore_order(channel)
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
+        """Return a channel, if any, with the facts of the run, and its prices if they prove more than those before."""
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
             least = max(LEAST_PRICE, state.least_gain)

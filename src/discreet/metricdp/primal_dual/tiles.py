@@ -438,6 +438,7 @@ class TiledIterate:
             self._restart_if_due(math.sqrt(self.weight * dx + dl / self.weight), pool)
 
     def _restart_if_due(self, size: float, pool: ThreadPoolExecutor | None) -> None:
+        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them."""
         if self.age == 1:
             self.first = size
         if size > 1e3 * self.first or not math.isfinite(size):
