@@ -121,6 +121,7 @@ class Comparison:
 
 
 def _row(entry: Entry, lower: float | None) -> tuple[str, ...]:
+    """Return the cells of an entry's row: epsilon, method, loss, bound, excess over `lower`, budgets, and cost."""
     start = (printed.decimal(entry.epsilon), entry.method)
     memory = None if entry.memory is None else entry.memory / 2**20
     cost = (printed.estimate(entry.seconds, 3), printed.estimate(memory, 3))

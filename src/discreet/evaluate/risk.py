@@ -385,6 +385,7 @@ def _check_columns(
     *,
     show: bool,
 ) -> None:
+    """Raise InvalidProblemError for a name that is no column; `show` lets the message list the columns."""
     for argument, listed in (("quasi_identifiers", names), ("sensitive", sensitive)):
         for name in listed:
             if name not in table.columns:

@@ -179,6 +179,7 @@ def _attackable_kind(path: str) -> str:
 
 
 def _numbers_of_reports(reports: Sequence[int]) -> tuple[int, ...]:
+    """Read numbers of reports; raise InvalidProblemError for none, or any out of range."""
     expected = f"whole numbers from 1 to {count(_MAX_REPORTS)}"
     counts = items_of(reports, "reports", expected)
     for number in counts:

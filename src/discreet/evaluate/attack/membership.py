@@ -175,6 +175,10 @@ def _play(
     outside: Sequence[tuple[tuple[Hashable, ...], ...]],
     failure: float,
 ) -> Estimate:
+    """Learn two rules from a third of the games, choose one on a sixth, and return its success on the other half.
+
+    `inside` and `outside` have what the attacker saw in each game, a tuple of outputs.
+    """
     n = len(inside)
     learn, choose = n // 3, n // 2
     rules = [
@@ -199,6 +203,7 @@ def _learned(
     outside: Sequence[tuple[tuple[Hashable, ...], ...]],
     kind: Callable[..., list[Hashable]],
 ) -> _Rule:
+    """Count the parts that the attacker saw in the games on each side."""
     counted = [Counter(part for seen in runs for part in kind(seen)) for runs in (inside, outside)]
     return _Rule(counted[0], counted[1], (len(inside), len(outside)))
 

@@ -345,6 +345,7 @@ def _draw_ways(
     trials: int,
     bits: RandomBits,
 ) -> NDArray[np.int64]:
+    """Draw ways of a Markov chain, ``(trials, steps)`` places, from ``known`` ``(n,)`` and ``moves`` ``(n, n)``."""
     ways = np.empty((trials, steps), dtype=np.int64)
     ways[:, 0] = draw_secrets(known, trials, bits)
     for t in range(1, steps):
@@ -367,6 +368,7 @@ def _read_model(
 
 
 def _read_reports(reports: ArrayLike, channel: Reporting) -> NDArray[np.int64]:
+    """Read indices of reports, of any shape, as int64; refuse others."""
     seen = np.asarray(reports)
     if seen.ndim < 1 or not seen.size or not np.issubdtype(seen.dtype, np.integer):
         raise InvalidProblemError(

@@ -219,6 +219,7 @@ def _scores(
     *,
     numeric: bool,
 ) -> Iterator[_Score]:
+    """Yield scores of outcomes that may tell two sides apart, learned from ``(samples, numbers)`` of each."""
     for words, function in own:
         yield _Own(function, words)
     by_outcome = _learn_whole(first, second)
@@ -236,6 +237,7 @@ def _scores(
 
 
 def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
+    """Return the log ratio of the counts of each coordinate's values, binned where there are many."""
     edges, tables = [], []
     for ours, theirs in zip(first.T, second.T, strict=True):
         values = np.unique(np.concatenate([ours, theirs]))
@@ -252,6 +254,7 @@ def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
 
 
 def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
+    """Return the log ratio of the counts of whole outcomes; ``None`` if nearly all of them differ."""
     named = [_named(first), _named(second)]
     names, places = np.unique(np.concatenate(named), return_inverse=True)
     if len(names) > _MAX_SHARE_OF_OUTCOMES * len(places) + 2:

@@ -204,6 +204,7 @@ def _persons_more(groups: Groups, quantity: int, top: int) -> Iterator[Groups]:
 
 
 def _table(groups: Groups, units: Any, max_size: int) -> GroupSizes:  # noqa: ANN401 - one of two words
+    """Return the table of some regions, each the sizes of its groups; larger sizes count as `max_size`."""
     first = 0 if units == "public" else 1
     counts = np.zeros((len(groups), max_size + 1 - first), dtype=np.int64)
     for leaf, sizes in enumerate(groups):
@@ -222,6 +223,7 @@ def _units(method: Method) -> tuple[str, ...]:
 
 
 def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
+    """Return how a method splits and noises its counts under the claim, as it was published where that differs."""
     shares = level_parts(data.frame, claim, method=method)
     spent: DPForPersons = claim
     published = getattr(method, "as_published", None)
@@ -234,6 +236,7 @@ def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
 
 
 def _exact(method: Method, claim: PureDP) -> Audit:
+    """Audit all neighboring tables of a few groups by the changes of their counts, with exact laws."""
     changes: dict[Changes, str] = {}
     for units in _units(method):
         for a, b in count_pairs(claim.neighbors):

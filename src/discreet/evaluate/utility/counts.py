@@ -94,6 +94,7 @@ def count_utility(
 
 
 def _errors(given: RegionCounts, data: GroupSizes) -> list[float]:
+    """Return mean errors per level, absolute and earth mover's, then relative ones by size of the true count."""
     true = data.node_counts()
     regions = np.bincount(data.frame.tree.levels)
     distances = diagnose(data, given)
