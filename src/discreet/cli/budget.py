@@ -293,6 +293,7 @@ def check(options: CheckOptions) -> Status:
 
 
 def _limit(options: GrantOptions) -> Guarantee:
+    """Return the limit that the options state; refuse options that do not go together."""
     relation: Any = options.neighbors
     epsilon, unit = options.epsilon, options.unit
     if (epsilon is None) == (options.rho is None):

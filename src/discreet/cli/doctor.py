@@ -147,6 +147,7 @@ def _cache() -> Symptom:
 
 
 def _folder() -> Symptom:
+    """Return whether a folder for temporary files can be written."""
     try:
         folder = tempfile.gettempdir()
     except OSError:
@@ -163,6 +164,7 @@ def _processors() -> int:
 
 
 def _files() -> Symptom:
+    """Return whether enough files may be open at once."""
     try:
         import resource
 

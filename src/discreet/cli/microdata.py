@@ -245,6 +245,7 @@ def unstated(quasi: Sequence[str], kinds: Kinds) -> list[str]:
 
 
 def _bounds(text: str) -> tuple[float | None, float | None]:
+    """Read ``LOW:HIGH``, either of which may be missing, from ``NAME=LOW:HIGH``; refuse anything else."""
     ends = _BOUNDS.fullmatch(text)
     if ends is None:
         raise InvalidProblemError("--bounds", "NAME=LOW:HIGH", repr(text))

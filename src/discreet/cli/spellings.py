@@ -306,6 +306,7 @@ def _grid(text: str) -> str:
 
 
 def _degrees(text: str) -> str:
+    """Return coordinates such as ``41.9°N 12.5°E`` as ``41.9,12.5``; any other text as it is."""
     parts = []
     for part in re.split(r"\s*[,;]\s*|\s+", text.strip()):
         number = re.fullmatch(r"(-?[\d.]+)°?([NSEWnsew]?)", part)
@@ -316,6 +317,7 @@ def _degrees(text: str) -> str:
 
 
 def _length(text: str, unit: str) -> str:
+    """Return a length such as ``200 m`` as a number of `unit`; any other text as it is."""
     parts = _WITH_UNIT.fullmatch(text.strip())
     if parts is None or parts[2].lower() == unit:
         return text if parts is None else parts[1]
