@@ -159,6 +159,7 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
 
 
 def _line(stated: dict[str, Any]) -> AccountLine:
+    """Return a line of account from plain values; raise InvalidProblemError for other types."""
     line = AccountLine.from_dict(stated)
     _integer(line.draws)
     _typed(line.rule, str, "rule", "a name")

@@ -102,6 +102,7 @@ class Sizes:
 
     @staticmethod
     def columns(frame: Frame, measurement: Mapping[str, Any] | None) -> list[Column]:
+        """Return the columns of the file that name region and size, a row for each of both."""
         sizes = np.arange(_least_size(frame, measurement), frame.max_size + 1)
         return size_columns(frame.tree, sizes)
 
@@ -221,6 +222,7 @@ class Categories:
 
     @staticmethod
     def stated(measured: MeasuredTables) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        """Return the noisy numbers of all marginals, one after the other, and the scales by marginal."""
         domain = measured.frame.domain
         scales = {domain.name(q): _state_scales(scales) for q, scales in measured.scales.items()}
         values = [measured.values[q].reshape(-1) for q in measured.frame.marginals]

@@ -149,6 +149,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _float(text: str) -> float:
+    """Read a finite float; raise InvalidProblemError for NaN, infinity or a number beyond floats."""
     number = float(text)
     if not math.isfinite(number):
         raise InvalidProblemError("JSON", "finite numbers", text[:40])

@@ -226,6 +226,7 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
 
 
 def _is_same(handle: int, path: Path) -> bool:
+    """Return whether an open file still is the one at a path; false if there is none."""
     try:
         return os.path.samestat(os.fstat(handle), path.lstat())
     except OSError:
@@ -273,12 +274,14 @@ def _read(
 
 
 def _refuse_names(path: Path, status: os.stat_result) -> None:
+    """Raise InvalidProblemError for a file with several hard links."""
     if status.st_nlink != 1:
         expected = f"{_name(path)} to have one name, since another would keep what was spent before"
         raise InvalidProblemError("file", expected, f"{status.st_nlink} hard links")
 
 
 def _unwritable(path: Path, error: OSError) -> InvalidProblemError:
+    """Return the error for a file that cannot be written, with the system's reason."""
     reason = error.strerror or type(error).__name__
     return InvalidProblemError("file", f"{_name(path)} in a folder that can be written", reason)
 

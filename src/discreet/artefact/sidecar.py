@@ -249,6 +249,7 @@ def _place(new: Path, path: Path, stated: Mapping[str, Any]) -> None:
 
 
 def _restore(record: Path, text: str | None) -> None:
+    """Write a record's text in its place, or remove the record for ``None``."""
     if text is None:
         record.unlink()
     else:
@@ -274,6 +275,7 @@ def digest_of(path: str | os.PathLike[str]) -> str:
 
 
 def _digest_or_none(path: Path) -> str | None:
+    """Return the SHA-256 of a file, or ``None`` if it cannot be read."""
     try:
         return digest_of(path)
     except OSError:

@@ -320,5 +320,6 @@ def _refuse_far_pairs(limit: MetricDP, together: MetricDP) -> None:
 
 
 def _agree(what: str, ours: object, theirs: object) -> None:
+    """Raise InvalidProblemError unless a property of the guarantee equals the budget's."""
     if ours != theirs:
         raise InvalidProblemError("guarantee", f"{what} {ours!r}, as the budget has", repr(theirs))

@@ -213,6 +213,7 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        """Return the checks as a table in HTML."""
         head = "<tr><th>check</th><th>residual</th><th>limit</th><th>exact</th><th>verdict</th><th></th></tr>"
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(check)) + "</tr>"
@@ -222,6 +223,7 @@ class Certificate:
 
 
 def _row(check: Check) -> tuple[str, str, str, str, str, str]:
+    """Return the cells of a check's row: name, residual, limit, exact, verdict and detail, in one line each."""
     verdict = "passed" if check.passed else "FAILED"
     exact = "yes" if check.exact else "no"
     # A certificate may have been read from a file, and a detail may quote one.
@@ -241,6 +243,7 @@ def _plain(value: Number) -> int | float | str:
 
 
 def _number(value: float | str) -> Number:
+    """Read a residual: a finite number, a fraction as text, or "inf", "-inf" or "nan"; refuse anything else."""
     if isinstance(value, str):
         return float(value) if value in {"inf", "-inf", "nan"} else to_fraction(value, "residual")
     if type(value) not in (int, float):

@@ -591,11 +591,13 @@ def _json(value: object) -> object:
 
 
 def _set(record: object, **values: object) -> None:
+    """Set fields of a frozen record, in its constructor."""
     for name, value in values.items():
         object.__setattr__(record, name, value)
 
 
 def _known(neighbors: str) -> str:
+    """Return the name of a neighbor relation; raise InvalidProblemError for an unknown one."""
     name: object = neighbors
     if not isinstance(name, str) or name not in _MEANING:
         raise unknown_name("neighbors", neighbors, _MEANING)

@@ -408,11 +408,13 @@ class Tree:
 
     @cached_property
     def _child(self) -> dict[tuple[int, Hashable], int]:
+        """Number of each node by its parent's number and its label."""
         above = zip(self.parents.tolist(), self.labels, strict=True)
         return {key: node for node, key in enumerate(above)}
 
 
 def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
+    """Return a path as a tuple of labels; refuse text, no label, or one that is not hashable, with its row."""
     path: Any = given
     is_path = isinstance(path, Sequence | np.ndarray) and not isinstance(path, str | bytes)
     if not is_path or not len(path) or not all(isinstance(one, Hashable) for one in path):
@@ -421,5 +423,6 @@ def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
 
 
 def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the same array, read-only from now on."""
     array.setflags(write=False)
     return array

@@ -403,12 +403,14 @@ def truth(data: GroupSizes, kind: Kind) -> NDArray[np.int64]:
 
 
 def _row_sizes(frame: Frame, kind: Kind, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many numbers are measured of each node, ``(nodes,)``: its groups if sizes are sorted."""
     if kind == "sorted" and frame.group_totals is not None:
         return np.asarray(frame.group_totals, dtype=np.int64)
     return np.full(frame.tree.n, values.shape[-1], dtype=np.int64)
 
 
 def _runs(nodes: list[int]) -> list[tuple[int, int]]:
+    """Return rising nodes as runs, each from its first to beyond its last."""
     array = np.array(nodes)
     breaks = np.flatnonzero(np.diff(array) > 1) + 1
     return [(int(part[0]), int(part[-1]) + 1) for part in np.split(array, breaks)]

@@ -432,6 +432,7 @@ def level_parts(
 
 
 def _shares(frame: Frame, method: Method, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
+    """Return the share of the budget of each level; all for the leaves if the method needs no others."""
     depth = frame.tree.depth
     if levels is None and getattr(method, "only_leaves", False):
         return level_shares(depth, [0] * depth + [1])

@@ -272,6 +272,7 @@ def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> 
 
 
 def _once(sizes: tuple[Any, ...]) -> dict[Any, int]:
+    """Return sizes with the weight 1 each; refuse values that cannot be names."""
     for size in sizes:
         name_of(size, "sizes")
     return dict.fromkeys(sizes, 1)

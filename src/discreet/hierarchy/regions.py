@@ -275,6 +275,7 @@ def own_columns(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_list_alone(name: str) -> bool:
+    """Return whether a column is written in parentheses: in the list of regions alone."""
     text = str(name)
     return not isinstance(name, QuotedName) and text.startswith("(") and text.endswith(")")
 

@@ -92,6 +92,7 @@ class RegionDesign(CertifiedChannel):
         return f"RegionDesign({self.region.K} places{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
+        """Return the design as HTML, with the reports of the most central place on a map."""
         loss = "not computed" if self.upper is None else at_most(self.upper, 4)
         bound = at_least(self.lower, 4)
         middle = most_central(self.region.points)

@@ -108,6 +108,7 @@ class Epochs:
 
 
 def _check(client: object, state: object, epochs: object) -> None:
+    """Raise InvalidProblemError for a client, state or epochs of another type."""
     instance_of(client, (Client, PointClient), "client", "a Client")
     instance_of(state, State, "state", "a State")
     instance_of(epochs, Epochs, "epochs", "Epochs")
@@ -320,6 +321,7 @@ def _charge(client: Client | PointClient, state: State, day: int, epochs: Epochs
 
 
 def _time(now: float) -> float:
+    """Return a time from 0 to 2^53 seconds since 1970; refuse anything else."""
     known: Any = now
     if isinstance(known, bool) or not isinstance(known, int | float) or not 0 <= known < 2**53:
         raise InvalidProblemError("now", "seconds since 1970", "something else")

@@ -177,6 +177,7 @@ def _text(pattern: str) -> Field:
 
 
 def _object(value: object, name: str) -> dict[str, Any]:
+    """Return a mapping with texts as keys; refuse anything else."""
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise InvalidProblemError(name, "an object", type(value).__name__)
     return value

@@ -154,6 +154,7 @@ class State:
 
 
 def _number(value: object) -> int | None:
+    """Return an integer or ``None``; refuse anything else."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise InvalidProblemError("epoch", "an integer", type(value).__name__)

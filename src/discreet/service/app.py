@@ -161,6 +161,7 @@ def create_app(
 
 
 def _add_errors(app: FastAPI) -> None:
+    """Register the answers to invalid requests and to unknown paths."""
     app.add_exception_handler(InvalidProblemError, invalid)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, no_route)

@@ -191,6 +191,7 @@ class Server:
 
 
 def _unpacked(unpack: zlib._Decompress, raw: bytes, most: int) -> bytes:
+    """Return at most `most` unpacked bytes of a gzip stream; refuse bytes of another form."""
     try:
         return unpack.decompress(raw, most)
     except zlib.error:
@@ -212,6 +213,7 @@ def _checked(url: str, *, allow_plain: bool) -> str:
 
 
 def _is_here(host: str) -> bool:
+    """Return whether a host is this machine, by its address or as ``localhost``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

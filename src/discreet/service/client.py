@@ -326,6 +326,7 @@ class Client:
 
     def _today(self, state: State, now: float) -> Fraction:
         # On a day before the last charge the clock was set back: what counts is what a charge would count.
+        """Return what is spent on the day of `now`, in seconds since 1970."""
         fresh = state.day is None or self._epochs.day(now) > state.day
         return Fraction(0) if fresh else state.spent_today
 

@@ -209,6 +209,7 @@ def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int)
 
 
 def _as_text(column: pl.Series) -> pl.Series:
+    """Return categories and enumerations as text, other columns as they are."""
     import polars as pl
 
     return column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column

@@ -295,6 +295,7 @@ def _column(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - a frame of Po
 
 
 def _ints(values: Sequence[Any], name: str) -> list[int]:
+    """Return a public column as integers; refuse values of another type."""
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         raise InvalidProblemError("matroid", f"integers in column {name}", "values of another type")
     return [int(value) for value in values]

@@ -180,6 +180,7 @@ def read_matrix(path: str, argument: str) -> NDArray[Any]:
 
 
 def _cells(path: str, argument: str) -> list[list[str]]:
+    """Return the cells of a text file by row; refuse one that is no table."""
     try:
         return cells_of_text(text_in(path, argument))
     except CellError:

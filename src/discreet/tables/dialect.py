@@ -159,6 +159,7 @@ def look(
 
 
 def _check_parquet(head: bytes, path: str, argument: str) -> None:
+    """Refuse a file that is empty or does not begin as Parquet does."""
     if not head:
         raise refused("rows-none", argument, f"{path}, which is empty")
     if not head.startswith(b"PAR1"):
@@ -483,6 +484,7 @@ def missing_file(where: Path) -> str:
 
 
 def _encoded(path: str, line: int, argument: str) -> InvalidProblemError:
+    """Return the error for bytes that are not UTF-8 in a line."""
     return refused(
         "encoding", argument, f"{path} with other bytes in line {line}", encoding="WINDOWS-1252"
     )

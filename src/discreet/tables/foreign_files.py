@@ -244,6 +244,7 @@ def read_written_workbook(
 
 def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
     # The reader leaves a file open that it cannot read, but not ours.
+    """Read one sheet of a workbook whole."""
     with path.open("rb") as file:
         return _frame_of(_rows_of_workbook(file, request), request)
 

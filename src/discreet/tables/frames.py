@@ -254,6 +254,7 @@ def group_sizes(
 
 
 def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
+    """Return the error for a frame whose library fails, without the words of that error."""
     if isinstance(error, ModuleNotFoundError):
         got = f"no {error.name or 'polars'}"
         return refused("polars-missing", argument, got, install=install_command("tables"))

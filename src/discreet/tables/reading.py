@@ -132,6 +132,7 @@ def read_labels(path: str, options: ReadingOptions) -> Labels:
 
 
 def _fits(most: int) -> str:
+    """Return the words for a table of at most `most` bytes."""
     return (
         f"a table of at most {in_words(most, printed.at_least)} once it is read, half of the memory that there is; "
         "leave columns out, or use a larger machine"

@@ -352,6 +352,7 @@ def _has_odd_end(source: Path, head: bytes, mark: str) -> bool:
 
 
 def _cells_of_names(head: bytes, mark: str) -> int:
+    """Return the number of cells of the first line with a delimiter."""
     line = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace")
     return len(names_of_line(line, mark))
 

@@ -59,6 +59,7 @@ def _csv(table: pl.DataFrame, **_: object) -> bytes:
 
 
 def _parquet(table: pl.DataFrame, *, statistics: bool, **_: object) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
     buffer = io.BytesIO()
     table.write_parquet(buffer, statistics=statistics)
     return buffer.getvalue()

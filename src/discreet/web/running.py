@@ -259,6 +259,7 @@ class _Server(uvicorn.Server):
                 self._crowd.leaves(address)
 
     def _protocol(self, address: str) -> Connection:
+        """Return the handler of a new connection from an address."""
         made = Connection(self.config, self.server_state, self.lifespan.state)
         made.crowd, made.address = self._crowd, address
         return made
@@ -286,5 +287,6 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def end_if_failed(self, future: Future[Any]) -> None:
+        """End the server if a task was cancelled or failed."""
         if future.cancelled() or future.exception() is not None:
             self.should_exit = True

@@ -218,6 +218,7 @@ class Channel:
         return weights
 
     def _repr_html_(self) -> str:
+        """Return the channel as HTML, with a heat map of its probabilities."""
         size = f"{self.n_secrets} secrets, {self.n_reports} reports"
         label = f"Chances of reports (columns) for secrets (rows), the darker the likelier; {size}"
         facts = (
@@ -465,6 +466,7 @@ class Channel:
 
 
 def _weight(weight: object) -> int:
+    """Read a non-negative integer; raise InvalidProblemError for anything else."""
     if isinstance(weight, bool) or not isinstance(weight, int | np.integer) or weight < 0:
         raise InvalidProblemError("weights", "non-negative integers", repr(weight))
     return int(weight)

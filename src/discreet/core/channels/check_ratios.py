@@ -241,6 +241,7 @@ def _growth(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArray
 
 
 def _weight(limbs: NDArray[np.uint64], secret: int, report: int) -> int:
+    """Return one entry of the channel as an integer, from its limbs of 62 bits."""
     weight = 0
     for limb in limbs[:, secret, report].tolist():
         weight = (weight << LIMB_BITS) + limb

@@ -445,10 +445,12 @@ class _Loop:
             return self.master.model.solve(**how)
 
     def _is_closed(self) -> bool:
+        """Return whether the bounds are as near to each other as asked for."""
         wide = max(self.options.gap * abs(self.upper), self.options.absolute_gap)
         return math.isfinite(self.upper) and self.upper - self.lower <= wide
 
     def _how(self) -> dict[str, Any]:
+        """Return the options of a solve: seconds left, threads and tolerance."""
         left = None if self.stop is None else max(0.0, self.stop - time.monotonic())
         options = self.options
         return {"time_limit": left, "threads": options.threads, "tolerance": options.tolerance}
@@ -463,6 +465,7 @@ class _Loop:
         self.master.cut(block, block.cut("optimality", duals))
 
     def _ask(self, x: NDArray[np.float64]) -> list[_Answer]:
+        """Return the answer of each block at the master's variables x, at the same time if there is an executor."""
         ask: Callable[[Callable[[int], _Answer], Iterable[int]], Iterable[_Answer]] = (
             map if self.options.executor is None else self.options.executor.map
         )

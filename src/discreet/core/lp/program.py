@@ -116,6 +116,7 @@ class LinearProgram:
         )
 
     def _fill(self, parts: Mapping[str, Any]) -> None:
+        """Set the fields of the frozen program."""
         for name, part in parts.items():
             object.__setattr__(self, name, part)
 
@@ -270,5 +271,6 @@ def _floats(values: object, field: str) -> NDArray[np.float64]:
 
 
 def _first(where: NDArray[np.bool_], values: NDArray[np.float64]) -> str:
+    """Return the first value at which a mask is true, and its place, as text."""
     i = int(np.argmax(where))
     return f"{values[i]} at {i}"

@@ -111,6 +111,7 @@ def coin_exp(numerator: int, denominator: int, bits: RandomBits) -> bool:
 
 
 def _coin_exp_below_one(numerator: int, denominator: int, bits: RandomBits) -> bool:
+    """Return true with probability ``exp(-numerator / denominator)``, exactly, for a ratio of at most 1."""
     tosses = 1
     while bits.randrange(denominator * tosses) < numerator:
         tosses += 1

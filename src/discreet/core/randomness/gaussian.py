@@ -153,6 +153,7 @@ def discrete_gaussians(
 
 
 def _check_variance(variance: Exact) -> tuple[Fraction, int]:
+    """Return a positive variance as a fraction, and ``t``, the floor of its root plus 1; refuse others."""
     exact = to_fraction(variance, "variance")
     if exact <= 0:
         raise InvalidProblemError("variance", "a positive number", exact)

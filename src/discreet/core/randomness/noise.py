@@ -182,6 +182,7 @@ def read_size(size: object) -> int:
 
 
 def _check_scale(scale: Exact) -> Fraction:
+    """Read a positive scale as a fraction; raise InvalidProblemError for others."""
     exact = to_fraction(scale, "scale")
     if exact <= 0:
         raise InvalidProblemError("scale", "a positive number", exact)

@@ -392,6 +392,7 @@ class Adjacency:
             )
 
     def _matrix(self) -> NDArray[np.float64]:
+        """Return the lengths of the pairs as a symmetric matrix ``(n, n)``, 0 on its diagonal, infinite elsewhere."""
         matrix = np.full((self.n, self.n), np.inf)
         np.fill_diagonal(matrix, 0.0)
         i, j = self.pairs.T

@@ -324,5 +324,6 @@ def _points(geo: Mapping[str, Any], row: int = 0) -> Iterable[tuple[float, float
 
 
 def _no_point(row: int, got: str) -> InvalidProblemError:
+    """Return the error for a feature that is not one point."""
     expected = "one point for each feature; type frame.representative_point() for areas and lines"
     return InvalidProblemError("points", expected, f"{got} in row {row}")

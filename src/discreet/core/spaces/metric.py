@@ -310,6 +310,7 @@ class MetricSpace:
         )
 
     def _repr_html_(self) -> str:
+        """Return the space as HTML, with its points."""
         facts = (f"{self.n} secrets, {self.metric} distances in {self.unit}",)
         return view(
             "MetricSpace", facts, picture=dots(self.points, self.metric, f"{self.n} secrets")

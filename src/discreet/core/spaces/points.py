@@ -136,11 +136,13 @@ class PointLengths:
         return lengths
 
     def _euclidean(self, p: list[int], q: list[int], shift: int) -> int:
+        """Return the floor of the length between two integer points, in stored units; `shift` is their binary point."""
         square = sum((x - y) ** 2 for x, y in zip(p, q, strict=True))
         bits = 2 * (self.scale_bits - shift)
         return math.isqrt(square << bits if bits >= 0 else square >> -bits)
 
     def _manhattan(self, p: list[int], q: list[int], shift: int) -> int:
+        """Return the length between two integer points in stored units, rounded down; `shift` is their binary point."""
         length = sum(abs(x - y) for x, y in zip(p, q, strict=True))
         bits = self.scale_bits - shift
         return length << bits if bits >= 0 else length >> -bits
@@ -193,6 +195,7 @@ class PointLengths:
 
     @cached_property
     def _sphere(self) -> NDArray[np.float64]:
+        """The points of the globe as unit vectors, ``(n, 3)``."""
         latitude, longitude = np.radians(lat_lon(self.points)).T
         flat = np.cos(latitude)
         return np.stack(

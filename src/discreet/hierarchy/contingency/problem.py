@@ -567,6 +567,7 @@ class TableFrame(RegionFrame):
 
     @cached_property
     def _domain_digest(self) -> str:
+        """SHA-256 of the attributes with their categories, and of the structural zeros."""
         listed = [(one.name, one.categories) for one in self.domain.attributes]
         zeros = [sorted(one.items()) for one in self.domain.zeros]
         return sha256_of(repr((listed, zeros)))

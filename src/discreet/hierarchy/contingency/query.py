@@ -377,6 +377,7 @@ def _combined(
 
 
 def _sum(frame: TableFrame, regions: dict[int, int]) -> str:
+    """Return a combination of regions in words."""
     names = region_names(frame.tree)
     return " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
 

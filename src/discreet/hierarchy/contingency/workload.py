@@ -192,6 +192,7 @@ def _by_level(tables: Any, n_levels: int) -> list[list[tuple[str, Any]]]:  # noq
 
 
 def _weighted(word: Any) -> tuple[str, Any]:  # noqa: ANN401 - as typed
+    """Return name and weight of ``name=weight``, 1 by default; refuse no text."""
     if not isinstance(word, str):
         raise InvalidProblemError("workload", "names of marginals", repr(word))
     name, mark, weight = word.partition("=")

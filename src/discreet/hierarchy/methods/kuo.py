@@ -103,6 +103,7 @@ class KuoHg:
 
 
 def _totals(measured: Measured) -> NDArray[np.int64]:
+    """Return the public number of groups of each node; refuse private units."""
     totals = measured.frame.group_totals
     if totals is None:
         raise InvalidProblemError("units", "public", "private")

@@ -164,6 +164,7 @@ def descend(frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None) -
 
 
 def _top(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the root's counts ``(1, sizes)``, not negative, with the public total if there is one."""
     if frame.total is None:
         return np.maximum(counts[:1], 0)
     return apportion(counts[:1], np.array([frame.total]))

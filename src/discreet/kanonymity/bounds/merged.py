@@ -230,6 +230,7 @@ class ValueMerging:
         return shift, (1 << max(1, int(cover.members.shape[1] - 1).bit_length())) - 1
 
     def _field(self, at: int) -> NDArray[np.int64]:
+        """Return the atoms of one column from the packed keys."""
         shift, mask = self._bits(at)
         atoms: NDArray[np.int64] = (self.keys >> shift) & mask
         return atoms

@@ -273,6 +273,7 @@ class _Program:
         return useful
 
     def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the cuts that a fractional solution violates, as rows of points."""
         fractional = np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE))
         return violated(self.classes[fractional], x[fractional], self.listed.n)
 

@@ -287,6 +287,7 @@ class _Search:
         return classes
 
     def _labels(self, classes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the class of each row, ``(n,)``, from the rows of each class; -1 for rows in none."""
         labels = np.full(self.problem.n, -1, dtype=np.int32)
         member = classes >= 0
         labels[classes[member]] = np.repeat(np.arange(len(classes)), member.sum(axis=1))

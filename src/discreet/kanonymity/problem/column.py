@@ -125,6 +125,7 @@ class CodedColumn:
 
     @property
     def _tree(self) -> Tree:
+        """Tree of the column's taxonomy; raises InvalidProblemError for another kind of column."""
         if not isinstance(self.attribute, Taxonomy):
             raise InvalidProblemError(self.name, "a taxonomy", type(self.attribute).__name__)
         return self.attribute.tree
@@ -288,6 +289,7 @@ def _code_numbers(
 
 
 def _sorted(values: set[Any]) -> list[Any]:
+    """Return values in order; by type and text where they cannot be compared."""
     try:
         return sorted(values)
     except TypeError:

@@ -349,6 +349,7 @@ def _steps_of(levels: Rounded, numbers: list[Fraction]) -> list[Fraction]:
 
 
 def _interval(number: Fraction, step: Fraction, *, whole: bool) -> str:
+    """Return the name of the interval of a width in which a number lies; if `whole` with both ends."""
     low = math.floor(number / step) * step
     if not whole:
         return f"[{_text(low)}, {_text(low + step)})"
@@ -389,6 +390,7 @@ def _leaf_places(tree: Tree) -> list[int]:
 
 
 def _depths(tree: Tree) -> list[int]:
+    """Return the depth of each node, the root's 0."""
     depths: list[int] = []
     for parent in tree.parents.tolist():
         depths.append(0 if parent < 0 else depths[parent] + 1)

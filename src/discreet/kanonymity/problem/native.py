@@ -217,12 +217,14 @@ def rank_of(value: object) -> Rank:
 
 
 def _text(value: object) -> str:
+    """Return a value as text; missing ones are empty."""
     if isinstance(value, float):
         return "" if math.isnan(value) else str(value + 0.0)
     return "" if value is None else str(value)
 
 
 def _refused(name: str, kind: object) -> InvalidProblemError:
+    """Return the error for a column of a type that is not read."""
     expected = f"{_EXPECTED}; convert or drop the column"
     return InvalidProblemError(name, expected, str(kind), code="value-type")
 
@@ -278,6 +280,7 @@ def _of_moments(
 
 
 def _bits(numbers: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return floats as unsigned integers of their bits; refuse those wider than 64 bits."""
     if numbers.dtype.itemsize > MAX_INTEGER_BYTES:
         raise _refused(name, numbers.dtype)
     return np.ascontiguousarray(numbers).view(f"u{numbers.dtype.itemsize}")

@@ -128,6 +128,7 @@ def _name(value: object) -> str:
 
 
 def _float(value: object) -> float:
+    """Read a float from text or a number; NaN for anything else."""
     try:
         return math.nan if value is None or value == "" else float(str(value))
     except ValueError:

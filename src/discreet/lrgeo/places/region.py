@@ -373,6 +373,7 @@ class Region:
         return {"type": "FeatureCollection", "features": features}
 
     def _lines(self, roads: Roads, one_way: bool) -> dict[str, Any]:  # noqa: FBT001 - which of two kinds
+        """Return the roads of one or of two directions as one feature of GeoJSON."""
         ends = roads.vertices[roads.segments[roads.one_way == one_way]].astype(np.float64)
         shown = self._where(ends)
         lines = [[[x, y] for y, x in self._shown(line)] for line in shown]
@@ -431,5 +432,6 @@ def _point(point: object) -> NDArray[np.float64]:
 
 
 def _feature(kind: str, coordinates: list[Any], properties: dict[str, Any]) -> dict[str, Any]:
+    """Return a feature of GeoJSON."""
     geometry = {"type": kind, "coordinates": coordinates}
     return {"type": "Feature", "geometry": geometry, "properties": properties}

@@ -94,6 +94,7 @@ class NetDesign(OnNet):
         return f"{type(self).__name__}({self.K} reports, {count} {what}{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
+        """Return the design as HTML, with the reports of the most central control point on a map."""
         places = self.reports / per_unit(self.unit)
         middle = most_central(places)
         x, y = self.reports[middle].tolist()

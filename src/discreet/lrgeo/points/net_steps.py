@@ -213,6 +213,7 @@ class NetIterate:
             self._move_anchor()
 
     def _push(self) -> None:
+        """Compute anew what the multipliers add to reduced costs."""
         from discreet.lrgeo.points.kernels.nets import push_nets
 
         kinds, points, weights = self.stencils

@@ -270,6 +270,7 @@ class _Search:
         return float(((self.cost * matrix).sum(axis=1) / sums).sum())
 
     def _mend(self, state: NetIterate, rho: float, *, sweeps: int) -> None:
+        """Repair the iterate in at most `sweeps` sweeps and hand it in, if there is time for enough of them."""
         matrix, within = state.matrix(), rho * (1 - _TUNING.rounding_share)
         if matrix.sum(axis=1).min() > 0 and sweeps >= _TUNING.min_sweeps:
             cells = self.net.cells
@@ -374,4 +375,5 @@ def _on_points(
 def _claimed(
     frame: PointFrame, net: ControlNet, weights: NDArray[np.int64], claim: MetricDP
 ) -> ClaimedTable:
+    """Return weights ``(control points, K)`` with their net and claim, as the verifier takes them."""
     return ClaimedTable(*plane_and_net(frame, net), NET_BITS, claim, weights)

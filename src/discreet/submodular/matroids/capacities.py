@@ -80,6 +80,7 @@ class _Few(IndependentSet):
         return self._free.copy()
 
     def _add(self, element: int) -> None:
+        """Close the element, and all others once the capacity is used."""
         self._left -= 1
         self._free[element] = False
         if not self._left:
@@ -246,6 +247,7 @@ class LaminarMatroid(Matroid):
         )
 
     def _facts(self) -> str:
+        """Return what the digest covers: size, sets and capacities."""
         groups = [group.tolist() for group in self.groups]
         return f"{self.n_elements} {groups} {self.capacities}"
 

@@ -80,10 +80,12 @@ class _Forest(IndependentSet):
         self._tree = np.arange(matroid.n_nodes)
 
     def feasible(self) -> NDArray[np.bool_]:
+        """Return ``(n,)``: whether an edge joins two trees of the forest."""
         ends = self._tree[self._edges]
         return np.asarray(ends[:, 0] != ends[:, 1])
 
     def _add(self, element: int) -> None:
+        """Unite the trees of both ends, in ``O(nodes)``."""
         u, v = self._tree[self._edges[element]]
         self._tree[self._tree == v] = u
 
@@ -138,6 +140,7 @@ class _Reduced(IndependentSet):
         return np.asarray(self._rest.any(axis=1))
 
     def _add(self, element: int) -> None:
+        """Eliminate the element's vector from all others, over two elements, in ``O(n rows)``."""
         vector = self._rest[element].copy()
         pivot = int(np.argmax(vector))
         self._rest[self._rest[:, pivot]] ^= vector
@@ -209,6 +212,7 @@ class _Matched(IndependentSet):
                     queue.append(other)
 
     def feasible(self) -> NDArray[np.bool_]:
+        """Return ``(n,)``: whether a path leads from an element's slots to a free one."""
         reach = self._suits[:, sorted(self._next)].any(axis=1)
         return np.asarray(reach & ~self._matched)
 

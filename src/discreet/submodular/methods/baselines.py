@@ -144,10 +144,12 @@ class _WithoutNoise(_Baseline):
         return grow(state, matroid.start(), drawer, matroid.rank, among=among, on_draw=on_draw)
 
     def _candidates(self, objective: Objective, matroid: Matroid, bits: RandomBits) -> Among | None:
+        """Return a sampler of the candidates of each choice, or ``None`` for all feasible elements."""
         del objective, matroid, bits
         return None
 
     def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
+        """Return what picks the pair of largest gain at each choice, from gains computed anew."""
         del objective
         return FreshGains(state, lambda gains: int(np.argmax(gains)))
 
@@ -243,6 +245,7 @@ class LazyGreedy(_WithoutNoise):
     name: ClassVar[str] = "lazy-greedy"
 
     def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
+        """Return what picks the pair of largest gain, with old gains as bounds; refuse a function not submodular."""
         if not objective.submodular:
             expected = "a function known to be submodular"
             raise InvalidProblemError("objective", expected, repr(objective))

@@ -155,6 +155,7 @@ class _Summed(GrowingChoice):
         return np.asarray(self._of.weighted([state.gains(elements) for state in self._inner]))
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the pair to each part; return the weighted gain."""
         gained = [state.gain(element, kind) for state in self._inner]
         for state in self._inner:
             state.add(element, kind)
@@ -255,6 +256,7 @@ class _Parts(GrowingChoice):
         self._reached = reached
 
     def _after(self, element: int, kind: int) -> NDArray[np.int64]:
+        """Return the largest value reached by each part once a pair is added, ``(parts,)``."""
         values = self._of.parts(self._numbers, (*self._members, (element, kind)))
         return np.maximum(values, self._reached)
 
@@ -262,6 +264,7 @@ class _Parts(GrowingChoice):
         return int((self._after(element, kind) - self._reached).sum())
 
     def _add(self, element: int, kind: int) -> int:
+        """Note the values reached with the pair; return the sum of their rises."""
         after = self._after(element, kind)
         gained = int((after - self._reached).sum())
         self._reached = after

@@ -271,6 +271,7 @@ class _Weighted(GrowingChoice):
 
 
 def _is_concave(table: NDArray[np.int64]) -> bool:
+    """Return whether a table starts at 0, rises ever less, and stays within a unit of 1."""
     steps = np.diff(table)
     falling = bool((np.diff(steps) <= 0).all()) and bool((steps >= 0).all())
     return table[0] == 0 and falling and int(table[-1]) <= 1 << TABLE_BITS

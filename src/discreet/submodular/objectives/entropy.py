@@ -134,6 +134,7 @@ class _Cells(GrowingChoice):
         return self._of.level(finer) - self._of.level(self._cells)
 
     def _add(self, element: int, kind: int) -> int:
+        """Split the cells by the pair, numbered without gaps; return the gain."""
         gain = self._gain(element, kind)
         finer = self._of.split(self._cells, element, kind)
         self._cells = np.unique(finer, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -419,6 +419,7 @@ def _unit_rows(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _farthest(value: object) -> float:
+    """Read a positive finite distance; raise InvalidProblemError for others."""
     if not isinstance(value, int | float) or not 0 < value < np.inf:
         raise InvalidProblemError("farthest", "a positive number", repr(value))
     return float(value)

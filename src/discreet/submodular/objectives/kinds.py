@@ -95,11 +95,13 @@ class _Paired(GrowingChoice):
         self._inner = inner
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return gains ``(len(elements), kinds)``; each pair is an element of the inner function."""
         kinds = self._tags.n_kinds
         numbers = elements[:, None] * kinds + np.arange(kinds)
         return self._inner.gains(numbers.reshape(-1)).reshape(-1, kinds)
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the pair to the inner function as one element; return the gain."""
         before = self._inner.value
         self._inner.add(element * self._tags.n_kinds + kind)
         return self._inner.value - before
@@ -360,6 +362,7 @@ class _Offered(GrowingChoice):
         return np.concatenate([state.gains(elements) for state in self._inner], axis=1)
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the element to the function of its kind; return the gain."""
         before = self._inner[kind].value
         self._inner[kind].add(element)
         return self._inner[kind].value - before

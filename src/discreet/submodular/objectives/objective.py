@@ -104,6 +104,7 @@ class GrowingChoice(ABC):
         return int(self._evaluated(np.array([element]))[0, kind])
 
     def _evaluated(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return gains ``(len(elements), kinds)``, and count them as evaluations."""
         gains = self._gains(elements)
         self._objective.evaluations += gains.size
         return gains
@@ -163,6 +164,7 @@ def integers_of(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _integer(entry: object) -> int:
+    """Return a whole number below 2^53 as an integer, and -1 for anything else."""
     number = isinstance(entry, int | float | np.number | np.bool_)
     is_whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type] # it is a number
     return int(entry) if is_whole else -1  # type: ignore[call-overload] # as above
