@@ -193,12 +193,20 @@ class Certificate:
             raise CertificateError(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: the verdict, and each check as of :meth:`Check.to_dict`."""
         return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Certificate:
-        """Read what :meth:`to_dict` wrote; the verdict is computed anew."""
+        """Read what :meth:`to_dict` wrote; the verdict is computed anew.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For entries of other types.
+        """
         return cls(tuple(Check.from_dict(check) for check in data["checks"]))
 
     def __str__(self) -> str:

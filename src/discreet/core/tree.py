@@ -211,7 +211,7 @@ class Tree:
         return _frozen(np.concatenate([[1], 1 + np.cumsum(counts)]))
 
     def children(self, node: int) -> range:
-        """Range of the children of a node; empty for a leaf."""
+        """Return the range of the children of a node; empty for a leaf. `node` is not checked."""
         return range(int(self.child_start[node]), int(self.child_start[node + 1]))
 
     @cached_property
@@ -331,14 +331,14 @@ class Tree:
         return np.array(x)
 
     def ancestors(self, node: int) -> NDArray[np.int64]:
-        """Array of the nodes from the root to a node, both included."""
+        """Return the nodes from the root to a node, both included, ``(depth + 1,)``. `node` is not checked."""
         upward = [node]
         while upward[-1]:
             upward.append(int(self.parents[upward[-1]]))
         return np.array(upward[::-1])
 
     def path(self, node: int) -> tuple[Hashable, ...]:
-        """Labels on the path from the root, excluded, to a node: an argument of :meth:`from_paths` and :meth:`find`."""
+        """Return the labels from the root, excluded, to a node: an argument of :meth:`from_paths` and :meth:`find`."""
         return tuple(self.labels[at] for at in self.ancestors(node)[1:].tolist())
 
     def find(self, path: Sequence[Hashable]) -> int:

@@ -150,7 +150,10 @@ class Measured:
         return np.array([by_object[id(scale)] for scale in self.scales])
 
     def parameters(self) -> dict[str, Any]:
-        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
+        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee.
+
+        They are kind, noise, neighbors, size limits, units, and for each level sensitivity, scales and budget.
+        """
         tree, frame = self.frame.tree, self.frame
         inner, leaf = scales_by_level(tree, self.scales)
         norm = 1 if self.noise == "laplace" else 2

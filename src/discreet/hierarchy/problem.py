@@ -271,6 +271,11 @@ class GroupSizes:
         max_quantity
             The most that one person adds to the size of a group.
 
+        Raises
+        ------
+        InvalidProblemError
+            For counts that are no table of non-negative integers, with a row for each leaf and a column for size 1.
+
         Examples
         --------
         >>> from discreet.core.tree import Tree

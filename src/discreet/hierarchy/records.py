@@ -322,6 +322,11 @@ def from_units(
     unit
         Column that names the unit; needed where some units of `public_units` may have no row.
 
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`from_records`: for a missing column or file, or public arguments that do not fit each other.
+
     Examples
     --------
     >>> import polars as pl

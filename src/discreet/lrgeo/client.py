@@ -125,11 +125,20 @@ class Client:
         return self._held.epsilon
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
-        """Return the place of a point; see :meth:`discreet.lrgeo.Region.snap`."""
+        """Return the number of the place nearest to a point: latitude and longitude, or east and north in the unit.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the region's reach; see :meth:`discreet.lrgeo.Region.snap`.
+        """
         return self._mechanism.region.snap(point)
 
     def row(self, place: int) -> NDArray[np.int64]:
-        """Compute the integer weights ``(K,)`` of all reports for a place: private, as the place is."""
+        """Return the integer weights ``(K,)`` of all reports for a place, by its number: private, as the place is.
+
+        ``O(K)`` without a radius; with one, distances to all reports are computed.
+        """
         return self._mechanism.channel.row(place)
 
     def report(

@@ -97,13 +97,21 @@ class Epochs:
         return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: seconds, and the limits as text or ``None``."""
         per_day, for_life = (None if x is None else str(x) for x in (self.per_day, self.for_life))
         return {"seconds": self.seconds, "per_day": per_day, "for_life": for_life}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Epochs:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For values that the constructor refuses.
+        """
         return cls(data["seconds"], per_day=data["per_day"], for_life=data["for_life"])
 
 

@@ -135,7 +135,15 @@ class State:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> State:
-        """Read what :meth:`to_dict` wrote, here or in an earlier version, which did not say what drew a report."""
+        """Read what :meth:`to_dict` wrote, here or in an earlier version, which did not say what drew a report.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For entries of other types.
+        """
         report, pinned, region = data["report"], data["pinned"], data.get("region", "")
         if "source" not in data:
             pinned = [[place, shown, Source().to_dict()] for place, shown in pinned]

@@ -154,7 +154,7 @@ class Problem:
 
     @cached_property
     def cost(self) -> NDArray[np.float64]:
-        """Cost of each entry of the channel, ``p_i c_ik``; the expected loss is the sum of ``cost * z``."""
+        """Cost ``(n, K)`` of each entry of the channel, ``p_i c_ik``; the expected loss is the sum of ``cost * z``."""
         cost: NDArray[np.float64] = self.prior[:, None] * self.loss
         cost.setflags(write=False)
         return cost
@@ -179,7 +179,7 @@ class Problem:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all inputs of the problem."""
+        """SHA-256, in hexadecimal, of all inputs of the problem."""
         parts = " ".join(f"{part.name} {part.digest}" for part in self.assumed_public())
         return hashlib.sha256(f"discreet.metricdp.problem/1 {parts}".encode()).hexdigest()
 

@@ -80,6 +80,10 @@ def add_publication(
 def _add_requests(
     app: FastAPI, workspaces: OpenWorkspaces, publication: Publication, ledger: Path, kept: Path
 ) -> None:
+    """Add the routes of a publication's page: its table and list, its forms, budget, run and result.
+
+    `ledger` is the file that is charged, `kept` the folder of kept outputs.
+    """
     name = publication.name
     on_file(app, workspaces, f"{name}/table", partial(_load, publication=publication))
     on_file(app, workspaces, f"{name}/list", partial(_load_public, publication=publication))

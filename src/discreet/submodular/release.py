@@ -290,6 +290,11 @@ class Plan:
     def with_guarantee(self, guarantee: DPGuarantee) -> Plan:
         """Plan the same choice for another guarantee; a method that the library chose is chosen anew.
 
+        Raises
+        ------
+        InvalidProblemError
+            For a guarantee for which the method has no private plan.
+
         Examples
         --------
         >>> from discreet import PureDP
@@ -315,6 +320,11 @@ class Plan:
             The records, as :meth:`release` took them.
         outcome
             The release.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a source that :meth:`check` refuses.
         """
         self.check(source)
         objective = self.objective.open(source, self.statement.n_elements, self.candidates)

@@ -357,6 +357,8 @@ class Channel:
     def restrict(self, secrets: Sequence[int] | NDArray[np.integer[Any]]) -> Channel:
         """Return a channel of some secrets, in the order given, which may repeat; reports stay as they are.
 
+        `secrets` are indices ``(m,)``; the ``m K`` weights are copied.
+
         Raises
         ------
         InvalidProblemError

@@ -347,7 +347,10 @@ class MetricSpace:
         return distances
 
     def distance(self, i: int, j: int) -> Fraction:
-        """Stored distance of two secrets, exact, in the space's unit; beyond 5120 secrets it is not closed."""
+        """Return the stored distance of two secrets, exact, in the space's unit; beyond 5120 secrets it is not closed.
+
+        The first call up to 5120 secrets computes the matrix; see :attr:`distances`.
+        """
         if self.has_matrix:
             length = int(self.distances[i, j])
         else:
@@ -387,6 +390,10 @@ class MetricSpace:
             ``(m, 2)``, ``i < j``. With a matrix these are all such pairs; without one, nearest pairs from k-d trees.
         lengths : ndarray
             ``(m,)`` in the units of this space.
+
+        Complexity
+        ----------
+        ``O(n^2)`` with a matrix, else some queries of trees, ``O(n log n)`` each for a round of joined labels.
 
         Examples
         --------
@@ -447,6 +454,8 @@ class MetricSpace:
     def restrict(self, indices: ArrayLike) -> MetricSpace:
         """Return a space of some of the secrets, none twice, in the order given; stored distances and scale stay.
 
+        `indices` are ``(m,)``; with a matrix its ``m^2`` distances are copied.
+
         Raises
         ------
         InvalidProblemError
@@ -477,6 +486,10 @@ class MetricSpace:
             The first secret of each class; this space when there are no duplicates.
         labels : ndarray
             Array ``(n,)``: the secret of ``space`` that each secret became.
+
+        Complexity
+        ----------
+        ``O(n^2)`` with a matrix, which is computed first; else a query of near pairs.
 
         Examples
         --------

@@ -121,7 +121,11 @@ def _information(
     price: Floats,
     weights: Floats,
 ) -> tuple[Floats, Floats]:
-    """Variances of interactions at the best information for prices and weights, and what a leaf of each kind pays."""
+    """Return variances of interactions at the best information for prices and weights, and each leaf's price.
+
+    Both are by kind of region; `price` is ``(kinds,)``, `weights` ``(kinds, marginals)``. `blocks` are as
+    :func:`_blocks` returned them; each takes an eigendecomposition for each interaction.
+    """
     kinds = program.kinds
     # Weights are for all regions of a kind; one region has its part.
     psi = (weights / kinds.count[:, None]) @ program.within(program.targets)

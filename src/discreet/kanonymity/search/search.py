@@ -383,7 +383,7 @@ class _Run:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do: no time, or a gap that is small enough."""
+        """Whether there is an incumbent and nothing left to do: no time, or a gap that is small enough."""
         if self.best is None:
             return False
         reached = self.loss - self.lower <= max(self.limits.gap, OPTIMALITY_TOLERANCE) * self.loss

@@ -177,9 +177,9 @@ class Region:
         origin: tuple[float, float] | None = None,
         planar: bool = False,
     ) -> Region:
-        """Return the region of a road network: places on its roads, about `spacing` apart.
+        """Return the region of a road network: places on its roads, about `spacing` apart, in the unit.
 
-        See :func:`discreet.lrgeo.places.roads.place_on_roads` for the tables that it reads.
+        See :func:`discreet.lrgeo.places.roads.place_on_roads` for the tables that it reads, its errors and its cost.
 
         Examples
         --------
@@ -360,9 +360,9 @@ class Region:
         return first, second
 
     def geojson(self) -> dict[str, Any]:
-        """Return places and roads as a GeoJSON feature collection.
+        """Return places and roads as a GeoJSON feature collection, longitude first.
 
-        Without an origin the coordinates are those of the plane, which GeoJSON does not foresee.
+        Without an origin the coordinates are those of the plane, in the unit, which GeoJSON does not foresee.
         """
         features = [
             _feature("Point", [x, y], {"place": index})
@@ -380,13 +380,13 @@ class Region:
         return _feature("MultiLineString", lines, {"one_way": one_way})
 
     def _shown(self, coordinates: NDArray[np.float64]) -> list[list[float]]:
-        """Return the coordinates as (north, east), in decimal places that are finer than a decimeter."""
+        """Return coordinates of reports ``(n, 2)`` as pairs north first, in decimals finer than a decimeter."""
         order = coordinates if self.origin is not None else coordinates[:, ::-1]
         shown: list[list[float]] = positions(order, 7 if self.origin is not None else 4).tolist()
         return shown
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: places in decimeters, origin, unit, roads and digest."""
         return {
             "places": self.places.tolist(),
             "origin": None if self.origin is None else list(self.origin),

@@ -107,7 +107,7 @@ class Roads:
         return csr_array((length[first], (start[first], stop[first])), shape=shape)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: lists of vertices, segments, lengths in decimeters, directions and stops."""
         return {
             "vertices": self.vertices.tolist(),
             "segments": self.segments.tolist(),
@@ -118,7 +118,7 @@ class Roads:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Roads:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote; raise KeyError if an entry is missing. Values are not checked."""
         return cls(
             np.array(data["vertices"], dtype=np.int64).reshape(-1, 2),
             np.array(data["segments"], dtype=np.int64).reshape(-1, 2),

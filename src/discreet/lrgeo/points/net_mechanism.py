@@ -130,11 +130,14 @@ class PublishedNet(OnNet, PublishedPoints):
 
     @abc.abstractmethod
     def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
-        """Draw a report from a control point."""
+        """Draw a report, 0 to ``K - 1``, from the control point in a column and row of the net."""
 
     @abc.abstractmethod
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
+        """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
+
+        It is the one in a column and a row of the net.
+        """
 
     def find(self, point: object) -> NetSpot:
         """Find the control points of a point as it was stated, and its weights: private, as the point is.
@@ -156,6 +159,11 @@ class PublishedNet(OnNet, PublishedPoints):
             doubles, which are read by their shortest decimals.
         bits
             Source of randomness; the operating system's by default.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the reach; the message does not repeat it.
         """
         position, source = self.find(point), bits or SystemBits()
         return self.draw_at(*position.draw(source), source)
@@ -176,13 +184,21 @@ class PublishedNet(OnNet, PublishedPoints):
         return [Fraction(weight, total) for weight in weights.tolist()]
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net."""
+        """Plain values for JSON: the net's corner and side in decimeters, and its numbers of cells."""
         net = self.net
         return {"low": list(net.low), "side": net.side, "cells": list(net.cells)}
 
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what :meth:`own_parts` wrote."""
+        """Return the net, by name, from what :meth:`own_parts` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For parts of another form.
+        """
         low, cells = (read_pair(data, name) for name in ("low", "cells"))
         return {"net": ControlNet(low, data["side"], cells, reach=data["reach"])}
 

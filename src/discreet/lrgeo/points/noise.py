@@ -105,7 +105,10 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return np.cumsum(self.noise.ravel())
 
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
+        """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
+
+        It is the one in a column and a row of the net. Linear in the nodes of the torus.
+        """
         weights = np.zeros(self.K, dtype=np.int64)
         moved = np.roll(self.noise, (column, row), axis=(0, 1))
         np.add.at(weights, self.names.ravel(), moved.ravel())

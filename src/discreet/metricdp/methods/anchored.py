@@ -147,7 +147,7 @@ class Anchored:
         return Candidate("anchored", matrix, None, note, facts)
 
     def alternate(self, part: Part, limits: PartLimits) -> Answer:
-        """Alternate the program and the remap, and return the best round."""
+        """Alternate the program and the remap, and return the best round; the cost is that of :meth:`solve`."""
         seconds = None if limits.seconds is None else self.share * limits.seconds - limits.handling
         stop = np.inf if seconds is None else clock() + max(0.0, seconds)
 

@@ -199,7 +199,11 @@ class Rounds(ABC):
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw a base in each round, then round."""
+        """Draw a base in each round, one element after another, then round the bases to one by swaps.
+
+        `on_draw` gets the number of draws so far. Returns pairs of an element and kind 0. Each draw scores all
+        elements.
+        """
         scores_of = self.scorer(objective, plan, bits)
         counts = np.zeros(matroid.n_elements, dtype=np.int64)
         bases: list[tuple[int, ...]] = []

@@ -270,7 +270,13 @@ class GreedyDraws:
     lazy: bool
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for r draws."""
+        """Return the plan of r draws, r the matroid's rank, with the largest coefficient that the guarantee allows.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a function or guarantee for which no draw is private.
+        """
         draws = Draws(matroid.rank)
         coefficient, accounting = strongest(draws, statement, guarantee, rules=self.rules)
         return DrawPlan(coefficient, accounting, matroid.rank, parameters=self.parameters)
@@ -288,7 +294,10 @@ class GreedyDraws:
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw a base, one pair after another."""
+        """Draw a base, one pair of an element and its kind after another; return the pairs in this order.
+
+        `on_draw` gets the number of draws so far. Each draw computes the gains of all candidates.
+        """
         state = self._start(objective, plan, bits)
         rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
         grown, among = matroid.start(), self._candidates(matroid, plan, bits)

@@ -63,7 +63,7 @@ class UniformMatroid(Matroid):
         return _Few(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether a set has at most ``rank`` elements."""
+        """Return whether a set has at most ``rank`` elements; raise InvalidProblemError for an unknown element."""
         return len(self.check(chosen)) <= self.rank
 
     def _facts(self) -> str:
@@ -150,7 +150,7 @@ class PartitionMatroid(Matroid):
         return _Grouped(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether no group holds more than its capacity."""
+        """Return whether no group holds more than its capacity; raise InvalidProblemError for an unknown element."""
         groups = self.labels[np.array(self.check(chosen), dtype=np.int64)]
         return bool((np.bincount(groups, minlength=len(self.capacities)) <= self.capacities).all())
 
@@ -238,7 +238,7 @@ class LaminarMatroid(Matroid):
         return _Nested(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether no group holds more than its capacity."""
+        """Return whether no group holds more than its capacity; raise InvalidProblemError for an unknown element."""
         members = np.zeros(self.n_elements, dtype=np.bool_)
         members[list(self.check(chosen))] = True
         return all(

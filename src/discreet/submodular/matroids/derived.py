@@ -46,7 +46,7 @@ class Truncation(Matroid):
         return _Short(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether a set is small enough and independent."""
+        """Return whether a set is small enough and independent; raise InvalidProblemError for an unknown element."""
         members = self.check(chosen)
         return len(members) <= self.rank and self.matroid.is_independent(members)
 

@@ -101,7 +101,13 @@ class PartSampled(SampledCandidates):
     name: ClassVar[str] = "part-sampled"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows, for a uniform or partition matroid."""
+        """Return the plan with the largest coefficient that the guarantee allows, for a uniform or partition matroid.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another matroid, or a function or guarantee for which no draw is private.
+        """
         parts_of(matroid, self.name)
         return super().plan(statement, matroid, guarantee)
 

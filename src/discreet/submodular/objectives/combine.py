@@ -74,6 +74,11 @@ class Sum(Objective):
             The specs of the parts.
         weights
             As for the class.
+
+        Raises
+        ------
+        InvalidProblemError
+            For weights that are not positive, one for each part, with a sum of at most 1.
         """
         stated: Any = parts
         multiples, _, bits = _combined(stated, weights)
@@ -113,7 +118,10 @@ class Sum(Objective):
         return _Summed(self, [part.start(records) for part in self._parts])
 
     def weighted(self, values: Sequence[Any]) -> Any:  # noqa: ANN401 - numbers or arrays
-        """Combine the parts' values in the common unit."""
+        """Return the weighted sum of the parts' values as an integer in the common unit.
+
+        There is one value for each part, in its own unit.
+        """
         terms = zip(values, self._weights, self._shifts, strict=True)
         return sum(value * (weight << shift) for value, weight, shift in terms)
 
@@ -203,7 +211,10 @@ class FromRecords(Objective):
     def spec(
         cls, part: Callable[[Any, Any], float], *, n_kinds: int = 1, scale_bits: int = 15
     ) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the records come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the records come later.
+
+        The arguments are those of the class.
+        """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"part": part, "n_kinds": kinds, "scale_bits": bits}
         records = [RecordArgument("records")]
@@ -236,7 +247,7 @@ class FromRecords(Objective):
     ) -> NDArray[np.int64]:
         """Evaluate the function for each record, clipped to [0, 1], NaN as 0: int64 in units of ``2^-scale_bits``.
 
-        Private.
+        `numbers` ``(m,)`` are the records, `chosen` pairs of an element and its kind; one call a record. Private.
         """
         argument = sets_of(chosen, self.n_kinds)
         values = [self._part(self._records[i], argument) for i in numbers.tolist()]
@@ -313,7 +324,10 @@ class FromFunction(Objective):
 
     @classmethod
     def spec(cls, *, sensitivity: Exact, n_kinds: int = 1, scale_bits: int = 15) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the function comes later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the function comes later.
+
+        The arguments are those of the class.
+        """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"sensitivity": sensitivity, "n_kinds": kinds, "scale_bits": bits}
         change = to_positive(sensitivity, "sensitivity") + Fraction(1, 1 << bits)
@@ -359,7 +373,9 @@ class FromFunction(Objective):
         return _Called(self)
 
     def evaluate(self, chosen: tuple[tuple[int, int], ...]) -> int:
-        """Evaluate the function, rounded down to units of ``2^-scale_bits``. Private.
+        """Evaluate the function once, rounded down to units of ``2^-scale_bits``. Private.
+
+        `chosen` are pairs of an element and its kind.
 
         Raises
         ------

@@ -173,7 +173,10 @@ class Coverage(Objective):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read a table, or edges, each by the name of its candidate, or by its number where they have none."""
+        """Read a table, or edges, each by the name of its candidate, or by its number where they have none.
+
+        Edges of other candidates are dropped, with a private note. A source that cannot be read is refused.
+        """
         if spec.edges is None:
             return super().open_source(spec, source, n_elements, candidates)
         names = range(n_elements) if candidates is None else candidates
@@ -217,11 +220,11 @@ class Coverage(Objective):
         return made
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered."""
+        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         return _Reached(self, self._bits, self._left(records))
 
     def served(self) -> NDArray[Any]:
-        """See :meth:`Objective.served`: 1 where an element covers a record."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: 1 where an element covers a record."""
         ones = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")
         return ones[:, : self.n_records]
 
@@ -237,7 +240,10 @@ class Coverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
+        """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
+
+        Linear in edges, and in bits.
+        """
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
         p = probabilities(x, self.n_elements)
@@ -412,7 +418,7 @@ class WeightedCoverage(Objective):
             array.setflags(write=False)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered."""
+        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         mask = kept_records(records, self.n_records)
         left = self._weights.copy()
         if mask is not None:
@@ -422,7 +428,10 @@ class WeightedCoverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
+        """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
+
+        Linear in edges.
+        """
         p = probabilities(x, self.n_elements)
         keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)
         for e in np.flatnonzero(p):
@@ -435,7 +444,7 @@ class WeightedCoverage(Objective):
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
 
     def served(self) -> NDArray[Any]:
-        """See :meth:`Objective.served`: the weight of a record where an element covers it."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: weights of records where they are covered."""
         table = np.zeros((self.n_elements, self.n_records), dtype=np.int64)
         for e in range(self.n_elements):
             reached = self.covered_by(e)

@@ -106,11 +106,14 @@ class _OfCells(Objective):
         return _Cells(self, np.zeros(self.n_records, dtype=np.int64))
 
     def sum_over(self, cells: NDArray[np.int64]) -> int:
-        """Return the sum of f over the counts of the cells. Private."""
+        """Return the sum of f over the counts of the cells, in units of ``2^-scale_bits``. Private.
+
+        `cells` are as of :meth:`level`.
+        """
         return int(self._f[np.bincount(cells)].sum()) if len(cells) else 0
 
     def split(self, cells: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
-        """Split cells by one more column; numbers of the new cells have gaps. Private."""
+        """Split cells ``(n_records,)`` by one more column; numbers of the new cells have gaps. Private."""
         split: NDArray[np.int64] = cells * self._n_values + self._codes[element, kind]
         return split
 
@@ -178,7 +181,10 @@ class MutualInformation(_OfCells):
 
     @classmethod
     def spec(cls, *, n_values: int, most_records: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; features and labels come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; features and labels come later.
+
+        `n_values` and `most_records` are as of the class; below 2 they are refused.
+        """
         _read_values(np.zeros(0, dtype=np.int64), n_values, "features", 1)
         _increments(0, most_records)
         private = [
@@ -198,7 +204,10 @@ class MutualInformation(_OfCells):
         self._hold(read[:, :, None], n_values, most_records)
 
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return the sum of f over the cells with the label less that without it. Private."""
+        """Return the sum of f over the cells with the label less that without it. Private.
+
+        In units of ``2^-scale_bits``; `cells` ``(n_records,)`` are the numbers of the records' cells.
+        """
         return self.sum_over(cells * self._n_values + self._labels) - self.sum_over(cells)
 
 
@@ -261,5 +270,8 @@ class SensorPlacement(_OfCells):
         self._hold(read, n_values, most_records)
 
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return minus the sum of f over the cells. Private."""
+        """Return minus the sum of f over the cells. Private.
+
+        In units of ``2^-scale_bits``; `cells` ``(n_records,)`` are the numbers of the records' cells.
+        """
         return -self.sum_over(cells)

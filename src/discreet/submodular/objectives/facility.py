@@ -157,7 +157,13 @@ class FacilityLocation(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape; of a file, only its header is read."""
+        """Check the shape; of a file, only its header is read.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another shape or type, or a file that cannot be read.
+        """
         if isinstance(source, str | os.PathLike):
             source = open_similarity(source)
         super().check_source(spec, source, n_elements)
@@ -166,7 +172,7 @@ class FacilityLocation(Objective):
     def open_source(
         cls, spec: ObjectiveSpec, source: object, n_elements: int, candidates: Sequence[Any] | None
     ) -> Objective:
-        """Read the similarities; once the budget is charged, nothing that they look like is refused."""
+        """Read the similarities, a table or a file; after the charge, nothing that they look like is refused."""
         opened = replace(spec, public=(*spec.public, ("public_elements", True)))
         return super().open_source(opened, source, n_elements, candidates)
 
@@ -220,7 +226,8 @@ class FacilityLocation(Objective):
         Raises
         ------
         InvalidProblemError
-            For anything but a table of numbers with a column for each element.
+            For anything but a table of numbers with a column for each element, a `farthest` that is not positive, or,
+            unless `public_elements`, a symmetric table with a zero diagonal.
 
         Examples
         --------
@@ -339,7 +346,10 @@ class FacilityLocation(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; elements are sorted by similarity for each record."""
+        """Compute :meth:`Objective.multilinear_marginals`; elements are sorted by similarity for each record.
+
+        ``O(n_records (m + n_elements) log m)`` for m elements of positive probability.
+        """
         from discreet.submodular.kernels.gains import facility_marginals
 
         p = probabilities(x, self.n_elements)

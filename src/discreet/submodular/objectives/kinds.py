@@ -82,7 +82,7 @@ class Tagged(Objective):
         self.n_records = pairs.n_records // repeats
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         mask = kept_records(records, self.n_records)
         inner = self._pairs.start(None if mask is None else np.repeat(mask, self._repeats))
         return _Paired(self, inner)
@@ -348,7 +348,7 @@ class ResourceLocation(Objective):
         )
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         return _Offered(self, [places.start(records) for places in self._of])
 
 

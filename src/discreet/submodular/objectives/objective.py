@@ -299,7 +299,10 @@ class ObjectiveSpec:
         return f"{own}, or a mapping with {names}" if names else own
 
     def arguments(self, source: object) -> dict[str, Any]:
-        """Return the private arguments by name, and refuse names that are missing or unknown."""
+        """Return the private arguments by name; raise InvalidProblemError for names that are missing or unknown.
+
+        A source that is no mapping is the only argument.
+        """
         names = [argument.name for argument in self.private]
         if not isinstance(source, Mapping):
             if len(names) != 1 or isinstance(source, bytes):
@@ -413,6 +416,15 @@ class Objective(ABC):
         ----------
         chosen
             Elements, or pairs of an element and its kind.
+
+        Raises
+        ------
+        InvalidProblemError
+            As :meth:`pairs`.
+
+        Complexity
+        ----------
+        One gain for each element.
         """
         state = self.start()
         for element, kind in self.pairs(chosen):
@@ -465,7 +477,11 @@ class Objective(ABC):
         takes_size: bool = False,
         edges: tuple[str, str] | None = None,
     ) -> ObjectiveSpec:
-        """Return the spec of a class from the facts that its ``spec`` states."""
+        """Return the spec of a class from the facts that its ``spec`` states; by default they are the class's own.
+
+        `private` are the arguments that come with the release, `public` the others, `optional` names that may be
+        missing.
+        """
         return ObjectiveSpec(
             cls,
             cls.n_kinds if n_kinds is None else n_kinds,
@@ -496,7 +512,13 @@ class Objective(ABC):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the names and shapes of the records of a spec; see :meth:`ObjectiveSpec.check`."""
+        """Check the names and shapes of the records of a spec; see :meth:`ObjectiveSpec.check`.
+
+        Raises
+        ------
+        InvalidProblemError
+            For names that are missing or unknown, or shapes that do not fit each other or the ground set.
+        """
         sizes = {"element": n_elements, "kind": spec.n_kinds}
         arguments = spec.arguments(source)
         lengths: dict[str, tuple[str, int]] = {}
@@ -553,7 +575,7 @@ class Objective(ABC):
         return read
 
     def check_pair(self, element: int, kind: int) -> None:
-        """Refuse an unknown element or kind."""
+        """Raise InvalidProblemError for an unknown element or kind."""
         if not 0 <= element < self.n_elements:
             raise InvalidProblemError("element", f"0 to {self.n_elements - 1}", element)
         if not 0 <= kind < self.n_kinds:
