@@ -174,8 +174,10 @@ def _typed(value: Any, kind: Any, field: str, expected: str) -> Any:  # noqa: AN
 
 
 def _integer(value: object) -> int:
+    """Return an integer; refuse anything else."""
     return int(_typed(value, int, "choice", "integers"))
 
 
 def _number(value: object, field: str) -> Fraction:
+    """Return an exact number from text; refuse anything else."""
     return to_fraction(_typed(value, str, field, "a number as text"), field)

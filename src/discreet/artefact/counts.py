@@ -94,10 +94,12 @@ class Sizes:
 
     @staticmethod
     def types(_frame: Frame) -> dict[str, str]:
+        """Return the types of the columns other than regions, by name."""
         return {"size": "Int64"}
 
     @staticmethod
     def height(frame: Frame, measurement: Mapping[str, Any] | None) -> int:
+        """Return the number of rows of the file."""
         return frame.tree.n * (frame.max_size + 1 - _least_size(frame, measurement))
 
     @staticmethod
@@ -108,6 +110,7 @@ class Sizes:
 
     @staticmethod
     def result(frame: Frame, numbers: NDArray[Any], _parameters: Mapping[str, Any]) -> RegionCounts:
+        """Return the counts of a frame from the published numbers, by region and size in this order."""
         return RegionCounts(frame, numbers.reshape(frame.tree.n, -1))
 
     @staticmethod
@@ -184,14 +187,17 @@ class Categories:
 
     @staticmethod
     def types(frame: TableFrame) -> dict[str, str]:
+        """Return the types of the columns other than regions, by name."""
         return dict.fromkeys(["marginal", *(one.name for one in frame.domain.attributes)], "String")
 
     @staticmethod
     def height(frame: TableFrame, _measurement: Mapping[str, Any] | None) -> int:
+        """Return the number of rows of the file."""
         return frame.tree.n * sum(map(frame.domain.size_of, frame.marginals))
 
     @staticmethod
     def columns(frame: TableFrame, _measurement: Mapping[str, Any] | None) -> list[Column]:
+        """Return the columns of the file that name region, marginal and categories."""
         return marginal_columns(frame, frame.marginals)
 
     @staticmethod

@@ -393,4 +393,5 @@ def _judge_counts(stored: Any, kind: str) -> Verdict:  # noqa: ANN401 - a releas
 
 
 def _seeded(seeded: bool) -> Check:  # noqa: FBT001 - the one fact that it is about
+    """Return the check that an outcome was made without a seed."""
     return Check("made with a seed, hence not private", int(seeded), 0, exact=True)

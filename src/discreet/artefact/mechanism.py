@@ -130,4 +130,5 @@ def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) 
 
 
 def _text(mechanism: Mechanism | PublishedPoints) -> bytes:
+    """Return the canonical line of a mechanism's file."""
     return canonical(mechanism.to_dict()) + b"\n"

@@ -287,4 +287,5 @@ def _unwritable(path: Path, error: OSError) -> InvalidProblemError:
 
 
 def _name(path: Path) -> str:
+    """Return a file's name for messages, at most 100 letters."""
     return path.name if len(path.name) <= 100 else f"{path.name[:100]}..."

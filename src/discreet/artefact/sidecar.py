@@ -460,4 +460,5 @@ def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
 
 
 def _not_whole(path: str | os.PathLike[str], what: str) -> InvalidProblemError:
+    """Return the error for a record that is not whole."""
     return InvalidProblemError("path", "a whole .discreet.json", f"{sidecar_of(path)}: {what}")

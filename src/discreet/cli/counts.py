@@ -211,6 +211,7 @@ def _check_options(options: CountsOptions) -> None:
 
 
 def _size_facts(made: Release[RegionCounts] | Unproven[RegionCounts]) -> dict[str, Any]:
+    """Return the sizes and units of released counts for JSON."""
     frame = made.result.frame
     return {"sizes": [frame.first_size, frame.max_size], "units": frame.units}
 
@@ -242,5 +243,6 @@ def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -
 
 
 def _warn_of_errors(diagnosed: Any) -> None:  # noqa: ANN401 - a Diagnosis
+    """Print the true errors of published counts to standard error, marked as private."""
     errors = ", ".join(f"{name} {value}" for name, value in diagnosed.to_dict().items())
     warn(f"PRIVATE, for the curator only: {errors}")

@@ -225,6 +225,7 @@ def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
 
 
 def _taxonomy(path: str) -> Tree:
+    """Read a taxonomy's file; errors name the option."""
     from discreet.tables.taxonomies import read_taxonomy
 
     with renamed_arguments({}, others="--taxonomy"):
@@ -254,6 +255,7 @@ def _bounds(text: str) -> tuple[float | None, float | None]:
 
 
 def _number(text: str, option: str) -> float:
+    """Read a float; refuse anything else, with the option's name."""
     try:
         return float(text)
     except ValueError:

@@ -296,11 +296,13 @@ def _fraction(text: str) -> str:
 
 
 def _budget(text: str) -> str:
+    """Return a budget such as ``2 per km`` as ``2/km``; any other text as it is."""
     parts = re.fullmatch(r"\s*([\d.]+)\s*(?:/|\bper\b)\s*([A-Za-z]+)\s*", text)
     return text if parts is None else f"{parts[1]}/{_UNITS.get(parts[2].lower(), parts[2])}"
 
 
 def _grid(text: str) -> str:
+    """Return a grid such as ``20 X 25`` or ``20`` as ``20x25`` or ``20x20``; any other text as it is."""
     parts = re.fullmatch(r"\s*(\d+)\s*(?:[xX\u00d7*,]\s*(\d+))?\s*", text)
     return text if parts is None else f"{parts[1]}x{parts[2] or parts[1]}"
 

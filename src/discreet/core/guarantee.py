@@ -541,7 +541,6 @@ def guarantee_from_dict(data: dict[str, Any]) -> Guarantee:
 
 
 def _from_dict(data: dict[str, Any]) -> Guarantee:
-    """Return the guarantee of a plain mapping by its ``kind``; raise InvalidProblemError for an unknown one."""
     match data.get("kind"):
         case "pure-dp":
             return PureDP(data["epsilon"], data["neighbors"])
@@ -578,7 +577,6 @@ def _factor(epsilon: str) -> str:
 
 
 def _json(value: object) -> object:
-    """Return a field of a guarantee as a plain value: fractions as text, tuples as lists, scopes as mappings."""
     match value:
         case Scope() | PointScope():
             return value.to_dict()
@@ -591,13 +589,11 @@ def _json(value: object) -> object:
 
 
 def _set(record: object, **values: object) -> None:
-    """Set fields of a frozen record, in its constructor."""
     for name, value in values.items():
         object.__setattr__(record, name, value)
 
 
 def _known(neighbors: str) -> str:
-    """Return the name of a neighbor relation; raise InvalidProblemError for an unknown one."""
     name: object = neighbors
     if not isinstance(name, str) or name not in _MEANING:
         raise unknown_name("neighbors", neighbors, _MEANING)

@@ -137,7 +137,7 @@ class Client:
     def row(self, place: int) -> NDArray[np.int64]:
         """Return the integer weights ``(K,)`` of all reports for a place, by its number: private, as the place is.
 
-        ``O(K)`` without a radius; with one, distances to all reports are computed.
+        ``O(K)``. A number that is no place's is refused.
         """
         return self._mechanism.channel.row(place)
 

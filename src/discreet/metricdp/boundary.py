@@ -190,6 +190,10 @@ class _Paths:
 
     @classmethod
     def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> _Paths:
+        """Search the shortest paths from each source, as far as exponents are finite; `rate` is nats a unit.
+
+        One search by Dijkstra for each source.
+        """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 

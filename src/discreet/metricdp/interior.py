@@ -281,6 +281,7 @@ def solve_blocks(
 
 
 def _has_converged(result: Interior, dual_error: float, tolerance: float) -> bool:
+    """Return whether residual and gap, with the dual error, are within the tolerance."""
     gap = abs(result.objective - result.bound) + dual_error
     return result.residual <= 1e-3 * tolerance and gap <= tolerance * abs(result.objective)
 

@@ -250,6 +250,7 @@ def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> li
 
 
 def _mixture_problem(weights: NDArray[np.float64], problems: Sequence[Problem]) -> Problem:
+    """Return the problem whose prior is the weighted mean of those of several."""
     first = problems[0]
     prior = np.zeros(first.n_secrets)
     for weight, one in zip(weights.tolist(), problems, strict=True):
@@ -276,6 +277,7 @@ class _FixedAnswers:
     answers: dict[bytes, Candidate]
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
+        """Return the answer that is kept for a part, if any."""
         return self.answers.get(_part_key(part))
 
 

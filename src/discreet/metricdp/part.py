@@ -367,6 +367,7 @@ class WholeProblem:
         return parts
 
     def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
+        """Return the part of the secrets `inside`, with its costs ``(n, k)`` and constraints."""
         own, plane = self._own(inside), self._plane(inside)
         home = self._home(inside)
         return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
@@ -387,6 +388,7 @@ class WholeProblem:
         return np.asarray(home, dtype=np.int64)
 
     def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
+        """Return the space of the secrets `inside`."""
         space = self.problem.space
         if len(inside) == space.n:
             return space

@@ -188,6 +188,7 @@ class Problem:
 
 
 def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
+    """Read values as float64; refuse anything that is no number."""
     try:
         return np.array(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -195,6 +196,7 @@ def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
 
 
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Read a table of losses with a row for each of n secrets; refuse other shapes and values."""
     expected = f"a table of {n} rows, or one of {', '.join(_LOSS_NAMES)}"
     loss = _read_floats(utility_loss, "utility_loss", expected)
     if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:

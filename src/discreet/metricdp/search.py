@@ -102,6 +102,7 @@ class _State:
         self.lower = max(0.0, self._lower(self.prices))
 
     def _lower(self, prices: Multipliers) -> float:
+        """Return the lower bound that prices prove for this part."""
         return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
 
     @property
@@ -460,6 +461,7 @@ class Search:
         return self.verified
 
     def _remaining(self) -> float | None:
+        """Return the seconds that are left, or ``None`` without a limit."""
         if self.limits.seconds is None:
             return None
         return max(0.0, self.limits.seconds - (clock() - self.start))
@@ -486,6 +488,7 @@ class Search:
         return known and remaining is not None and remaining <= self.handling
 
     def _gap(self) -> float:
+        """Return the relative gap of the verified channel; 1 without one."""
         upper = math.inf if self.verified is None else self.verified.upper
         if upper <= self.lower:
             return 0.0
@@ -497,6 +500,7 @@ class Search:
             self._report_progress(method)
 
     def _report_progress(self, method: str) -> None:
+        """Report method, seconds and bounds to the caller."""
         self.reported = clock()
         if self.on_progress is not None:
             elapsed = clock() - self.start
@@ -526,6 +530,7 @@ class Search:
         return mark_verified(design)
 
     def _status(self) -> str:
+        """Return why the search may end: optimal, gap reached, loss negligible, or limit reached."""
         if self._gap() <= _MAX_OPTIMAL_GAP:
             return "optimal"
         if self._gap() <= self.limits.gap:

@@ -269,6 +269,7 @@ class Claim:
 
     @cached_property
     def _bound(self) -> tuple[BoundPairs, int]:
+        """Return the constrained pairs, and how many links were added."""
         return _bound_pairs(self.space, self.guarantee, self.joined)
 
     @cached_property

@@ -298,6 +298,7 @@ def _map(
     loss_unit: str,
     strengths: Sequence[Design[Problem, Multipliers]],
 ) -> MapView | None:
+    """Return the map of a design with its strengths; ``None`` for secrets without places."""
     places = _places(design, loss_unit)
     if places is None:
         return None

@@ -73,6 +73,7 @@ def describe_levels(result: RegionCounts | RegionTables) -> list[dict[str, Any]]
 
 
 def _draw_level(bars: LevelBars) -> str:
+    """Return the picture of a level's bars."""
     figure = new_figure(4.9, bar_chart_height(bars))
     draw_bars(bars, figure.add_subplot())
     return picture(figure)

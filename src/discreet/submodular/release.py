@@ -288,12 +288,7 @@ class Plan:
         )
 
     def with_guarantee(self, guarantee: DPGuarantee) -> Plan:
-        """Plan the same choice for another guarantee; a method that the library chose is chosen anew.
-
-        Raises
-        ------
-        InvalidProblemError
-            For a guarantee for which the method has no private plan.
+        """Plan the same choice for another guarantee, by the stated method or one chosen anew; :func:`plan` may refuse.
 
         Examples
         --------
@@ -320,11 +315,6 @@ class Plan:
             The records, as :meth:`release` took them.
         outcome
             The release.
-
-        Raises
-        ------
-        InvalidProblemError
-            For a source that :meth:`check` refuses.
         """
         self.check(source)
         objective = self.objective.open(source, self.statement.n_elements, self.candidates)
@@ -564,7 +554,6 @@ def _choose(
     bits: UniformSource | None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Selection:
-    """Run the draws of a method and return the selection with its accounting; `bits` is the chance."""
     report = Reporter(on_progress, clock=None)
 
     def on_draw(number: int) -> None:
@@ -585,7 +574,6 @@ def _provenance(
     bits: UniformSource | None,
     trace: tuple[str, ...] = (),
 ) -> Provenance:
-    """Record the method, its parameters, the public inputs, and whether the chance was seeded."""
     parameters = {
         **draws.parameters,
         "coefficient": None if draws.coefficient is None else str(draws.coefficient),

@@ -251,7 +251,7 @@ def _recognized(head: bytes) -> str:
 
 
 def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
-    """Yield the bytes of a compressed file."""
+    """Yield the bytes of a compressed file in pieces; refuse a damaged one."""
     damaged: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
     opener: Any = gzip.open
     if packed == ".zst":

@@ -208,7 +208,7 @@ def _attack_channel(kind: str, request: AttackRequest) -> Attacked:
 
 
 def _attack_table(request: AttackRequest) -> Attacked:
-    """Attack a published table by people known from the original."""
+    """Attack a published table by people known from the original; refuse a file that lacks a quasi-identifier."""
     request.only((*_FILES, "sensitive"))
     published = load_anonymous(request.target)
     names = published.guarantee.quasi_identifiers

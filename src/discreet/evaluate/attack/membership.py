@@ -219,6 +219,7 @@ def _as_parts(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
 
 
 def _parts(output: Any) -> Iterable[Hashable]:  # noqa: ANN401 - whatever the mechanism gives
+    """Return the parts of an iterable output, sorted by their text; of any other the output alone."""
     try:
         return sorted(output, key=repr) if not isinstance(output, str) else (output,)
     except TypeError:

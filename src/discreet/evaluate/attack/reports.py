@@ -327,6 +327,7 @@ def draw_secrets(
 
 
 def _count(reports: int) -> int:
+    """Return a number of reports; refuse less than 1."""
     if isinstance(reports, bool) or reports < 1:
         raise InvalidProblemError("reports", "1 or more", reports)
     return int(reports)

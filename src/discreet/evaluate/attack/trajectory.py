@@ -358,7 +358,7 @@ def _draw_ways(
 def _read_model(
     channel: Reporting, transition: ArrayLike, prior: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read the transition matrix and the prior of the secrets of a channel."""
+    """Read the transition matrix ``(n, n)`` and the prior ``(n,)`` of the secrets; refuse no distributions."""
     n, moves = channel.n_secrets, np.asarray(transition, dtype=np.float64)
     if moves.shape != (n, n) or not np.isfinite(moves).all() or moves.min() < 0:
         raise InvalidProblemError("transition", f"a table of shape {(n, n)}", moves.shape)

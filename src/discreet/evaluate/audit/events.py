@@ -99,9 +99,11 @@ class _Coordinate:
 
     @property
     def words(self) -> str:
+        """The coordinate's name in an event."""
         return f"outcome[{self.place}]"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: one coordinate."""
         return rows[:, self.place]
 
 
@@ -112,6 +114,7 @@ class _Line:
     words: str = "the line between the means"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: a weighted sum of coordinates."""
         return np.asarray(rows @ self.weights)
 
 
@@ -125,6 +128,7 @@ class _Ratios:
     words: str = "log-likelihood ratio, learned by coordinates,"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: the sum of log ratios over coordinates."""
         total = np.zeros(len(rows))
         for place, (edges, table) in enumerate(zip(self.edges, self.tables, strict=True)):
             total += table[np.searchsorted(edges, rows[:, place], side="right")]
@@ -141,6 +145,7 @@ class _Whole:
     words: str = "log-likelihood ratio, learned by outcomes,"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: its log ratio, 0 for an unknown one."""
         named = _named(rows)
         at = np.minimum(np.searchsorted(self.names, named), len(self.names) - 1)
         return np.where(self.names[at] == named, self.table[at], 0.0)
@@ -153,6 +158,7 @@ class _Own:
     words: str
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``, by the user's function."""
         return np.asarray(self.function(rows), dtype=np.float64)
 
 
@@ -207,6 +213,7 @@ def learn(
 
 
 def _beyond(ordered: Scores, cuts: Scores, *, upper: bool) -> NDArray[np.int64]:
+    """Return how many rising scores are at least, or at most, each cut, ``(cuts,)``."""
     if upper:
         return np.asarray(len(ordered) - np.searchsorted(ordered, cuts, side="left"))
     return np.searchsorted(ordered, cuts, side="right")

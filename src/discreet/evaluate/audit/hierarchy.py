@@ -77,6 +77,7 @@ class _Noised:
 
     @property
     def scales(self) -> tuple[Fraction | None, ...]:
+        """Scale of the noise of each node, ``None`` if it is not measured."""
         return node_scales(self.data.frame, self.method.kind, self.spent, self.shares)
 
     @property
@@ -197,6 +198,7 @@ def count_pairs(
 
 
 def _persons_more(groups: Groups, quantity: int, top: int) -> Iterator[Groups]:
+    """Yield the tables in which one group has up to `quantity` persons more, at most `top`."""
     for leaf, (size,) in enumerate(groups):
         for z in range(1, quantity + 1):
             if size + z <= top:
@@ -276,6 +278,7 @@ def audit_changes(changes: Mapping[Changes, str], claim: PureDP) -> Audit:
 
 
 def _sizes(groups: Groups) -> str:
+    """Return the sizes of single groups as text."""
     return "+".join(str(size) for (size,) in groups)
 
 

@@ -263,5 +263,6 @@ def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
 
 
 def _short(row: Rows) -> str:
+    """Return the numbers of an outcome as text."""
     values = [estimate(value) for value in row.tolist()]
     return values[0] if len(values) == 1 else f"({', '.join(values)})"

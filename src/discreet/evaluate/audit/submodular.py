@@ -126,6 +126,11 @@ def chosen_set(case: PlannedChoice, bits: RandomBits) -> tuple[tuple[int, int], 
 def choice_pairs(neighbors: str) -> list[tuple[Records, Records]]:
     """List pairs of small sets of records, each the elements that it is worth something for.
 
+    Raises
+    ------
+    InvalidProblemError
+        For unknown neighbors.
+
     Examples
     --------
     >>> choice_pairs("replace-one")[0]

@@ -111,4 +111,5 @@ def _errors(given: RegionCounts, data: GroupSizes) -> list[float]:
 
 
 def _bin(least: int, most: int | None) -> str:
+    """Return the name of a range of true counts."""
     return f"of {least} or more" if most is None else f"of {least} to {most}"

@@ -162,7 +162,6 @@ class Domain:
             raise InvalidProblemError("domain", "zeros that leave a cell", "zeros in all of them")
 
     def _read_zero(self, given: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - as read from a file
-        """Read one pattern of structural zeros: categories by attribute; refuse unknown or empty ones."""
         expected = "structural zeros as lists of categories by attribute"
         if not isinstance(given, Mapping) or not given:
             raise InvalidProblemError("domain", expected, repr(given))
@@ -557,7 +556,6 @@ class TableFrame(RegionFrame):
         return self.domain.size_of(marginal) if self.is_residual(marginal) else 1
 
     def _stated(self) -> list[object]:
-        """Return what the digest covers: tree, domain, rows, total, shares, kinds and residuals."""
         shares = [
             f"{self.domain.name(q)} {' '.join(map(str, each))}" for q, each in self.shares.items()
         ]
@@ -567,7 +565,6 @@ class TableFrame(RegionFrame):
 
     @cached_property
     def _domain_digest(self) -> str:
-        """SHA-256 of the attributes with their categories, and of the structural zeros."""
         listed = [(one.name, one.categories) for one in self.domain.attributes]
         zeros = [sorted(one.items()) for one in self.domain.zeros]
         return sha256_of(repr((listed, zeros)))

@@ -130,6 +130,7 @@ class Multipliers:
 
 
 def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray[np.int32]:
+    """Read indices of a shape as read-only int32; refuse another shape, negative ones, or 2^31 and more."""
     array = np.asarray(index)
     if array.shape != shape:
         raise InvalidProblemError(field, f"shape {shape}", f"shape {array.shape}")
@@ -260,6 +261,7 @@ def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
 # A design evaluates its bound many times with the same lengths, which are public.
 @lru_cache(maxsize=1 << 15)
 def _exp_up(x: Fraction) -> float:
+    """Return ``e^x`` rounded up to a float, infinite beyond the largest."""
     if x > _MAX_FINITE_EXPONENT:
         return math.inf
     return float_ceil(Fraction(exp_ceil(x, 64), 1 << 64))

@@ -233,6 +233,7 @@ def _search(
 
 
 def _progress(elapsed: float, steps: int, lower: float) -> Progress:
+    """Return the progress of a local bound after some seconds and steps."""
     from discreet.core.progress import Progress
 
     return Progress(elapsed, "local bound", steps, lower=lower)
@@ -356,6 +357,7 @@ class Plan:
         return sum(2 * edges * reports for _, edges, reports in self._sizes(self.reach))
 
     def _bytes(self, reach: float) -> int:
+        """Estimate the memory of all tiles of a reach, in bytes."""
         return sum(bytes_of(*sizes) for sizes in self._sizes(reach))
 
     def _sizes(self, reach: float) -> Iterator[tuple[int, int, int]]:
@@ -410,6 +412,7 @@ class Plan:
     def _tile(
         self, group: NDArray[np.int64], inside: NDArray[np.int64], nats: NDArray[np.float64]
     ) -> Tile:
+        """Return the tile of a group of reports: the secrets `inside`, their constraints and lengths in nats."""
         graph = self.graph
         place = np.full(graph.n, -1)
         place[inside] = np.arange(len(inside))

@@ -271,6 +271,7 @@ def repair(
 def _read(
     matrix: ArrayLike, cost: ArrayLike, binding: Adjacency, rate: Fraction
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return matrix and cost as floats ``(n, k)``; refuse other shapes, or entries that are not finite."""
     table, price = np.array(matrix, dtype=np.float64), np.asarray(cost, dtype=np.float64)
     if rate <= 0:
         raise InvalidProblemError("epsilon", "a positive number", rate)
@@ -316,6 +317,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     threads: int,
     is_late: Callable[[], bool],
 ) -> _Frame:
+    """Return what all closures of a repair share: constraints as a sparse graph, lengths in nats, scale and limits."""
     n = binding.n
     nats = np.asarray(binding.lengths * float(rate / 2**binding.scale_bits), dtype=np.float64)
     nearest = np.full(n, np.inf)
@@ -378,6 +380,7 @@ def _least_slack(
 
 
 def _raise_to_floor(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.float64]:
+    """Return a table ``(n, k)`` whose positive entries are at least what a channel's integers can hold."""
     return np.where(table > 0, np.maximum(table, _MIN_ENTRY[frame.limbs]), 0.0)
 
 
@@ -440,6 +443,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
+    """Return the table unchanged if it has slack and rounding it is cheap, else closed at the cheapest delta."""
     unchanged = _keep_unchanged(table, frame)
     if unchanged is not None and _rounding_is_cheap(unchanged, price, _MAX_UNCHANGED_LOSS):
         return unchanged
@@ -527,6 +531,7 @@ def _round_delta(delta: float, frame: _Frame) -> Fraction:
 
 
 def _rounding_is_cheap(closed: _Closed, price: NDArray[np.float64], part: float) -> bool:
+    """Return whether rounding with one limb loses at most a `part` of the table's loss."""
     return _rounding_loss(closed, price, 1) <= part * float((price * closed.matrix).sum())
 
 

@@ -439,6 +439,7 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
 
 
 def _convolution(height: int, width: int, rate: float) -> Operator:
+    """Return the product with ``e^(-rate distance)`` on a grid, as a function of a vector: a fast Fourier transform."""
     from scipy.fft import irfft2, next_fast_len, rfft2
 
     shape = (next_fast_len(2 * height - 1, real=True), next_fast_len(2 * width - 1, real=True))

@@ -272,6 +272,7 @@ def anchored_blocks(
 
 
 def _typical_step(n: int, pairs: NDArray[np.int32], nats: NDArray[np.float64]) -> float:
+    """Return the median over n secrets of the length to the nearest one, in nats, from pairs ``(m, 2)``."""
     nearest = np.full(n, np.inf)
     np.minimum.at(nearest, pairs.ravel(), np.repeat(nats, 2))
     return float(np.median(nearest))

@@ -222,6 +222,7 @@ class Benders:
 
 
 def _space(part: Part) -> MetricSpace:
+    """Return the part's space; refuse a part without one."""
     if part.space is None:
         raise InvalidProblemError("part", "one that knows its metric space", "one made by hand")
     return part.space

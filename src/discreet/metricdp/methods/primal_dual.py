@@ -266,6 +266,7 @@ class _Run:
         return self._candidate(None)
 
     def _steps_between_offers(self) -> float:
+        """Return how many steps to take before the next channel is offered."""
         return _STEPS_PER_WORK_OF_OFFER * self._work_of_mending()
 
     def _work_of_mending(self) -> float:
@@ -352,6 +353,7 @@ class _Run:
         return raised
 
     def _is_close(self, upper: float, lower: float) -> bool:
+        """Return whether the bounds are within this run's share of the gap."""
         return upper - lower <= self.gap_share * self.limits.gap * upper
 
     def _is_late(self) -> bool:

@@ -196,6 +196,7 @@ class Tile:
         self.X *= change
 
     def _measure(self, units: NDArray[np.float64]) -> None:
+        """Set the scales and scaled costs of all entries from their units ``(n, k)``."""
         scale = units / self.degree_roots
         self.S, self.R = to_blocks(scale), to_blocks(1.0 / units)
         self.W = to_blocks(self.cost / self.unit * scale)

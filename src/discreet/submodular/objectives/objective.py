@@ -104,7 +104,6 @@ class GrowingChoice(ABC):
         return int(self._evaluated(np.array([element]))[0, kind])
 
     def _evaluated(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return gains ``(len(elements), kinds)``, and count them as evaluations."""
         gains = self._gains(elements)
         self._objective.evaluations += gains.size
         return gains
@@ -164,7 +163,6 @@ def integers_of(values: ArrayLike) -> NDArray[np.int64]:
 
 
 def _integer(entry: object) -> int:
-    """Return a whole number below 2^53 as an integer, and -1 for anything else."""
     number = isinstance(entry, int | float | np.number | np.bool_)
     is_whole = number and abs(entry) < 2**53 and entry == int(entry)  # type: ignore[call-overload,arg-type] # it is a number
     return int(entry) if is_whole else -1  # type: ignore[call-overload] # as above
@@ -299,10 +297,7 @@ class ObjectiveSpec:
         return f"{own}, or a mapping with {names}" if names else own
 
     def arguments(self, source: object) -> dict[str, Any]:
-        """Return the private arguments by name; raise InvalidProblemError for names that are missing or unknown.
-
-        A source that is no mapping is the only argument.
-        """
+        """Return the private arguments by name; raise InvalidProblemError for missing or unknown names."""
         names = [argument.name for argument in self.private]
         if not isinstance(source, Mapping):
             if len(names) != 1 or isinstance(source, bytes):
@@ -410,21 +405,12 @@ class Objective(ABC):
         """
 
     def value(self, chosen: Iterable[int] | Iterable[tuple[int, int]]) -> int:
-        """Compute F of a set, or of k disjoint ones, in units of ``2^-scale_bits``. Private.
+        """Compute F of a set, or of k disjoint ones, in units of ``2^-scale_bits``: a gain for each element. Private.
 
         Parameters
         ----------
         chosen
             Elements, or pairs of an element and its kind.
-
-        Raises
-        ------
-        InvalidProblemError
-            As :meth:`pairs`.
-
-        Complexity
-        ----------
-        One gain for each element.
         """
         state = self.start()
         for element, kind in self.pairs(chosen):
@@ -477,11 +463,7 @@ class Objective(ABC):
         takes_size: bool = False,
         edges: tuple[str, str] | None = None,
     ) -> ObjectiveSpec:
-        """Return the spec of a class from the facts that its ``spec`` states; by default they are the class's own.
-
-        `private` are the arguments that come with the release, `public` the others, `optional` names that may be
-        missing.
-        """
+        """Return the spec of a class from the facts that its ``spec`` states; by default they are the class's own."""
         return ObjectiveSpec(
             cls,
             cls.n_kinds if n_kinds is None else n_kinds,
@@ -512,13 +494,7 @@ class Objective(ABC):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the names and shapes of the records of a spec; see :meth:`ObjectiveSpec.check`.
-
-        Raises
-        ------
-        InvalidProblemError
-            For names that are missing or unknown, or shapes that do not fit each other or the ground set.
-        """
+        """Raise InvalidProblemError for names or shapes of records that do not fit; see :meth:`ObjectiveSpec.check`."""
         sizes = {"element": n_elements, "kind": spec.n_kinds}
         arguments = spec.arguments(source)
         lengths: dict[str, tuple[str, int]] = {}
@@ -539,10 +515,7 @@ class Objective(ABC):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read the records that a spec asks for; see :meth:`ObjectiveSpec.open`.
-
-        Whatever an own class or a file raises becomes an InvalidProblemError without its words, which may be private.
-        """
+        """Read the records that a spec asks for; see :meth:`ObjectiveSpec.open`. Refusals never quote a record."""
         del candidates
         arguments = spec.arguments(source) | dict(spec.public)
         if spec.takes_size:
