@@ -190,7 +190,7 @@ class _Paths:
 
     @classmethod
     def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> _Paths:
-        """Search the shortest paths from each source, as far as exponents are finite; `rate` is nats a unit.
+        """Search the shortest paths from each source, up to the largest finite exponent; `rate` is nats a unit.
 
         One search by Dijkstra for each source.
         """
