@@ -245,7 +245,10 @@ def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
 
 
 def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
-    """State costs without a table; say what that leaves out."""
+    """State costs without a table; say what that leaves out.
+
+    Refuses a table of losses, options for tables alone, and, without a radius, secrets or labels that need one.
+    """
     n, most = secrets.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
     aims.refuse(("reports", "priors", "forbid", "max_error"), f"none {most}")
     loss = read_loss(aims.loss)

@@ -175,11 +175,11 @@ class DistinctDiversity:
             raise InvalidProblemError("l", "an integer of 1 or more", self.l)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes with fewer than l values."""
+        """Mark classes with fewer than l values; `counts` are ``(classes, values)``."""
         return _marks(sum(c > 0 for c in row) < self.l for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"distinct {self.l}-diversity", self.failing(counts))
 
 
@@ -203,12 +203,12 @@ class EntropyDiversity:
         object.__setattr__(self, "l", _read("l", self.l, 1, None))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes of less entropy."""
+        """Mark classes of less entropy; `counts` are ``(classes, values)``."""
         least = to_fraction(self.l, "l")
         return _marks(_is_below(row, least) for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"entropy {self.l}-diversity", self.failing(counts))
 
 
@@ -246,13 +246,13 @@ class RecursiveDiversity:
             raise InvalidProblemError("l", "an integer of 1 or more", self.l)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes whose most frequent value is too frequent."""
+        """Mark classes whose most frequent value is too frequent; `counts` are ``(classes, values)``."""
         c = to_fraction(self.c, "c")
         falling = (sorted(row, reverse=True) for row in _rows(counts))
         return _marks(row[0] >= c * sum(row[self.l - 1 :]) for row in falling)
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"recursive ({self.c}, {self.l})-diversity", self.failing(counts))
 
 
@@ -323,12 +323,12 @@ class Closeness:
         return exact_distances
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes that are farther."""
+        """Mark classes that are farther; `counts` are ``(classes, values)``."""
         t = to_fraction(self.t, "t")
         return _marks(distance > t for distance in self.distances(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         kind = "ordered" if self.ordered else "equal"
         return _checked(f"{self.t}-closeness, {kind} distance", self.failing(counts))
 
@@ -373,7 +373,7 @@ class AlphaFrequency:
         return _marks(any(row[v] > alpha * sum(row) for v in pick) for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"frequency {self.alpha}", self.failing(counts))
 
 
@@ -413,7 +413,7 @@ class DeltaPresence:
         return _marks(not least * sum(r) <= r[1] <= most * sum(r) for r in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"({self.least}, {self.most})-presence", self.failing(counts))
 
 
@@ -450,7 +450,7 @@ class KMap:
         return _marks(sum(row) < self.k for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"{self.k}-map", self.failing(counts))
 
 

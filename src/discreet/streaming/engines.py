@@ -61,7 +61,10 @@ class Engine(Protocol):
         ...
 
     def look(self, space: Workspace) -> None:
-        """Refuse workers that do not share the workspace, or have other versions; nothing is computed."""
+        """Raise InvalidProblemError for workers that do not share the workspace, or have other versions.
+
+        Nothing is computed.
+        """
         ...
 
     def workers(self) -> int:

@@ -56,7 +56,7 @@ class Cut:
     duals: NDArray[np.float64]
 
     def at(self, x: NDArray[np.float64]) -> float:
-        """Value of the function."""
+        """Return the value of the cut at the master's variables x."""
         return self.constant + float(self.gradient @ x)
 
 

@@ -540,7 +540,7 @@ class _Loop:
         return self.master.count - before
 
     def _prove(self, duals: NDArray[np.float64]) -> None:
-        """Evaluate multipliers of the master's rows."""
+        """Raise the lower bound to what multipliers of the master's rows prove, if that is more, and keep them."""
         lower = lagrangian_bound(self.master.model.program, duals)
         if lower > self.lower:
             self.lower = lower

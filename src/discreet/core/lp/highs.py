@@ -106,7 +106,7 @@ def check(status: HighsStatus, action: str) -> None:
 
 
 def cost_scale(cost: NDArray[np.float64]) -> float:
-    """Power of two that lifts the largest cost to at least 1; exact to apply and to undo."""
+    """Return the power of two that lifts the largest cost to at least 1; exact to apply and to undo."""
     largest = float(np.abs(cost).max())
     # Subnormal costs would need a factor beyond the floats.
     return 2.0 ** min(1000, 1 - math.frexp(largest)[1]) if 0 < largest < 1 else 1.0

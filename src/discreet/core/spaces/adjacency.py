@@ -47,7 +47,7 @@ class Distances(Protocol):
         ...
 
     def links(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Pairs of secrets with different labels, among which are the shortest, and their lengths."""
+        """Return pairs ``(m, 2)`` of secrets with different labels, and their lengths; the shortest are among them."""
         ...
 
 

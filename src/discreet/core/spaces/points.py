@@ -94,11 +94,11 @@ class PointLengths:
         return bool(2 * max(every) * self.points.shape[1] < 2**53 * max(1, used & -used))
 
     def dense(self) -> NDArray[np.int64]:
-        """All lengths, closed."""
+        """Return all lengths ``(n, n)`` in stored units, closed in ``O(n^3)``."""
         return dense(self)
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Lengths of the pairs ``(i[t], j[t])``."""
+        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units, not closed."""
         step = max(1, LENGTHS_AT_ONCE // self.points.shape[1])
         parts = [
             self._lengths(i[at : at + step], j[at : at + step]) for at in range(0, len(i), step)
@@ -222,5 +222,5 @@ class PointLengths:
         return tree_pairs(coordinates, radius, norm)
 
     def take(self, indices: NDArray[np.int64]) -> PointLengths:
-        """The same metric on some of the points."""
+        """Return the same metric on the points at the given indices, in that order."""
         return PointLengths(self.points[indices], self.metric, self.scale_bits, self.per_unit)

@@ -69,11 +69,11 @@ class InteractionBasis:
         self.subset = _subset_of_coefficients(domain)
 
     def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the coefficients of rows of cells."""
+        """Return the coefficients of rows of cells, ``(rows, cells)`` both: cells times the sum of categories a row."""
         return self._apply(cells, transposed=False)
 
     def backward(self, coefficients: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the cells of rows of coefficients."""
+        """Return the cells of rows of coefficients, ``(rows, cells)`` both: cells times the sum of categories a row."""
         return self._apply(coefficients, transposed=True)
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
@@ -105,7 +105,7 @@ class InteractionBasis:
 
 
 def _helmert(size: int) -> NDArray[np.float64]:
-    """Return an orthonormal basis whose first vector is constant."""
+    """Return an orthonormal basis ``(size, size)`` whose first vector is constant."""
     basis = np.zeros((size, size))
     basis[0] = 1 / math.sqrt(size)
     for row in range(1, size):
@@ -116,7 +116,7 @@ def _helmert(size: int) -> NDArray[np.float64]:
 
 
 def _subset_of_coefficients(domain: Domain) -> NDArray[np.int64]:
-    """Find for each coefficient the place of its interaction among :func:`interactions`."""
+    """Find for each coefficient, ``(cells,)``, the place of its interaction among :func:`interactions`."""
     place = {subset: at for at, subset in enumerate(interactions(domain))}
     index = np.unravel_index(np.arange(domain.size), domain.shape)
     bits = sum(((part > 0).astype(np.int64) << at) for at, part in enumerate(index))

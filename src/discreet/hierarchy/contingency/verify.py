@@ -202,7 +202,7 @@ def _apart(frame: TableFrame, cells: NDArray[Any], marginal: Marginal, values: N
 
 
 def _possible(frame: TableFrame) -> NDArray[np.bool_]:
-    """Find anew where a record may be."""
+    """Find anew in which cells a record may be: ``(cells,)`` booleans, false for structural zeros."""
     domain = frame.domain
     index = np.indices(domain.shape).reshape(len(domain.shape), -1)
     allowed = np.ones(domain.size, dtype=bool)

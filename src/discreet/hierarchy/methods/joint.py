@@ -189,7 +189,7 @@ class Joint:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Round the joint fit to monotone whole rows, and make their counts consistent."""
+        """Round the joint fit to monotone whole rows, and make their counts consistent; return ``(nodes, sizes)``."""
         frame = measured.frame
         counts = counts_of(frame, rounded(measured, self, on_progress))
         weights = node_weights(measured, self.weights)
@@ -197,7 +197,7 @@ class Joint:
 
 
 def rounded(measured: Measured, how: Joint, on_progress: Tell | None) -> NDArray[np.int64]:
-    """Fit jointly and round each number half up, which keeps rows monotone."""
+    """Fit jointly and round each number half up, which keeps rows monotone; return ``(nodes, sizes)``."""
     try:
         fit = fit_jointly(
             measured,

@@ -47,7 +47,7 @@ class KuoNaive:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Project the counts of each region on those that sum to its groups, then match."""
+        """Project the counts of each region on those that sum to its groups, then match; return ``(nodes, sizes)``."""
         check_kind(measured, "direct")
         counts = apportion(measured.values, _totals(measured))
         return match_down(measured.frame.tree, counts, measured.variances())
@@ -71,7 +71,7 @@ class KuoHc:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the survival counts of each region, then match."""
+        """Fit the survival counts of each region, then match; return ``(nodes, sizes)``."""
         check_kind(measured, "survival")
         _totals(measured)
         counts = counts_of(measured.frame, fitted(measured, self.loss))
@@ -96,7 +96,7 @@ class KuoHg:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the sorted sizes of each region, then match."""
+        """Fit the sorted sizes of each region, then match; return ``(nodes, sizes)``."""
         check_kind(measured, "sorted")
         counts = sorted_histograms(measured, self.loss)
         return match_down(measured.frame.tree, counts, measured.variances())

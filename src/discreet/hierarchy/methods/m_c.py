@@ -132,7 +132,7 @@ def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
 
 
 def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which leaves are below a node, or are the node."""
+    """Return which leaves are below a node, or are the node: booleans, one a leaf."""
     at = leaves.copy()
     # Parents have smaller numbers: a node above the node after this is not below it.
     while (at > node).any():

@@ -149,7 +149,7 @@ class TopDownCumulative:
 
 
 def descend(frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None) -> NDArray[np.int64]:
-    """Variant a, from any counts of all nodes."""
+    """Return counts ``(nodes, sizes)`` by variant a, from any counts of all nodes."""
     tree = frame.tree
     fit = np.empty_like(counts)
     fit[:1] = _top(frame, counts)

@@ -300,7 +300,7 @@ class _Program:
         }
 
     def holding(self, row: int) -> NDArray[np.bool_]:
-        """Mark the classes that hold a row."""
+        """Mark the classes that hold a row, ``(classes,)``."""
         return np.asarray((self.classes == row).any(axis=1))
 
     def is_partition(self, chosen: NDArray[np.int64]) -> bool:
@@ -309,5 +309,5 @@ class _Program:
         return bool(np.array_equal(np.sort(rows[rows >= 0]), np.arange(self.listed.n)))
 
     def loss_of(self, chosen: NDArray[np.int64]) -> float:
-        """Add up what classes lose."""
+        """Return the total loss of some classes, by their indices."""
         return math.fsum(self.costs[chosen].tolist())

@@ -123,7 +123,7 @@ def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.f
 
 @part
 def _addresses(A: Arrays) -> NDArray[np.int64]:
-    """``start[a] + code`` of each point and column."""
+    """Return ``start[a] + code`` of each point and column, ``(points, columns)``."""
     at = np.empty(A.codes.shape, dtype=np.int64)
     for p in range(len(at)):
         for a in range(len(A.kind)):

@@ -177,7 +177,7 @@ def _without_column(  # noqa: PLR0917 - the arrays of one search
 
 @inlined
 def _lower_costs(B: NDArray[np.int32], begin: int, end: int, cost: int) -> None:
-    """Lower the costs of rows to `cost`."""
+    """Lower ``B[begin:end]`` to `cost` where it is more."""
     for x in range(begin, end):
         B[x] = min(B[x], cost)
 

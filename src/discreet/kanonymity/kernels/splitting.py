@@ -412,7 +412,10 @@ def _move(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> None:
-    """Sort rows stably by the group of their value; group q is then ``ends[q] : ends[q + 1]``."""
+    """Sort rows `lo` to ``hi - 1`` stably by the group of their value; group q is then ``ends[q] : ends[q + 1]``.
+
+    Linear in the rows.
+    """
     group, value, count, at = S.lists[GROUP], S.lists[VALUE], S.lists[COUNT], S.lists[AT]
     for q in range(groups + 1):
         ends[q] = 0

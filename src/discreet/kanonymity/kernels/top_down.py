@@ -20,7 +20,7 @@ __all__ = ["split_nodes"]
 
 @inlined
 def _close(bound: NDArray[np.uint8], lo: int, hi: int) -> None:
-    """Mark a run of rows as one class."""
+    """Mark rows `lo` to ``hi - 1`` as one class."""
     bound[lo] = 1
     for r in range(lo + 1, hi):
         bound[r] = 0

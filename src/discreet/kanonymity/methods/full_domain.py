@@ -141,7 +141,7 @@ def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
 
 
 def _prices(column: CodedColumn, levels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
-    """Return the cost of the cell of each code at each level."""
+    """Return the cost of the cell of each code, ``(D,)``, at each level."""
     prices = []
     for level in levels:
         sizes = np.bincount(level)

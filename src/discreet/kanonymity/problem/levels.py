@@ -361,7 +361,7 @@ def _text(number: Fraction) -> str:
 
 
 def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArray[np.int64]:
-    """Count what each node holds."""
+    """Return how many units each node holds, ``(nodes,)``: values, numbers or days."""
     sizes = np.asarray(tree.leaf_counts, dtype=np.int64).copy()
     if isinstance(levels, Dates):
         spans = [span_of(str(label)) for label in tree.labels[1:]]

@@ -100,7 +100,7 @@ class Values:
         return value_codes
 
     def meaning_codes(self) -> NDArray[np.int64]:
-        """Number the values by their meaning; -1 for missing ones."""
+        """Return the number of each value by its meaning, ``(values,)``; -1 for missing ones."""
         number: dict[Hashable, int] = {"": -1}
         keys = map(self._meaning, range(len(self.values)))
         codes = (number.setdefault(key, len(number) - 1) for key in keys)
@@ -320,7 +320,7 @@ def _of_polars(series: Any, name: str) -> Values:  # noqa: ANN401 - no library o
 
 
 def _firsts(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first row of each of the codes 0, 1, ..."""
+    """Return the first row of each of the codes 0, 1, ..., ``(codes,)``."""
     return np.unique(codes, return_index=True)[1]
 
 

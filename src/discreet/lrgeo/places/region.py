@@ -263,7 +263,7 @@ class Region:
         return shown
 
     def _where(self, plane: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert points of the plane to the coordinates of reports."""
+        """Convert points of the plane, ``(..., 2)`` decimeters, to the coordinates of reports."""
         if self.origin is None:
             return plane / per_unit(self.unit)
         return plane_to_sphere(plane, self.origin, self.cosine)
@@ -279,7 +279,7 @@ class Region:
     def travel(self) -> NDArray[np.float64]:
         """Array ``(K, K)`` of travel distances in the unit, row to column: along roads if there are any, else straight.
 
-        One-way roads make it asymmetric.
+        One-way roads make it asymmetric. Along roads, one search by Dijkstra for each place, at the first access.
 
         Raises
         ------

@@ -140,7 +140,7 @@ class PublishedNet(OnNet, PublishedPoints):
         """
 
     def find(self, point: object) -> NetSpot:
-        """Find the control points of a point as it was stated, and its weights: private, as the point is.
+        """Find the control points of a point, as :meth:`draw` takes it, and its weights: private, as the point is.
 
         Raises
         ------

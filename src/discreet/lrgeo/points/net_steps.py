@@ -297,7 +297,7 @@ def _importance(
 
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Split a table into blocks of reports, the last one padded with zeros."""
+    """Split a table ``(control points, K)`` into blocks of reports, the last one padded with zeros."""
     n, k = table.shape
     blocks = -(-k // _REPORTS_PER_BLOCK)
     padded = np.zeros((n, blocks * _REPORTS_PER_BLOCK), dtype=np.float32)

@@ -253,7 +253,7 @@ class _Search:
         self.trace.append(f"{state.count} primal-dual steps, {state.restarts} restarts.")
 
     def _away(self) -> NDArray[np.float64]:
-        """Measure from control points to reports, in sides of a cell."""
+        """Return the distances from control points to reports, ``(control points, K)``, in sides of a cell."""
         columns, rows = np.divmod(np.arange(len(self.cost)), self.net.points[1])
         at = (np.stack([columns, rows], axis=1) - 0.5)[:, None]
         home = (self.places - self.net.low) / self.net.side
@@ -277,7 +277,7 @@ class _Search:
             self._hand_in(mend_net(cells, matrix, within, sweeps=sweeps, threads=self.threads))
 
     def _hand_in(self, table: NDArray[np.float64]) -> None:
-        """Round, verify, and keep what loses less."""
+        """Round a table ``(control points, K)`` to integers, verify it, and keep it if it is private and loses less."""
         if self.best is not None and float((self.cost * table).sum()) >= self.upper:
             return
         weights = round_net(self.net.cells, table, float(self.rho))

@@ -412,7 +412,10 @@ class Plan:
     def _tile(
         self, group: NDArray[np.int64], inside: NDArray[np.int64], nats: NDArray[np.float64]
     ) -> Tile:
-        """Return the tile of a group of reports: the secrets `inside`, their constraints and lengths in nats."""
+        """Return the tile of a group of reports, on the secrets `inside` and the constraints between them.
+
+        `nats` are the lengths of all constraints of the graph.
+        """
         graph = self.graph
         place = np.full(graph.n, -1)
         place[inside] = np.arange(len(inside))

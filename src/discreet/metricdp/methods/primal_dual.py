@@ -138,8 +138,8 @@ class PrimalDual:
         Returns
         -------
         Candidate or None
-            ``None`` without constraints. A candidate without a matrix and multipliers if the caller takes offers, or if
-            there is no time to prepare the steps.
+            ``None`` without constraints or a second report. A candidate without a matrix and multipliers if the caller
+            takes offers, or if there is no time to prepare the steps.
 
         Complexity
         ----------

@@ -305,7 +305,7 @@ class GreedyDraws:
         return grow(state, grown, drawer, plan.draws, among=among, on_draw=on_draw)
 
     def _start(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> GrowingChoice:
-        """Start with the empty set."""
+        """Start with nothing chosen, on all records unless a method draws some of them."""
         del plan, bits
         return objective.start()
 

@@ -361,7 +361,7 @@ class Influence(ConcaveOverModular):
     ) -> NDArray[np.float64]:
         """Compute :meth:`Objective.multilinear_marginals`, where chances of independent elements multiply.
 
-        Linear in edges.
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges.
         """
         at = probabilities(x, self.n_elements)
         mask = kept_records(records, self.n_records)

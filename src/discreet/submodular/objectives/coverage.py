@@ -242,7 +242,8 @@ class Coverage(Objective):
     ) -> NDArray[np.float64]:
         """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
 
-        Linear in edges, and in bits.
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges
+        and bits.
         """
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
@@ -430,7 +431,7 @@ class WeightedCoverage(Objective):
     ) -> NDArray[np.float64]:
         """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
 
-        Linear in edges.
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges.
         """
         p = probabilities(x, self.n_elements)
         keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)

@@ -348,7 +348,8 @@ class FacilityLocation(Objective):
     ) -> NDArray[np.float64]:
         """Compute :meth:`Objective.multilinear_marginals`; elements are sorted by similarity for each record.
 
-        ``O(n_records (m + n_elements) log m)`` for m elements of positive probability.
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. ``O(n_records (m +
+        n_elements) log m)`` for m elements of positive probability.
         """
         from discreet.submodular.kernels.gains import facility_marginals
 
