@@ -217,7 +217,10 @@ def _size_facts(made: Release[RegionCounts] | Unproven[RegionCounts]) -> dict[st
 
 
 def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -> None:  # noqa: ANN401 - rows of a file
-    """Count without a guarantee; write and print, with no record beside the counts."""
+    """Count without a guarantee; write and print, with no record beside the counts.
+
+    `arguments` are those of :func:`discreet.hierarchy.plan` by the reading's kind; method and leaves are taken out.
+    """
     from discreet import hierarchy
     from discreet.artefact.placing import replace_file
     from discreet.tables.writing import bytes_of

@@ -213,7 +213,10 @@ def _scaled(task: LaminarTask) -> NDArray[np.int64]:
 
 
 def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: int) -> bool:
-    """Move the centers until no exchange improves them; tell whether any window held a solution."""
+    """Move the centers ``(sizes, nodes)``, in place, until no exchange improves them.
+
+    Returns whether any window held a solution.
+    """
     while True:
         if _solve(task, centers, step, half):
             if least_exchange(task, centers, step) >= 0:
@@ -225,7 +228,7 @@ def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: i
 
 
 def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) -> bool:
-    """Replace the centers by the best counts within ``half`` of them; tell whether there are any."""
+    """Replace the centers by the best counts within ``half`` steps of them; return whether there are any."""
     from discreet.hierarchy.kernels import laminar as kernels
 
     n_sizes, children = len(task.ys), task.tree.child_start

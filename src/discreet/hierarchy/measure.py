@@ -387,7 +387,7 @@ def noisy(
 
 
 def truth(data: GroupSizes, kind: Kind) -> NDArray[np.int64]:
-    """Count exactly: what is measured, before noise. Private; never leaves this package."""
+    """Count exactly what is measured, before noise: ``(nodes, numbers)`` int64. Private; never leaves this package."""
     if kind == "survival":
         return np.array(data.survival(), dtype=np.int64)
     counts = np.array(data.node_counts(), dtype=np.int64)

@@ -260,7 +260,7 @@ def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
 
 
 def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> NDArray[Any]:
-    """Weight the noisy values of each region and add them up, without wrapping around."""
+    """Weight the noisy values of each region and add them up, ``(nodes,)``, without wrapping around."""
     values, totals = measured.values, measured.frame.group_totals
     most = max(abs(int(values.max())), abs(int(values.min())))
     bound = most * sum(abs(factor) for factor in factors.tolist())

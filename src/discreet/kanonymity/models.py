@@ -400,7 +400,7 @@ class DeltaPresence:
         )
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes whose share is outside.
+        """Mark classes whose share of published rows is outside; `counts` are ``(classes, 2)``.
 
         Raises
         ------
@@ -438,7 +438,7 @@ class KMap:
             raise InvalidProblemError("k_map", "an integer of 2 or more", repr(value))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes that cover fewer.
+        """Mark classes that cover fewer than k people, the sum of a row of `counts` ``(classes, 2)``.
 
         Raises
         ------

@@ -437,7 +437,10 @@ def _covering(
     names: Sequence[str],
     attributes: Sequence[Attribute],
 ) -> NDArray[np.int64]:
-    """Count for each class the people that its cells cover: those who are not published, and those who are."""
+    """Count for each class the people that its cells cover: ``(classes, 2)``, not published and published.
+
+    A population with fewer rows of a class than the table is refused.
+    """
     problem = _coded(population, names, attributes)
     people = np.zeros(len(classes.sizes), np.int64)
     for rows, covered in candidates(table, problem):

@@ -102,7 +102,10 @@ class Part:
 
     @cached_property
     def binding(self) -> Adjacency:
-        """The constraints not implied by others; all of them if all pairs are constrained and few are implied."""
+        """The constraints not implied by others; all of them if all pairs are constrained and few are implied.
+
+        Computed at the first access: a search within the longest edge from each secret, or ``O(n^3)`` for dense ones.
+        """
         if self._few_are_implied():
             return self.constraints
         return self.constraints.prune()
@@ -168,7 +171,10 @@ class Part:
 
     @cached_property
     def paths(self) -> NDArray[np.int64]:
-        """Lengths of shortest paths of constraints."""
+        """Lengths of shortest paths of constraints, ``(n, n)`` in stored units, -1 without a path.
+
+        Computed once, in up to ``O(n^3)``.
+        """
         n, graph = self.n, self.constraints
         if 2 * len(graph) == n * (n - 1):
             # All pairs of a metric space are constrained: distances satisfy the triangle inequality.
@@ -333,7 +339,7 @@ class WholeProblem:
 
     @cached_property
     def cost(self) -> NDArray[np.float64]:
-        """Costs of the classes: the sums of those of their secrets."""
+        """Costs ``(classes, k)`` of the classes: the sums of those of their secrets."""
         if self.n_classes == self.problem.n_secrets:
             return self.problem.cost
         cost = np.zeros((self.n_classes, self.problem.n_reports))
@@ -433,7 +439,7 @@ class WholeProblem:
         return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the matrix of all classes from those of the parts."""
+        """Return the matrix ``(classes, k)`` of all classes from those of the parts."""
         table = np.zeros((self.n_classes, self.problem.n_reports))
         for inside, matrix in zip(self.members, matrices, strict=True):
             table[inside] = matrix

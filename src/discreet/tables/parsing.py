@@ -332,7 +332,7 @@ def _own_limit() -> int | None:
 
 
 def _address_space() -> int:
-    """Return the size of this process's address space, in bytes."""
+    """Return the size of this process's address space, in bytes; 0 where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError):

@@ -317,7 +317,7 @@ def _marginal_coefficients(
 
 
 def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
-    """Find the coefficients whose interaction is a part of a marginal, in the order of its entries."""
+    """Find the coefficients whose interaction is a part of a marginal, ``(entries,)``, in the order of its entries."""
     places = np.zeros(1, dtype=np.int64)
     for at in q:
         stride = math.prod(domain.shape[at + 1 :])

@@ -260,7 +260,10 @@ def _answered(
     chosen: Sequence[Mapping[int, int]],
     chance: Fraction,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Answer each question for each combination of regions: values, the ends of intervals, variances."""
+    """Answer each question for each combination of regions: values, both ends of intervals, variances.
+
+    `cells` are ``(questions, entries)``, each result is ``(combinations, questions)``.
+    """
     nodes = sorted({node for regions in chosen for node in regions})
     each = dict(zip(nodes, fit.answers(cells, np.array(nodes, dtype=np.int64)), strict=True))
     values = np.array(

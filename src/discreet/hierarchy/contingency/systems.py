@@ -416,7 +416,7 @@ def _as_floats(step: Step) -> Step:
 def summed_to(
     tables: NDArray[Any], domain: Domain, given: Marginal, subset: Marginal
 ) -> NDArray[Any]:
-    """Add up the last axis, of the entries of regular attributes, to those of fewer."""
+    """Add up the last axis, the entries of `given`, to those of `subset`, a part of it."""
     shaped = tables.reshape(*tables.shape[:-1], *domain.shape_of(given))
     before = tables.ndim - 1
     dropped = tuple(before + k for k, at in enumerate(given) if at not in subset)

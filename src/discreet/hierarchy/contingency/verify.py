@@ -187,7 +187,10 @@ def verify_tables(
 
 
 def _apart(frame: TableFrame, cells: NDArray[Any], marginal: Marginal, values: NDArray[Any]) -> int:
-    """Count the entries of a marginal that are not the sum of their cells, cell by cell."""
+    """Count the entries of a marginal, ``(nodes, entries)``, that are not the sum of their cells.
+
+    `cells` are ``(nodes, cells)``, added up one by one.
+    """
     shape = frame.domain.shape
     size = int(np.prod([shape[at] for at in marginal], dtype=np.int64))
     if values.shape != (frame.tree.n, size):

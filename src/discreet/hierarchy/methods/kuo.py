@@ -173,7 +173,7 @@ def _matched(
 
 
 def _shares(waiting: NDArray[np.int64], dealt: int) -> NDArray[np.int64]:
-    """Deal a number of groups out in proportion to those that wait, by largest remainders."""
+    """Deal `dealt` groups out in proportion to those that wait, ``(children,)``, by largest remainders."""
     total = int(waiting.sum())
     floors = np.array([int(w) * dealt // total for w in waiting.tolist()])
     rest = np.array([int(w) * dealt % total for w in waiting.tolist()])

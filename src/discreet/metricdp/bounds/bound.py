@@ -233,7 +233,7 @@ def row_levels(
 
 
 def sum_of_levels(levels: NDArray[np.float64]) -> float:
-    """Add up lower bounds of rows, rounded down; minus infinity if one of them is not finite or too large."""
+    """Add up lower bounds ``(n,)`` of rows, rounded down; minus infinity if one is not finite or too large."""
     if not np.isfinite(levels).all() or float(np.abs(levels).max()) > _MAX_SUM / len(levels):
         return -math.inf
     return math.nextafter(math.fsum(levels), -math.inf)
@@ -242,8 +242,9 @@ def sum_of_levels(levels: NDArray[np.float64]) -> float:
 def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
     """Bound ``e^(rate * length)`` from above by floats, within one part in ``10^14``; infinite beyond the floats.
 
-    Integers bracket the exponential of each chunk of bits; the product of chunks is rounded to nearest by IEEE
-    arithmetic, at most once for each, and raised by more than that. No libm is trusted.
+    Lengths are not negative, of any shape; the result has that shape. Integers bracket the exponential of each chunk of
+    bits; the product of chunks is rounded to nearest by IEEE arithmetic, at most once for each, and raised by more than
+    that. No libm is trusted.
     """
     result = np.ones(lengths.shape)
     mask = (1 << _BITS_PER_EXPONENTIAL) - 1

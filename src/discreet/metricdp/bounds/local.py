@@ -103,7 +103,7 @@ class CostsInBlocks(Protocol):
         ...
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return ``p_i c_ik`` of some secrets and reports."""
+        """Return ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``."""
         ...
 
 
@@ -259,7 +259,7 @@ def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np
 def length_table(
     source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Compute all lengths between some secrets and others."""
+    """Compute all lengths between secrets i and j, ``(len(i), len(j))`` in stored units."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
@@ -490,7 +490,7 @@ class Plan:
         return raised
 
     def _record_outside_costs(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
-        """Update the cost of the cheapest report outside of its tiles for each secret."""
+        """Lower, in place, the cost of the cheapest report outside of its tiles for each secret."""
         least = _least_costs(self.costs, group)
         least[inside] = np.inf
         np.minimum(self.far, least, out=self.far)

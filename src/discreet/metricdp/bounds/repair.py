@@ -352,7 +352,10 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return a matrix that has slack without a closure, as closed forms and interior points may, or ``None``."""
+    """Return a matrix ``(n, k)`` that has slack without a closure, as closed forms may, or ``None``.
+
+    The cost is edges times reports.
+    """
     table = _raise_to_floor(table, frame)
     # A report that is unused in a component is unused in both rows of each edge.
     logs = np.log(np.where(table > 0, table, 1.0)) - np.log(table.sum(axis=1, keepdims=True))
@@ -367,7 +370,10 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
 def _least_slack(
     table: NDArray[np.float64], logs: NDArray[np.float64], frame: _Frame
 ) -> float | None:
-    """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack."""
+    """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack.
+
+    `table` and the logarithms `logs` of its scaled rows, of some columns, have a row for each secret.
+    """
     from discreet.metricdp.kernels.columns import farthest_apart
 
     slack = frame.nats - farthest_apart(logs, frame.pairs)
@@ -385,7 +391,7 @@ def _raise_to_floor(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.flo
 
 
 def _close_at_delta(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed:
-    """Close and divide at a delta, or at the first larger one at which this ends in time."""
+    """Close a table ``(n, k)`` and divide at a delta, or at the first larger one at which this ends in time."""
     while True:
         closed = _attempt(table, frame, delta)
         if closed is not None:

@@ -362,7 +362,8 @@ def _equalize_totals(
 ) -> tuple[NDArray[np.float64], int, bool]:
     """Equalize row totals until their ratio on each edge fits its room.
 
-    Returns the anchors, the number of rounds, and whether the totals fit.
+    `operator` maps anchors ``(n,)`` to totals, once a round; `room` is in nats a stored unit. Returns the anchors, the
+    number of rounds, and whether the totals fit.
     """
     i, j = edges.pairs.T
     scale = operator(np.ones_like(anchors))
@@ -423,7 +424,7 @@ def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
 
 
 def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
-    """Compute all distances in single precision, in blocks; the channel computed from them is verified."""
+    """Compute all distances ``(n, n)`` in single precision, in blocks; the channel computed from them is verified."""
     n, source = space.n, space.source
     lengths = np.empty((n, n), dtype=np.float32)
     every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)

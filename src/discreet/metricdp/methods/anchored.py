@@ -317,7 +317,10 @@ def _ratios_of_all(
     inside: NDArray[np.bool_],
     number: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of :func:`_ratios` for all pairs, report by report and without a list of pairs."""
+    """Return the rows of :func:`_ratios` for all pairs, report by report and without a list of pairs.
+
+    `apart` is ``(n, n)`` nats; the others, ``(n, k)`` and `number` with one row more, are as of :func:`_ratios`.
+    """
     n = len(inside)
     small, large, powers = [], [], []
     for report in range(inside.shape[1]):

@@ -93,7 +93,10 @@ class Kernel:
 def _solve_checked(
     table: NDArray[np.float64], sides: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Solve a symmetric system; return ``None`` for a singular matrix or an inaccurate solution."""
+    """Solve a symmetric system ``(n, n)`` for sides ``(n, s)``, in ``O(n^3)``.
+
+    Returns ``None`` for a singular matrix or an inaccurate solution.
+    """
     try:
         solutions = np.asarray(np.linalg.solve(table, sides), dtype=np.float64)
     except np.linalg.LinAlgError:

@@ -362,7 +362,10 @@ class _Run:
         return clock() > self.stop + _OVERTIME_IN_SECONDS
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
-        """Mend an iterate, store the channel if it is the best, and return its loss; infinity if time is up."""
+        """Mend an iterate ``(n, k)``, store the channel if it is the best, and return its loss.
+
+        The loss is infinite if time is up.
+        """
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
             delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
@@ -388,7 +391,7 @@ class _Run:
         return upper
 
     def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Merge reports of an iterate before it is mended over all pairs, at the cost of a share of the gap."""
+        """Merge reports of an iterate ``(n, k)`` before it is mended over all pairs, for a share of the gap."""
         near = self.near
         loss = float((near.cost.T @ matrix).min(axis=0).sum())
         allowed = _MERGING_SHARE_OF_GAP * max(loss - self.state.best, 0.0)

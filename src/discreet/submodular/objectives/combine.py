@@ -213,7 +213,7 @@ class FromRecords(Objective):
     ) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the records come later.
 
-        The arguments are those of the class.
+        `part` is the function of a record and a set, to [0, 1]; the other arguments are those of the class.
         """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"part": part, "n_kinds": kinds, "scale_bits": bits}

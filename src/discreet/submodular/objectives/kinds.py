@@ -170,7 +170,10 @@ class AdAllocation(Tagged):
 
     @classmethod
     def spec(cls, *, n_agencies: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; records, elements and agencies come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; records, elements and agencies come later.
+
+        `n_agencies` is the number of kinds, 1 or more.
+        """
         public = {"n_agencies": read_kinds([], n_agencies, "agencies")[1]}
         names = ("records", "elements", "agencies")
         return cls.edge_facts(names, public, n_kinds=n_agencies)
@@ -233,7 +236,10 @@ class TopicInfluence(Tagged):
 
     @classmethod
     def spec(cls, *, n_topics: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the edges come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the edges come later.
+
+        `n_topics` is the number of kinds, 1 or more.
+        """
         public = {"n_topics": read_kinds([], n_topics, "topics")[1]}
         names = ("records", "elements", "topics", "chances")
         return cls.edge_facts(names, public, n_kinds=n_topics)
@@ -286,7 +292,10 @@ class ResourceLocation(Objective):
 
     @classmethod
     def spec(cls, *, n_resources: int, scale_bits: int = 15, scale: Exact = 1) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the tables come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the tables come later.
+
+        `n_resources` is the number of kinds, the others are as of the class; what the class refuses is refused.
+        """
         tables = RecordArgument("similarities", ("kind", "record", "element"), "fiub")
         kinds = read_kinds([], n_resources, "resources")[1]
         bits = read_bits(scale_bits)

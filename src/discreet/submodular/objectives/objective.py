@@ -384,7 +384,7 @@ class Objective(ABC):
         return Fraction(1)
 
     def take_facts(self, other: Objective) -> None:
-        """Copy the attributes of another function of the same records."""
+        """Copy sizes, scale and properties of another function of the same records, but not its sensitivity."""
         for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
             if name != "sensitivity":
                 setattr(self, name, getattr(other, name))
