@@ -84,11 +84,11 @@ class Epochs:
             object.__setattr__(self, name, budget)
 
     def number(self, now: float) -> int:
-        """Return the number of the epoch at a time in seconds since 1970, UTC."""
+        """Return the number of the epoch at a time from 0 to 2^53 seconds since 1970, UTC; refuse others."""
         return int(_time(now) // self.seconds)
 
     def day(self, now: float) -> int:
-        """Return the number of the day, UTC, at a time in seconds since 1970."""
+        """Return the number of the day, UTC, at a time from 0 to 2^53 seconds since 1970; refuse others."""
         return int(_time(now) // SECONDS_PER_DAY)
 
     def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:

@@ -390,7 +390,10 @@ class _Run:
         return reached or self.limits.left <= 0
 
     def all(self, method: Method | None) -> None:
-        """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
+        """Run one `method`, or without one the library's by their cost, and raise the bound before and after them.
+
+        A part of the time goes to the bound. The incumbent, the bound and the steps are kept; nothing is returned.
+        """
         proves = self.k <= SEARCH.max_provable_k and self.problem.n <= SEARCH.max_provable_rows
         share = (
             SEARCH.share_of_time_for_branching
@@ -441,7 +444,10 @@ class _Run:
         self.took, self.learning = ended - began, clock() - ended
 
     def hold(self, method: Method | None) -> None:
-        """Find classes that meet the demands: split top-down under them, or merge the classes of other methods."""
+        """Find classes that meet the demands, and keep the best: split top-down under them, or merge those of a method.
+
+        Without a `method` the library's own are run. Nothing is returned; an unmet demand leaves no incumbent.
+        """
         from discreet.kanonymity.methods.top_down import TopDown
         from discreet.kanonymity.search.diverse import Diverse
 

@@ -53,12 +53,13 @@ class Kernel:
     """
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        """Solve two linear systems with one matrix.
+        """Solve two linear systems with one matrix, ``T_ij = e^(-epsilon d(i, j))``.
 
         Returns
         -------
         Candidate or None
-            ``None`` if the part has not one report for each secret, if T is singular, or if y has a negative entry.
+            ``None`` if the part has not one report for each secret, if T is singular, or if ``T^-1 1`` has a negative
+            entry.
 
         Complexity
         ----------

@@ -148,7 +148,10 @@ class LazyThinning:
         fresh: NDArray[np.bool_],
         rejections: int,
     ) -> None:
-        """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals."""
+        """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals.
+
+        `flat` and `fresh` have an entry for each candidate and kind, and are changed in place.
+        """
         some = min(1 << (rejections - 1), _MAX_REFRESHED)
         stale = np.flatnonzero(~fresh)
         if rejections == 1 or not stale.size:

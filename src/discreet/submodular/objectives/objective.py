@@ -515,7 +515,7 @@ class Objective(ABC):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read the records that a spec asks for; see :meth:`ObjectiveSpec.open`. Refusals never quote a record."""
+        """Read the records of a spec from `source`, a table, file or mapping; refusals never quote a record."""
         del candidates
         arguments = spec.arguments(source) | dict(spec.public)
         if spec.takes_size:
