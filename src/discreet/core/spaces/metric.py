@@ -241,7 +241,7 @@ class MetricSpace:
         --------
         >>> MetricSpace.from_matrix([[0, 1, 3], [1, 0, 1], [3, 1, 0]], unit="km")
         Traceback (most recent call last):
-        discreet.core.errors.InvalidProblemError: matrix: expected the triangle inequality, got d(0, 2) = 3 ...
+        discreet.core.errors.InvalidProblemError: matrix: expected the triangle inequality, got d(0, 2) = 3.0 ...
         """
         table, scale = integer_table(matrix)
         return cls(unit_name(unit, "matrix"), "matrix", scale, TableLengths(table))
