@@ -225,6 +225,7 @@ _KINDS: dict[str, Any] = {
 
 
 def _stated(attribute: Attribute) -> dict[str, Any]:
+    """Return an attribute as a plain mapping with its ``kind``; a tree as labels and parents."""
     kind = next(kind for kind, made in _KINDS.items() if isinstance(attribute, made))
     stated: dict[str, Any] = {"kind": kind}
     for name in (one.name for one in fields(attribute)):
@@ -239,6 +240,7 @@ def _stated(attribute: Attribute) -> dict[str, Any]:
 
 
 def _attribute(stated: Mapping[str, Any]) -> Attribute:
+    """Return the attribute of a plain mapping; raise InvalidProblemError for an unknown kind."""
     if stated["kind"] not in _KINDS:
         raise InvalidProblemError("attributes", "a kind that is known", repr(stated["kind"]))
     made, values = _KINDS[stated["kind"]], dict(stated)

@@ -159,6 +159,7 @@ def _decoded(stated: dict[str, Any]) -> Release[Selection]:
 
 
 def _line(stated: dict[str, Any]) -> AccountLine:
+    """Return a line of account from plain values; raise InvalidProblemError for other types."""
     line = AccountLine.from_dict(stated)
     _integer(line.draws)
     _typed(line.rule, str, "rule", "a name")
@@ -173,8 +174,10 @@ def _typed(value: Any, kind: Any, field: str, expected: str) -> Any:  # noqa: AN
 
 
 def _integer(value: object) -> int:
+    """Return an integer; refuse anything else."""
     return int(_typed(value, int, "choice", "integers"))
 
 
 def _number(value: object, field: str) -> Fraction:
+    """Return an exact number from text; refuse anything else."""
     return to_fraction(_typed(value, str, field, "a number as text"), field)

@@ -67,6 +67,7 @@ class Sizes:
 
     @staticmethod
     def state(frame: Frame) -> dict[str, Any]:
+        """Return the frame as plain values: regions, sizes, units, public totals and the digest."""
         totals = frame.group_totals
         return {
             **_state_tree(frame.tree),
@@ -79,6 +80,7 @@ class Sizes:
 
     @staticmethod
     def read(stated: Mapping[str, Any]) -> Frame:
+        """Return the frame of plain values; raise InvalidProblemError where it has another digest than is stated."""
         totals = stated["group_totals"]
         frame = Frame(
             _read_tree(stated),
@@ -92,23 +94,28 @@ class Sizes:
 
     @staticmethod
     def types(_frame: Frame) -> dict[str, str]:
+        """Return the types of the columns other than regions, by name."""
         return {"size": "Int64"}
 
     @staticmethod
     def height(frame: Frame, measurement: Mapping[str, Any] | None) -> int:
+        """Return the number of rows of the file."""
         return frame.tree.n * (frame.max_size + 1 - _least_size(frame, measurement))
 
     @staticmethod
     def columns(frame: Frame, measurement: Mapping[str, Any] | None) -> list[Column]:
+        """Return the columns of the file that name region and size, a row for each of both."""
         sizes = np.arange(_least_size(frame, measurement), frame.max_size + 1)
         return size_columns(frame.tree, sizes)
 
     @staticmethod
     def result(frame: Frame, numbers: NDArray[Any], _parameters: Mapping[str, Any]) -> RegionCounts:
+        """Return the counts of a frame from the published numbers, by region and size in this order."""
         return RegionCounts(frame, numbers.reshape(frame.tree.n, -1))
 
     @staticmethod
     def measurement(frame: Frame, numbers: NDArray[np.int64], made: Mapping[str, Any]) -> Measured:
+        """Return measurements from a frame, noisy numbers ``(nodes * sizes,)`` and the plain values beside them."""
         return Measured(
             frame,
             made["kind"],
@@ -123,6 +130,7 @@ class Sizes:
 
     @staticmethod
     def stated(measured: Measured) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        """Return the noisy numbers of measurements, ``(nodes * sizes,)``, and the plain values beside them."""
         return measured.values.reshape(-1), {
             "kind": measured.kind,
             "scales": _state_scales(measured.scales),
@@ -140,6 +148,7 @@ class Categories:
 
     @staticmethod
     def state(frame: TableFrame) -> dict[str, Any]:
+        """Return the frame as plain values: regions, domain, shares, rows of a person, total and the digest."""
         return {
             **_state_tree(frame.tree),
             "domain": frame.domain.to_dict(),
@@ -156,6 +165,7 @@ class Categories:
 
     @staticmethod
     def read(stated: Mapping[str, Any]) -> TableFrame:
+        """Return the frame of plain values; refuse a marginal that comes twice, or another digest than is stated."""
         domain = Domain.from_dict(stated["domain"])
         shares: dict[Any, tuple[Fraction, ...]] = {}
         for name, parts in stated["shares"]:
@@ -177,20 +187,24 @@ class Categories:
 
     @staticmethod
     def types(frame: TableFrame) -> dict[str, str]:
+        """Return the types of the columns other than regions, by name."""
         return dict.fromkeys(["marginal", *(one.name for one in frame.domain.attributes)], "String")
 
     @staticmethod
     def height(frame: TableFrame, _measurement: Mapping[str, Any] | None) -> int:
+        """Return the number of rows of the file."""
         return frame.tree.n * sum(map(frame.domain.size_of, frame.marginals))
 
     @staticmethod
     def columns(frame: TableFrame, _measurement: Mapping[str, Any] | None) -> list[Column]:
+        """Return the columns of the file that name region, marginal and categories."""
         return marginal_columns(frame, frame.marginals)
 
     @staticmethod
     def result(
         frame: TableFrame, numbers: NDArray[np.int64], parameters: Mapping[str, Any]
     ) -> RegionTables:
+        """Return the tables of a frame from the published numbers, by marginal, region and entry in this order."""
         gaps = tuple(
             LevelGap(int(one["level"]), float(one["lower"]), float(one["upper"]))
             for one in parameters.get("gaps", ())
@@ -202,6 +216,7 @@ class Categories:
     def measurement(
         frame: TableFrame, numbers: NDArray[np.int64], made: Mapping[str, Any]
     ) -> MeasuredTables:
+        """Return measured tables from the noisy numbers, marginal by marginal, and the plain values beside them."""
         scales = {
             _marginal(frame.domain, name): _read_scales(texts)
             for name, texts in made["scales"].items()
@@ -213,6 +228,7 @@ class Categories:
 
     @staticmethod
     def stated(measured: MeasuredTables) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        """Return the noisy numbers of all marginals, one after the other, and the scales by marginal."""
         domain = measured.frame.domain
         scales = {domain.name(q): _state_scales(scales) for q, scales in measured.scales.items()}
         values = [measured.values[q].reshape(-1) for q in measured.frame.marginals]
@@ -259,7 +275,10 @@ def counts_content(
 
 
 def _content(table: pl.DataFrame, suffix: str, kind: str, meta: Mapping[str, Any]) -> FileContent:
-    """Render a table of counts; SPSS keeps numbers as floats, which hold no counts of any length."""
+    """Render a table of counts; SPSS keeps numbers as floats, which hold no counts of any length.
+
+    Suffixes other than .csv, .parquet and .xlsx are refused.
+    """
     if suffix.lower() not in {".csv", ".parquet", ".xlsx"}:
         raise refused("output-name", "path", repr(suffix), suffixes=".csv, .parquet or .xlsx")
     return table_content(table, suffix, kind, meta)
@@ -333,7 +352,10 @@ def save_measurements(measured: Measured | MeasuredTables, path: str | os.PathLi
 def measurements_content(
     measured: Measured | MeasuredTables, suffix: str, charge: str = ""
 ) -> FileContent:
-    """Render the file of :func:`save_measurements`; `charge` is that of the provenance of its release."""
+    """Render the file of :func:`save_measurements`; `charge` is that of the provenance of its release.
+
+    Raises InvalidProblemError for sorted sizes of groups, or another suffix than .csv, .parquet and .xlsx.
+    """
     if isinstance(measured, Measured) and measured.values.ndim != 2:
         raise InvalidProblemError("measured", "counts by size", "sorted sizes of groups")
     kind: Any = _kind_of(measured.frame)
@@ -399,7 +421,10 @@ def _by_marginal(frame: TableFrame, numbers: NDArray[np.int64]) -> dict[Any, NDA
 
 
 def _marginal(domain: Domain, name: str) -> Any:  # noqa: ANN401 - places of attributes
-    """Read a marginal under the one name that it has in files: two names would let a file state two things of it."""
+    """Read a marginal under the one name that it has in files: two names would let a file state two things of it.
+
+    Another name is refused.
+    """
     marginal = domain.marginal(name)
     if domain.name(marginal) != name:
         raise InvalidProblemError("marginals", domain.name(marginal), repr(name))

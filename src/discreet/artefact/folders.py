@@ -200,6 +200,7 @@ def count_folder(
 
 
 def _scanned(part: Path) -> pl.LazyFrame:
+    """Scan a part lazily, CSV or Parquet."""
     return scan(part, "," if part.suffix.lower() == ".csv" else "")
 
 

@@ -108,6 +108,7 @@ def what_else(data: bytes) -> str:
 
 
 def _is_text(data: bytes) -> bool:
+    """Return whether bytes are UTF-8 without a zero byte."""
     try:
         data.decode()
     except UnicodeDecodeError:

@@ -219,7 +219,10 @@ def load_anchored(path: str | os.PathLike[str]) -> AnchoredArtefact:
 
 
 def _bound(guarantee: MetricDP, space: MetricSpace) -> MetricDP:
-    """State what holds on this space for all pairs; the verifier found one group."""
+    """Bind a guarantee to this space, with what holds for all pairs; the verifier found one group.
+
+    Within a radius, epsilon is multiplied by the stretch of the shortest paths, rounded up.
+    """
     if guarantee.scope is not None:
         return guarantee
     stretch = Fraction(1)
@@ -234,6 +237,7 @@ def _bound(guarantee: MetricDP, space: MetricSpace) -> MetricDP:
 
 
 def _stated_space(space: MetricSpace) -> dict[str, Any]:
+    """Return what a file states of a space without its table: facts, size, and units a step if it has coordinates."""
     source = space.source
     # With a table of distances nothing else is needed to make the space anew.
     per_unit = source.per_unit if isinstance(source, PointLengths) else None
@@ -286,7 +290,10 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> An
 
 
 def _space(stated: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> MetricSpace:
-    """Rebuild the space from stored distances if there are any, else from points, places or edges."""
+    """Rebuild the space from stored distances if there are any, else from points, places or edges.
+
+    Raises InvalidProblemError for arrays of other shapes, or a space of another digest than is stated.
+    """
     n = stated["n"]
     if "distances" in arrays:
         return small_space(stated, arrays, n)

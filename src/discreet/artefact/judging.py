@@ -124,7 +124,10 @@ a Mechanism, kept measurements, or the path of a file that holds one, got int
 
 
 def _checks_of(made: Any, *, optimality: bool = False) -> list[Check]:  # noqa: ANN401 - any outcome
-    """Run the verifier of an outcome, and look whether the outcome was made with a seed."""
+    """Run the verifier of an outcome, and add a check that it was made without a seed.
+
+    Raises InvalidProblemError for another object, or for `optimality` of anything but a design.
+    """
     from discreet.artefact.anonymous import recorded_models
     from discreet.hierarchy import Measured
     from discreet.hierarchy.contingency.measure import MeasuredTables
@@ -329,7 +332,10 @@ def _judge_mechanism(stored: Mechanism | PublishedPoints, kind: str) -> Verdict:
 
 
 def _judge_rows(stored: AnonymousTable, path: str, *, is_parts: bool) -> Verdict:
-    """Verify an anonymized table, or a folder of its parts, as its record says; the facts include counts of rows."""
+    """Verify an anonymized table, or a folder of its parts, as its record says; the facts include counts of rows.
+
+    Raises InvalidProblemError for a table without a quasi-identifier of the record.
+    """
     from discreet.artefact.anonymous import ANONYMOUS, recorded_models, unmapped
     from discreet.artefact.folders import count_folder
     from discreet.kanonymity.verify import classes_of
@@ -387,4 +393,5 @@ def _judge_counts(stored: Any, kind: str) -> Verdict:  # noqa: ANN401 - a releas
 
 
 def _seeded(seeded: bool) -> Check:  # noqa: FBT001 - the one fact that it is about
+    """Return the check that an outcome was made without a seed."""
     return Check("made with a seed, hence not private", int(seeded), 0, exact=True)

@@ -139,6 +139,7 @@ def read_json(text: bytes | str) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a mapping; raise InvalidProblemError for a key that comes twice."""
     made: dict[str, Any] = {}
     for key, value in pairs:
         if key in made:
@@ -148,6 +149,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _float(text: str) -> float:
+    """Read a finite float; raise InvalidProblemError for NaN, infinity or a number beyond floats."""
     number = float(text)
     if not math.isfinite(number):
         raise InvalidProblemError("JSON", "finite numbers", text[:40])
@@ -155,7 +157,7 @@ def _float(text: str) -> float:
 
 
 def different_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:
-    """Take labels of secrets, one each and all different."""
+    """Return labels of secrets as texts; raise InvalidProblemError unless they are n different ones."""
     names = tuple(str(label) for label in labels)
     if len(names) != n or len(set(names)) != n:
         got = f"{len(set(names))} different among {len(names)}"

@@ -118,7 +118,7 @@ def load_points(path: str | os.PathLike[str]) -> PublishedPoints:
 
 
 def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) -> M:
-    """Read the one line of a file, which has to be the canonical one."""
+    """Read the one line of a file by `read`; refuse it unless it is the canonical text of the result."""
     with is_whole(path) as data:
         stated: Any = json.loads(data)
         if not isinstance(stated, dict):
@@ -130,4 +130,5 @@ def _read(path: str | os.PathLike[str], read: Callable[[Mapping[str, Any]], M]) 
 
 
 def _text(mechanism: Mechanism | PublishedPoints) -> bytes:
+    """Return the canonical line of a mechanism's file."""
     return canonical(mechanism.to_dict()) + b"\n"

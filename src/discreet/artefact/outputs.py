@@ -178,7 +178,11 @@ class ReleaseFiles:
         )
 
     def place(self, packed: bytes) -> Mapping[str, str]:
-        """Write all files to their paths, and print the text; return the SHA-256 of each file by path."""
+        """Write all files to their paths, and print the text; return the SHA-256 of each file by path.
+
+        Raises InvalidProblemError for a file that cannot be written, and after all for a text that could not be
+        rendered.
+        """
         text, contents = _unpack(packed)
         for path, content in contents.items():
             try:
@@ -242,6 +246,7 @@ def recover_files(
 
 
 def _unpack(packed: bytes) -> tuple[str, dict[Path, FileContent]]:
+    """Return the text to print and the contents by path, from the bytes that a ledger keeps meanwhile."""
     head, _, data = packed.partition(b"\n")
     stated, at = json.loads(head), 0
     contents = {}
@@ -252,6 +257,7 @@ def _unpack(packed: bytes) -> tuple[str, dict[Path, FileContent]]:
 
 
 def _digests(contents: Mapping[Path, FileContent]) -> dict[str, str]:
+    """Return the SHA-256 of each file and of its record, by path."""
     data = {str(path): content.data for path, content in contents.items()}
     for path, content in contents.items():
         if content.record:

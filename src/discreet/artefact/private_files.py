@@ -143,7 +143,7 @@ class Held:
         self.data, self._file = data, self._identity()
 
     def _identity(self) -> tuple[int, int] | None:
-        """Return device and inode of the file that has the name now, or ``None``."""
+        """Return device and inode of the file that has the name now, or ``None``; refuse one with a second name."""
         try:
             status = self._true.lstat()
         except FileNotFoundError:
@@ -226,6 +226,7 @@ def locked(path: Path) -> Iterator[Callable[[], bool]]:
 
 
 def _is_same(handle: int, path: Path) -> bool:
+    """Return whether an open file still is the one at a path; false if there is none."""
     try:
         return os.path.samestat(os.fstat(handle), path.lstat())
     except OSError:
@@ -233,7 +234,7 @@ def _is_same(handle: int, path: Path) -> bool:
 
 
 def _resolved(path: Path) -> Path:
-    """Follow all links: of a file that is not there too, and of the folders above it."""
+    """Follow all links: of a file that is not there too, and of the folders above it; refuse no path."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
@@ -243,7 +244,11 @@ def _resolved(path: Path) -> Path:
 def _read(
     path: Path, most: int, *, flags: int, alone: bool = False
 ) -> tuple[bytes, tuple[int, int]] | None:
-    """Read a file and say which one it was, or give nothing when there is none."""
+    """Read a file of at most `most` bytes; return them with its device and inode, or ``None`` when there is none.
+
+    Raises InvalidProblemError for a larger file, no regular one, or one that others own or may write; with `alone`, for
+    one that has a second name.
+    """
     try:
         # Without waiting: a pipe would, for a writer.
         handle = os.open(path, os.O_RDONLY | _NO_WAIT | _NO_CHILD | flags)
@@ -269,15 +274,18 @@ def _read(
 
 
 def _refuse_names(path: Path, status: os.stat_result) -> None:
+    """Raise InvalidProblemError for a file with several hard links."""
     if status.st_nlink != 1:
         expected = f"{_name(path)} to have one name, since another would keep what was spent before"
         raise InvalidProblemError("file", expected, f"{status.st_nlink} hard links")
 
 
 def _unwritable(path: Path, error: OSError) -> InvalidProblemError:
+    """Return the error for a file that cannot be written, with the system's reason."""
     reason = error.strerror or type(error).__name__
     return InvalidProblemError("file", f"{_name(path)} in a folder that can be written", reason)
 
 
 def _name(path: Path) -> str:
+    """Return a file's name for messages, at most 100 letters."""
     return path.name if len(path.name) <= 100 else f"{path.name[:100]}..."

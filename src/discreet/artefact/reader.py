@@ -133,7 +133,10 @@ def zip_kind(path: str | os.PathLike[str]) -> str:
 
 
 def open_members(file: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read the metadata and the arrays of an artefact of a kind, each with its stated hash."""
+    """Read the metadata and the arrays of an artefact of a kind, each with its stated hash.
+
+    Raises InvalidProblemError for compressed, unknown, missing or altered members, or another kind or version.
+    """
     with zipfile.ZipFile(io.BytesIO(file)) as archive:
         listed = archive.infolist()
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in listed):
@@ -155,6 +158,7 @@ def open_members(file: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDAr
 
 
 def _known_version(meta: Mapping[str, Any], kind: str) -> None:
+    """Raise InvalidProblemError for metadata of another format, kind or version."""
     if meta["format"] != FORMAT or meta["kind"] != kind:
         article = "an" if kind == "anchored" else "a"
         raise InvalidProblemError("kind", f"{article} {kind}", repr(meta["kind"]))
@@ -164,7 +168,7 @@ def _known_version(meta: Mapping[str, Any], kind: str) -> None:
 
 
 def _decode(name: str, body: bytes) -> NDArray[Any]:
-    """Read an array whose type is known beforehand and whose size is that of its bytes."""
+    """Read an array whose type is known beforehand and whose size is that of its bytes; refuse any other."""
     buffer = io.BytesIO(body)
     version = np.lib.format.read_magic(buffer)
     if version != (1, 0):
@@ -180,6 +184,13 @@ def _decode(name: str, body: bytes) -> NDArray[Any]:
 
 
 def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Artefact:
+    """Return the artefact of metadata and arrays, in the order of their shapes; nothing is verified.
+
+    Raises
+    ------
+    InvalidProblemError
+        For members too few or too many, or parts that contradict each other or a stated hash.
+    """
     missing, foreign = set(NEEDED) - arrays.keys(), arrays.keys() & set(FOREIGN)
     if missing:
         raise InvalidProblemError("members", "all that a channel has", f"no {min(missing)}")
@@ -222,6 +233,7 @@ def _artefact(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Ar
 
 
 def _finite(meta: Mapping[str, Any], name: str) -> float:
+    """Return a number of the metadata as a float; raise InvalidProblemError for text or true."""
     stated = meta[name]
     # Text that is a number, and true, which is 1, are no bounds: one file, one meaning.
     if type(stated) not in (int, float):
@@ -230,6 +242,7 @@ def _finite(meta: Mapping[str, Any], name: str) -> float:
 
 
 def _guarantee(stated: dict[str, Any], space: MetricSpace) -> MetricDP:
+    """Return the stated guarantee; raise InvalidProblemError unless it is a metric one bound to this space."""
     guarantee = guarantee_from_dict(stated)
     if not isinstance(guarantee, MetricDP) or guarantee.unit != space.unit:
         raise InvalidProblemError("guarantee", f"a metric one per {space.unit}", "another")
@@ -267,6 +280,7 @@ def small_space(
 
 
 def _witness(arrays: Mapping[str, NDArray[Any]], lower: float | None) -> Multipliers | None:
+    """Return the multipliers that prove the lower bound, or ``None`` without a bound; refuse some of them alone."""
     parts = [arrays[name] for name in (f"multipliers_{part}" for part in PARTS) if name in arrays]
     if len(parts) == len(PARTS):
         return Multipliers(*parts)
@@ -277,6 +291,7 @@ def _witness(arrays: Mapping[str, NDArray[Any]], lower: float | None) -> Multipl
 
 
 def _pairs(name: str, arrays: Mapping[str, NDArray[Any]], n: int) -> NDArray[np.int32]:
+    """Return the pairs ``(m, 2)`` of an array, read-only; refuse any but different pairs i < j of the n secrets."""
     pairs = arrays[name]
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InvalidProblemError(name, "a table of pairs", f"shape {pairs.shape}")

@@ -176,7 +176,10 @@ def _is_release(path: Path) -> bool:
 
 
 def _charge_of(path: Path) -> str:
-    """Return the charge that the record of a file states: a release id, no ledger, or unknown."""
+    """Return the charge that a file's record states: a release id, "charged to no ledger", or "unknown".
+
+    `path` is a published file or its record; the JSON of the record beside it is read, or of the file itself.
+    """
     record = path if path.name.endswith(_RECORD) else sidecar_of(path)
     try:
         source = record if record.is_file() else path

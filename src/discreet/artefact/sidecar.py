@@ -223,6 +223,7 @@ def place_table(
 def _record(
     digest: str, kind: str, meta: Mapping[str, Any], columns: Mapping[str, str], rows: int
 ) -> dict[str, Any]:
+    """Return the record of a table as plain values: format, kind, hash, rows, columns, and `meta`."""
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
@@ -248,6 +249,7 @@ def _place(new: Path, path: Path, stated: Mapping[str, Any]) -> None:
 
 
 def _restore(record: Path, text: str | None) -> None:
+    """Write a record's text in its place, or remove the record for ``None``."""
     if text is None:
         record.unlink()
     else:
@@ -273,6 +275,7 @@ def digest_of(path: str | os.PathLike[str]) -> str:
 
 
 def _digest_or_none(path: Path) -> str | None:
+    """Return the SHA-256 of a file, or ``None`` if it cannot be read."""
     try:
         return digest_of(path)
     except OSError:
@@ -396,6 +399,10 @@ class _State:
 
 
 def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State:
+    """Return what an interrupted run left, as a sentence, and the record that then holds, by the SHA-256 of the table.
+
+    A record without the hashes before and after is refused. Reads the table once.
+    """
     try:
         new, former = stated["table"]["sha256"], stated[_UNFINISHED]
         before, record = former["sha256"], former["record"]
@@ -425,6 +432,7 @@ def _state_of(path: str | os.PathLike[str], stated: Mapping[str, Any]) -> _State
 
 
 def _read(path: str | os.PathLike[str]) -> str:
+    """Return the text of the record beside a table; raise InvalidProblemError without one."""
     record = sidecar_of(path)
     try:
         return stored_file(record).read_text(encoding="utf-8")
@@ -438,6 +446,7 @@ def _read(path: str | os.PathLike[str]) -> str:
 
 
 def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
+    """Return a record's text as plain values; raise InvalidProblemError for another format or version."""
     try:
         meta = read_json(text)
     except (ValueError, RecursionError) as error:
@@ -451,4 +460,5 @@ def _parsed(path: str | os.PathLike[str], text: str) -> dict[str, Any]:
 
 
 def _not_whole(path: str | os.PathLike[str], what: str) -> InvalidProblemError:
+    """Return the error for a record that is not whole."""
     return InvalidProblemError("path", "a whole .discreet.json", f"{sidecar_of(path)}: {what}")

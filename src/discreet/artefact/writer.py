@@ -88,6 +88,10 @@ def pack(path: Path, meta: dict[str, Any], data: dict[str, bytes]) -> None:
 
 
 def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a design's file, by name.
+
+    Raises InvalidProblemError for a guarantee that is not bound to the space, or a certificate that failed.
+    """
     scope, problem = design.guarantee.space_scope, design.problem
     space = problem.space
     if scope is None or scope.space != space.digest:
@@ -118,6 +122,7 @@ def _members(design: Design[Problem, Multipliers]) -> dict[str, NDArray[Any]]:
 
 
 def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
+    """Return the metadata of a design's file as plain values."""
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,

@@ -82,6 +82,7 @@ def _again(lost: sys.UnraisableHookArgs) -> None:
 
 
 def _in_a_thread(lost: threading.ExceptHookArgs) -> None:
+    """Print that an error ended a thread; the command goes on."""
     if lost.exc_value is not None and not isinstance(lost.exc_value, SystemExit):
         _say_ignored(lost.exc_value)
 

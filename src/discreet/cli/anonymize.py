@@ -210,7 +210,10 @@ def _save_key(
     output: str,
     options: AnonymizeOptions,
 ) -> None:
-    """Write the key by which the curator verifies that classes have k persons."""
+    """Write the key by which the curator verifies that classes have k persons beside the output; print its path.
+
+    Nothing happens without ``--person``.
+    """
     from discreet.artefact.anonymous import save_persons
 
     if options.person is not None:

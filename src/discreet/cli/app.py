@@ -154,6 +154,7 @@ def _of_the_machine(error: Exception, arguments: Sequence[str]) -> BaseException
 
 
 def _is_loop(text: str) -> bool:
+    """Return whether a word of the command line names a path whose links lead back to it."""
     try:
         Path(text.rpartition("=")[2].rpartition(":")[2]).stat()
     except OSError as error:

@@ -257,10 +257,12 @@ def _advice(book: Ledger, charge: Charge) -> str:
 
 
 def _described(charge: Charge) -> dict[str, Any]:
+    """Return a charge as plain values for JSON."""
     return {**vars(charge), "guarantee": charge.guarantee.to_dict()}
 
 
 def _line(charge: Charge) -> str:
+    """Return a charge with its outputs as one line of text, cut at a length."""
     outputs = "".join(f"  {digest}  {path}" for path, digest in charge.outputs.items())
     about = f"release {charge.release_id}  {charge.state}  {charge.command}"
     return one_line(f"{charge.charged}  {charge.guarantee}  {about}{outputs}", _MAX_LINE_LETTERS)
@@ -293,6 +295,7 @@ def check(options: CheckOptions) -> Status:
 
 
 def _limit(options: GrantOptions) -> Guarantee:
+    """Return the limit that the options state; refuse options that do not go together."""
     relation: Any = options.neighbors
     epsilon, unit = options.epsilon, options.unit
     if (epsilon is None) == (options.rho is None):

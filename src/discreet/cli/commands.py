@@ -235,4 +235,5 @@ def load(name: str) -> typer.Typer:
 
 
 def _added() -> dict[str, EntryPoint]:
+    """Return the commands that other packages add, by name."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}

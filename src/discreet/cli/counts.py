@@ -157,7 +157,10 @@ def _publish_sizes(options: CountsOptions) -> Status:
 
 
 def _rendered_plan(options: CountsOptions, arguments: dict[str, Any]) -> str:
-    """Check the names and the shape of the rows, and render what a release would do and cost."""
+    """Check the names and the shape of the rows, and render what a release would do and cost, as text or JSON.
+
+    `arguments` are those of :func:`discreet.hierarchy.plan` by the reading's kind. Without a guarantee it is refused.
+    """
     from discreet import hierarchy
     from discreet.hierarchy.expected import expected_lines, expected_rows
 
@@ -198,12 +201,16 @@ def _check_options(options: CountsOptions) -> None:
 
 
 def _size_facts(made: Release[RegionCounts] | Unproven[RegionCounts]) -> dict[str, Any]:
+    """Return the sizes and units of released counts for JSON."""
     frame = made.result.frame
     return {"sizes": [frame.first_size, frame.max_size], "units": frame.units}
 
 
 def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -> None:  # noqa: ANN401 - rows of a file
-    """Count without a guarantee; write and print, with no record beside the counts."""
+    """Count without a guarantee; write and print, with no record beside the counts.
+
+    `arguments` are those of :func:`discreet.hierarchy.plan` by the reading's kind; method and leaves are taken out.
+    """
     from discreet import hierarchy
     from discreet.artefact.placing import replace_file
     from discreet.tables.writing import bytes_of
@@ -229,5 +236,6 @@ def _reproduce(source: Any, options: CountsOptions, arguments: dict[str, Any]) -
 
 
 def _warn_of_errors(diagnosed: Any) -> None:  # noqa: ANN401 - a Diagnosis
+    """Print the true errors of published counts to standard error, marked as private."""
     errors = ", ".join(f"{name} {value}" for name, value in diagnosed.to_dict().items())
     warn(f"PRIVATE, for the curator only: {errors}")

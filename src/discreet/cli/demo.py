@@ -92,6 +92,7 @@ def _write_files(folder: Path, options: DemoOptions) -> None:
 
 
 def _build(folder: str, seed: int | None, *, quiet: bool) -> Demo:
+    """Write the demo into a new or empty folder, with progress on standard error; a folder that fails is refused."""
     from discreet.report.demo import build_demo
 
     _check_folder(Path(folder))

@@ -104,6 +104,7 @@ def design(options: DesignOptions) -> Status:
 
 
 def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesign | None, Status]:
+    """Design the channel with progress on standard error; return the design, if any, and the status."""
     from discreet.metricdp import design
     from discreet.metricdp.design import Interrupted
 
@@ -133,6 +134,7 @@ def _solve(stated: DesignStatement, options: DesignOptions) -> tuple[MetricDesig
 def _solve_for_all(
     stated: DesignStatement, options: DesignOptions
 ) -> tuple[Minimax | None, MetricDesign | None, Status]:
+    """Design for the worst of several priors; return the result, or the best design so far, and the status."""
     from discreet.metricdp import minimax
     from discreet.metricdp.design import Interrupted
 
@@ -167,6 +169,7 @@ def _method(options: DesignOptions) -> Method:
 
 
 def _report(design: MetricDesign, path: str, output: str | None) -> None:
+    """Write the report of a design to `path`, with name and SHA-256 of the file `output` if there is one."""
     from discreet.report import make_chapter
 
     about: dict[str, str] = {}

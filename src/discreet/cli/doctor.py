@@ -115,6 +115,7 @@ def findings() -> Iterator[Symptom]:
 
 
 def _version(package: str) -> str:
+    """Return the version of an installed package, or ""."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -147,6 +148,7 @@ def _cache() -> Symptom:
 
 
 def _folder() -> Symptom:
+    """Return whether a folder for temporary files can be written."""
     try:
         folder = tempfile.gettempdir()
     except OSError:
@@ -157,12 +159,14 @@ def _folder() -> Symptom:
 
 
 def _processors() -> int:
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _files() -> Symptom:
+    """Return whether enough files may be open at once."""
     try:
         import resource
 
@@ -175,6 +179,7 @@ def _files() -> Symptom:
 
 
 def _words() -> Symptom:
+    """Return whether standard output takes all letters."""
     coding = (sys.stdout.encoding or "").lower().replace("-", "")
     if coding != "utf8":
         return Symptom("letters", "missing", f"{coding or 'unknown'}", "export PYTHONUTF8=1")

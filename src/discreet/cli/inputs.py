@@ -125,6 +125,7 @@ def read_prior(text: str, table: pl.DataFrame | None, names: Mapping[str, int]) 
 
 
 def _normalize(weights: NDArray[np.float64]) -> Prior:
+    """Return weights divided by their sum, and the sum; refuse negative ones, or a sum not positive and finite."""
     if (weights < 0).any():
         row = int(np.argmax(weights < 0))
         got = f"{printed.estimate(weights[row])} at {row}"

@@ -272,6 +272,7 @@ def _places_of(mechanism: Mechanism | PublishedPoints) -> str:
 
 def _say(found: Located, mechanism: Mechanism | PublishedPoints, options: JsonOption) -> None:
     # Of what drew the report, which may be an earlier mechanism than the one that was fetched.
+    """Print a report with what it cost, in text or JSON."""
     guarantee = found.source.guarantee
     sentence = "not known; an earlier mechanism may have drawn the report"
     if guarantee is not None:

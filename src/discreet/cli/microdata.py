@@ -225,6 +225,7 @@ def _checked_date(table: Columns, name: str, dates: Dates) -> Dates:
 
 
 def _taxonomy(path: str) -> Tree:
+    """Read a taxonomy's file; errors name the option."""
     from discreet.tables.taxonomies import read_taxonomy
 
     with renamed_arguments({}, others="--taxonomy"):
@@ -245,6 +246,7 @@ def unstated(quasi: Sequence[str], kinds: Kinds) -> list[str]:
 
 
 def _bounds(text: str) -> tuple[float | None, float | None]:
+    """Read ``LOW:HIGH``, either of which may be missing, from ``NAME=LOW:HIGH``; refuse anything else."""
     ends = _BOUNDS.fullmatch(text)
     if ends is None:
         raise InvalidProblemError("--bounds", "NAME=LOW:HIGH", repr(text))
@@ -253,6 +255,7 @@ def _bounds(text: str) -> tuple[float | None, float | None]:
 
 
 def _number(text: str, option: str) -> float:
+    """Read a float; refuse anything else, with the option's name."""
     try:
         return float(text)
     except ValueError:

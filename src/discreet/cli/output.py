@@ -371,6 +371,7 @@ def stopped(*, as_json: bool, error: BaseException | None = None) -> Status:
 
 
 def _write_error(parts: dict[str, Any], *, as_json: bool) -> Status:
+    """Print an error to standard error, as text or JSON, and return its status."""
     line = json.dumps({"error": parts}) if as_json else f"discreet: {parts['message']}"
     _put(sys.stderr, line + "\n")
     return Status(parts["status"])

@@ -152,6 +152,7 @@ def _stated(options: RegionOptions, stated: str | None) -> tuple[Region, MetricD
 
 
 def _roads(options: RegionOptions, unit: str) -> Region:
+    """Return the region of the roads in a table; refuse options of grids, or no spacing."""
     from discreet.lrgeo import Region
 
     options.refuse(("cell", "origin"), "--grid with it", "--roads")
@@ -166,6 +167,7 @@ def _roads(options: RegionOptions, unit: str) -> Region:
 
 
 def _origin(text: str) -> tuple[float, float]:
+    """Read ``LAT,LON``; refuse anything else."""
     try:
         latitude, longitude = (float(part) for part in text.split(","))
     except ValueError:

@@ -265,6 +265,7 @@ def _unreadable(options: RowJudgeOptions, record: AnonymousTable) -> bool:
 
 
 def _guarantee(options: RowJudgeOptions, record: AnonymousTable | None) -> KAnonymity:
+    """Return the guarantee of the options, completed by the record's; refuse too few of them without a record."""
     names = options.quasi
     if record is not None:
         return KAnonymity(

@@ -242,6 +242,7 @@ def _without_guarantee(
     method: Any,  # noqa: ANN401 - of several kinds
     watch: Any,  # noqa: ANN401 - a function of an objective
 ) -> Unproven[Selection]:
+    """Choose by a method without a guarantee; `watch` wraps the objective. Reads the private records."""
     from discreet.submodular import reproduce
     from discreet.submodular.selecting import state_selection
 
@@ -353,6 +354,7 @@ def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
 
 
 def _diagnose(objective: Objective, outcome: Outcome, seconds: float) -> None:
+    """Write the value of a choice to standard error, marked as private."""
     from discreet.submodular import diagnose
 
     evaluations = objective.evaluations

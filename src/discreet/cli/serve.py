@@ -321,6 +321,7 @@ def _corners(region: Region | None) -> str:
 
 
 def _limits(rate: float, connections_per_address: int) -> Limits:
+    """Return the limits of a server: requests a second, a burst of four seconds, and connections; refuse bad ones."""
     from discreet.web import Limits
 
     try:

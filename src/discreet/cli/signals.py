@@ -138,6 +138,7 @@ def press_again() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
+    """End as Ctrl-C does, once for each signal, and pass it on to the workers."""
     if _heard:
         return
     _heard.add(number)

@@ -296,16 +296,19 @@ def _fraction(text: str) -> str:
 
 
 def _budget(text: str) -> str:
+    """Return a budget such as ``2 per km`` as ``2/km``; any other text as it is."""
     parts = re.fullmatch(r"\s*([\d.]+)\s*(?:/|\bper\b)\s*([A-Za-z]+)\s*", text)
     return text if parts is None else f"{parts[1]}/{_UNITS.get(parts[2].lower(), parts[2])}"
 
 
 def _grid(text: str) -> str:
+    """Return a grid such as ``20 X 25`` or ``20`` as ``20x25`` or ``20x20``; any other text as it is."""
     parts = re.fullmatch(r"\s*(\d+)\s*(?:[xX\u00d7*,]\s*(\d+))?\s*", text)
     return text if parts is None else f"{parts[1]}x{parts[2] or parts[1]}"
 
 
 def _degrees(text: str) -> str:
+    """Return coordinates such as ``41.9°N 12.5°E`` as ``41.9,12.5``; any other text as it is."""
     parts = []
     for part in re.split(r"\s*[,;]\s*|\s+", text.strip()):
         number = re.fullmatch(r"(-?[\d.]+)°?([NSEWnsew]?)", part)
@@ -316,6 +319,7 @@ def _degrees(text: str) -> str:
 
 
 def _length(text: str, unit: str) -> str:
+    """Return a length such as ``200 m`` as a number of `unit`; any other text as it is."""
     parts = _WITH_UNIT.fullmatch(text.strip())
     if parts is None or parts[2].lower() == unit:
         return text if parts is None else parts[1]

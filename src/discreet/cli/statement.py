@@ -198,6 +198,7 @@ def state_any(
 def _read_secrets(
     file: str | None, places: PlaceOptions, aims: AimOptions, most: int, label: str | None
 ) -> _Secrets:
+    """Read the secrets, their labels and the prior of a design from its files and options; at most `most` secrets."""
     from discreet.artefact.layout import different_labels
 
     epsilon, unit = parse_budget(aims.epsilon)
@@ -216,6 +217,7 @@ def _read_secrets(
 
 
 def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
+    """Return the problem, guarantee and priors of a design; refuse a prior beside several."""
     problem = Problem(
         secrets.space,
         utility_loss=read_loss(aims.loss),
@@ -243,7 +245,10 @@ def _dense(secrets: _Secrets, aims: AimOptions) -> DesignStatement:
 
 
 def _implicit(secrets: _Secrets, aims: AimOptions) -> ImplicitStatement:
-    """State costs without a table; say what that leaves out."""
+    """State costs without a table; say what that leaves out.
+
+    Refuses a table of losses, options for tables alone, and, without a radius, secrets or labels that need one.
+    """
     n, most = secrets.space.n, f"with more than {printed.count(DENSE_LIMIT)} secrets"
     aims.refuse(("reports", "priors", "forbid", "max_error"), f"none {most}")
     loss = read_loss(aims.loss)
@@ -297,6 +302,7 @@ def _read_priors(
 
 
 def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
+    """Return the unit of distance, from its option, the budget or the metric; refuse two, or none."""
     if places.unit and budget_unit and places.unit != budget_unit:
         raise InvalidProblemError(
             "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)
@@ -315,6 +321,7 @@ def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
 def _space(
     file: str | None, places: PlaceOptions, unit: str, most: int
 ) -> tuple[MetricSpace, pl.DataFrame | None]:
+    """Return the space of a file or a grid, and the file's table; refuse both, neither, or too many secrets."""
     if (file is None) == (places.grid is None):
         got = "neither" if file is None else "both"
         raise InvalidProblemError("PLACES", "a file of places, or --grid", got)
@@ -341,6 +348,7 @@ def _space(
 def _embedded(
     file: str | None, places: PlaceOptions, unit: str
 ) -> tuple[MetricSpace, list[str] | None]:
+    """Return the space of a file of words with their coordinates, and the words; refuse options of places."""
     if file is not None:
         raise InvalidProblemError("PLACES", "none beside --embeddings", repr(file))
     places.refuse(("grid", "cell", "x", "y", "columns", "label"), "none beside --embeddings")
@@ -352,6 +360,7 @@ def _embedded(
 
 
 def _grid(places: PlaceOptions, unit: str, most: int) -> MetricSpace:
+    """Return the space of a grid; refuse options of files, or another metric than the Euclidean."""
     places.refuse(("x", "y", "columns", "label"), "a file of places with it", "--grid")
     if places.metric not in {None, "euclidean"}:
         raise InvalidProblemError("--metric", "euclidean on a grid", repr(places.metric))
@@ -380,6 +389,7 @@ def _coordinates(places: PlaceOptions, table: pl.DataFrame, metric: str) -> Plac
 
 
 def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[np.float64]:
+    """Return the coordinates of a table, ``(n, dimensions)``; latitude first on the globe."""
     if places.x is None or places.y is None:
         names = (places.columns or "").split(",")
         return columns_of(table, [name.strip() for name in names], "--columns")
@@ -390,6 +400,7 @@ def _points(places: PlaceOptions, table: pl.DataFrame, metric: str) -> NDArray[n
 
 
 def _texts(table: pl.DataFrame, name: str) -> list[str]:
+    """Return a column of labels as texts; refuse a missing column or label."""
     if name not in table.columns:
         known = ", ".join(table.columns)
         raise InvalidProblemError("--label", f"a column of the table ({known})", repr(name))
@@ -429,6 +440,7 @@ def doubtful_distances(space: MetricSpace, guarantee: MetricDP) -> list[str]:
 
 
 def _doubts(nearest: NDArray[np.float64], guarantee: MetricDP) -> list[str]:
+    """Return a warning if half of the secrets are nearly told apart from their nearest ones, else nothing."""
     if not len(nearest):
         return []
     nats = float(np.median(nearest)) * float(guarantee.epsilon)

@@ -122,6 +122,7 @@ def publish_tables(options: CountsOptions) -> Status:
 
 
 def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
+    """Return the facts of released tables for JSON: cells, marginals and gaps."""
     domain = made.result.frame.domain
     gaps = [
         {"level": one.level, "gap": one.gap, "lower": one.lower, "upper": one.upper}
@@ -132,6 +133,7 @@ def _table_facts(made: Release[RegionTables]) -> dict[str, Any]:
 
 
 def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
+    """Read a file of JSON up to a size; refuse another, or one in which a key comes twice."""
     try:
         data = stored_file(path).read_bytes()
     except OSError as error:
@@ -146,6 +148,7 @@ def _read_json(path: str) -> Any:  # noqa: ANN401 - read by the library
 
 
 def _rendered_plan(planned: TablesPlan, options: CountsOptions) -> str:
+    """Render what a release of tables would do and cost, as text or JSON."""
     proved, count = planned.proved, options.plan_count
     stated = {
         "cost": planned.cost,

@@ -121,7 +121,10 @@ def _summary(certificate: Certificate, stated: Mapping[str, Any], interrupted: s
 
 
 def _try_table(file: str) -> None:
-    """Read a table of unknown origin once in a child process, whatever it is verified for."""
+    """Read a table of unknown origin once in a child process, and refuse it if that is killed.
+
+    Other files than tables are left alone.
+    """
     path = Path(file)
     if path.is_file() and path.suffix.lower() in SUFFIXES:
         with path.open("rb") as opened:

@@ -259,7 +259,13 @@ def charge_of(
 
 
 def _amounts(limit: Guarantee, guarantee: Guarantee) -> dict[str, Fraction]:
-    """What a guarantee adds to each sum of a limit."""
+    """Return what a guarantee adds to each sum of a limit: epsilon, delta or rho.
+
+    Raises
+    ------
+    InvalidProblemError
+        For a guarantee that does not add up to the limit's kind, or of another unit, radius or neighbors.
+    """
     match limit, guarantee:
         case MetricDP(), MetricDP():
             frame, other = ((g.unit, g.radius) for g in (limit, guarantee))
@@ -314,5 +320,6 @@ def _refuse_far_pairs(limit: MetricDP, together: MetricDP) -> None:
 
 
 def _agree(what: str, ours: object, theirs: object) -> None:
+    """Raise InvalidProblemError unless a property of the guarantee equals the budget's."""
     if ours != theirs:
         raise InvalidProblemError("guarantee", f"{what} {ours!r}, as the budget has", repr(theirs))

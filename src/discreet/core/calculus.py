@@ -101,6 +101,13 @@ def compose(first: DPGuarantee | MetricDP, *rest: DPGuarantee | MetricDP) -> DPG
 
 
 def _compose_metric(parts: list[MetricDP], count: int) -> MetricDP:
+    """Return the metric guarantee of several releases about one secret: the sum of their epsilons.
+
+    Raises
+    ------
+    InvalidProblemError
+        For other guarantees among the `count`, unbound ones, or other units, radii or spaces.
+    """
     one = parts[0]
     if len(parts) != count:
         raise InvalidProblemError(
@@ -199,6 +206,7 @@ def _translated(a: PureDP, neighbors: str) -> Fraction | float:
 
 
 def _implies_metric(a: MetricDP, b: MetricDP) -> bool:
+    """Return whether the metric guarantee `a` implies `b`: in one unit, as wide a radius, and no larger epsilon."""
     if a.unit != b.unit:
         return False
     if isinstance(a.scope, PointScope) or isinstance(b.scope, PointScope):

@@ -193,12 +193,20 @@ class Certificate:
             raise CertificateError(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: the verdict, and each check as of :meth:`Check.to_dict`."""
         return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Certificate:
-        """Read what :meth:`to_dict` wrote; the verdict is computed anew."""
+        """Read what :meth:`to_dict` wrote; the verdict is computed anew.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For entries of other types.
+        """
         return cls(tuple(Check.from_dict(check) for check in data["checks"]))
 
     def __str__(self) -> str:
@@ -213,6 +221,7 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        """Return the checks as a table in HTML."""
         head = "<tr><th>check</th><th>residual</th><th>limit</th><th>exact</th><th>verdict</th><th></th></tr>"
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(check)) + "</tr>"
@@ -222,6 +231,7 @@ class Certificate:
 
 
 def _row(check: Check) -> tuple[str, str, str, str, str, str]:
+    """Return the cells of a check's row: name, residual, limit, exact, verdict and detail, in one line each."""
     verdict = "passed" if check.passed else "FAILED"
     exact = "yes" if check.exact else "no"
     # A certificate may have been read from a file, and a detail may quote one.
@@ -241,6 +251,7 @@ def _plain(value: Number) -> int | float | str:
 
 
 def _number(value: float | str) -> Number:
+    """Read a residual: a finite number, a fraction as text, or "inf", "-inf" or "nan"; refuse anything else."""
     if isinstance(value, str):
         return float(value) if value in {"inf", "-inf", "nan"} else to_fraction(value, "residual")
     if type(value) not in (int, float):

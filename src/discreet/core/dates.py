@@ -242,6 +242,7 @@ def span_of(text: str) -> tuple[int, int] | None:
 
 
 def _ends(kind: str, parts: list[int]) -> tuple[int, int]:
+    """Return the first and the last day of a period, as proleptic ordinals; `parts` are its year and month or day."""
     year = parts[0]
     if kind == "day":
         day = date(*parts).toordinal()

@@ -135,7 +135,10 @@ def to_measure(value: Exact, field: str) -> Fraction:
 
 
 def _from_text(text: str) -> Fraction:
-    """Read text that may come from anybody: its length first, then its power of ten, then the number."""
+    """Read text that may come from anybody: its length first, then its power of ten, then the number.
+
+    Raises OverflowError if one of the first two is too large, ValueError for no number.
+    """
     if len(text) > _MAX_DIGITS or abs(int(text.lower().partition("e")[2] or 0)) > _MAX_DIGITS:
         # 1e999999999 is short, and its integer would fill the memory.
         raise OverflowError
@@ -279,6 +282,7 @@ def log_ceil(x: Fraction, bits: int) -> int:
 
 
 def _log(x: Fraction, bits: int, *, up: bool) -> int:
+    """Return ``2^bits ln x``, rounded down or `up` to an integer: at most about one unit off. `x` must be positive."""
     if x <= 0:
         raise InvalidProblemError("x", "a positive number", x)
     shift = x.numerator.bit_length() - x.denominator.bit_length()

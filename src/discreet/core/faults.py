@@ -49,6 +49,7 @@ def place_of(error: BaseException) -> str:
 
 
 def _traces(first: TracebackType | None) -> Iterator[TracebackType]:
+    """Yield a traceback and those it leads to, the innermost last."""
     while first is not None:
         yield first
         first = first.tb_next

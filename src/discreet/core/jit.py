@@ -110,22 +110,26 @@ class _Compilation:
         self.watched = False
 
     def begin(self) -> None:
+        """Note that a compilation begins; several may run inside each other or at once."""
         with self.lock:
             self.depth += 1
             if self.depth == 1:
                 self.since = time.perf_counter()
 
     def end(self) -> None:
+        """Note that a compilation ends; add the seconds in which any ran."""
         with self.lock:
             self.depth -= 1
             if self.depth == 0:
                 self.seconds += time.perf_counter() - self.since
 
     def tell(self) -> None:
+        """Call each listener once and forget it."""
         while self.listeners:
             self.listeners.pop()()
 
     def now(self) -> float:
+        """Return the seconds of a clock that stands still while anything is compiled."""
         with self.lock:
             until = self.since if self.depth else time.perf_counter()
             return until - self.seconds
@@ -313,6 +317,7 @@ class Compiled:
             return None
 
     def _files(self, key: object) -> Any:  # noqa: ANN401 - numba has no types
+        """Return numba's files of the compiled form for some types; their name is a hash of the types."""
         from numba.core import caching
 
         files: Any = caching.IndexDataCacheFile

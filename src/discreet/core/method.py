@@ -231,6 +231,7 @@ class Methods(Mapping[str, MethodRecord]):
         return records[0].name if records else type(method).__name__
 
     def _refuse(self, record: MethodRecord, field: str, allowed: Methods) -> None:
+        """Raise InvalidProblemError, with the reason, for a method that is not among the `allowed` ones."""
         if record.name not in allowed:
             raise InvalidProblemError(
                 field,

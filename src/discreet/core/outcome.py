@@ -260,6 +260,7 @@ class Design(Generic[ProblemT, WitnessT]):
         )
 
     def _repr_html_(self) -> str:
+        """Return the design as HTML, with the reports of the most central secret on a map if it has coordinates."""
         loss = f"expected loss {bounds(self.lower, self.upper)}"
         space = getattr(self.problem, "space", None)
         points, picture = getattr(space, "points", None), ""
@@ -314,6 +315,7 @@ class Release(Generic[ResultT]):
         return f"{facts([*public_facts(self), *weak])}\n\n{checks}"
 
     def _repr_html_(self) -> str:
+        """Return the release as HTML, with a picture of its result."""
         shown = getattr(self.result, "_repr_html_", None)
         return view(
             self.guarantee,
@@ -392,6 +394,7 @@ class Anonymization(Generic[ResultT, DiagnosticsT]):
         return f"Anonymization({self.guarantee.k}-anonymous in {names}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
+        """Return the outcome as HTML, with the first published rows."""
         pictured = getattr(self.diagnostics, "pictured", None)
         return view(
             self.guarantee,

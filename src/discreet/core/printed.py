@@ -406,6 +406,7 @@ def decimal_down(value: Fraction) -> str:
 
 
 def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> str:
+    """Format a number to some significant digits with a decimal rounding mode, if huge or tiny with an exponent."""
     if value is None:
         return "none"
     if isinstance(value, float) and not math.isfinite(value):
@@ -419,6 +420,7 @@ def _significant(value: Number, digits: int, rounding: str, unit: str = "") -> s
 
 
 def _percent(value: Number, decimals: int, rounding: str) -> str:
+    """Format a share as a percentage with some decimals, never as 0 or 100 % unless it is that."""
     if value is None:
         return "none"
     percent = 100 * Fraction(value)

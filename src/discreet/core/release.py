@@ -137,6 +137,7 @@ class _PlainBudget:
         self._budget = budget
 
     def open_release(self, dataset: str, guarantee: Guarantee, **_stated: object) -> None:
+        """Charge the budget, if there is one; other facts of the release are not kept."""
         if self._budget is not None:
             self._budget.reserve(dataset, guarantee)
 

@@ -211,7 +211,7 @@ class Tree:
         return _frozen(np.concatenate([[1], 1 + np.cumsum(counts)]))
 
     def children(self, node: int) -> range:
-        """Range of the children of a node; empty for a leaf."""
+        """Return the range of the children of a node; empty for a leaf. `node` is not checked."""
         return range(int(self.child_start[node]), int(self.child_start[node + 1]))
 
     @cached_property
@@ -331,14 +331,14 @@ class Tree:
         return np.array(x)
 
     def ancestors(self, node: int) -> NDArray[np.int64]:
-        """Array of the nodes from the root to a node, both included."""
+        """Return the nodes from the root to a node, both included, ``(depth + 1,)``. `node` is not checked."""
         upward = [node]
         while upward[-1]:
             upward.append(int(self.parents[upward[-1]]))
         return np.array(upward[::-1])
 
     def path(self, node: int) -> tuple[Hashable, ...]:
-        """Labels on the path from the root, excluded, to a node: an argument of :meth:`from_paths` and :meth:`find`."""
+        """Return the labels from the root, excluded, to a node: an argument of :meth:`from_paths` and :meth:`find`."""
         return tuple(self.labels[at] for at in self.ancestors(node)[1:].tolist())
 
     def find(self, path: Sequence[Hashable]) -> int:
@@ -408,11 +408,13 @@ class Tree:
 
     @cached_property
     def _child(self) -> dict[tuple[int, Hashable], int]:
+        """Number of each node by its parent's number and its label."""
         above = zip(self.parents.tolist(), self.labels, strict=True)
         return {key: node for node, key in enumerate(above)}
 
 
 def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
+    """Return a path as a tuple of labels; refuse text, no label, or one that is not hashable, with its row."""
     path: Any = given
     is_path = isinstance(path, Sequence | np.ndarray) and not isinstance(path, str | bytes)
     if not is_path or not len(path) or not all(isinstance(one, Hashable) for one in path):
@@ -421,5 +423,6 @@ def _path(given: Sequence[Hashable], row: int) -> tuple[Hashable, ...]:
 
 
 def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the same array, read-only from now on."""
     array.setflags(write=False)
     return array

@@ -97,6 +97,7 @@ def folded(summary: str, body: str) -> str:
 
 
 def _verdict(certificate: Certificate, verified: bool) -> str:  # noqa: FBT001 - of one caller
+    """Return the sentence on a certificate: claimed, verified or failed."""
     n = len(certificate.checks)
     if certificate.passed and not verified:
         return "Claimed: discreet.verify checks it"
@@ -125,6 +126,7 @@ def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
 
 
 def _svg(body: str, label: str, width: float, height: float) -> str:
+    """Return a picture in SVG of a width and a height in pixels, with a label for screen readers."""
     wide, high = position(width, 0), position(height, 0)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" width="{wide}" '

@@ -184,6 +184,7 @@ def _divide(shares: NDArray[np.float64], total: int, *, least: int = 1) -> NDArr
 
 
 def _shares(max_size: int, variant: str) -> NDArray[np.float64]:
+    """Return the shares of households by size from 1, ``(max_size,)``."""
     shares = np.zeros(max_size)
     shares[:6] = _SHARES[:6]
     if variant == "b":

@@ -268,6 +268,7 @@ def _throw(
 
 
 def _direction(generator: Generator) -> NDArray[np.float64]:
+    """Return a unit vector ``(2,)`` of random direction."""
     angle = generator.uniform(0, 2 * np.pi)
     return np.array([np.cos(angle), np.sin(angle)])
 

@@ -121,6 +121,7 @@ class Comparison:
 
 
 def _row(entry: Entry, lower: float | None) -> tuple[str, ...]:
+    """Return the cells of an entry's row: epsilon, method, loss, bound, excess over `lower`, budgets, and cost."""
     start = (printed.decimal(entry.epsilon), entry.method)
     memory = None if entry.memory is None else entry.memory / 2**20
     cost = (printed.estimate(entry.seconds, 3), printed.estimate(memory, 3))
@@ -303,7 +304,7 @@ def _listed(values: Any) -> list[Any]:  # noqa: ANN401 - numbers, or text
 
 
 def _names(mechanism: str, methods: str | Sequence[str] | None) -> list[str]:
-    """Return the names of different methods."""
+    """Return the names of methods, the usual ones by default; refuse one that comes twice."""
     names = _listed(_USUAL_METHODS[mechanism] if methods is None else methods)
     if len(set(names)) < len(names):
         raise InvalidProblemError("methods", "different names", ", ".join(names))
@@ -316,7 +317,10 @@ def _compare_mechanism(
     k: Any,  # noqa: ANN401 - as above
     methods: str | Sequence[str] | None,
 ) -> MechanismComparison:
-    """Measure the losses of a mechanism's methods on synthetic data."""
+    """Measure the losses of a mechanism's methods on synthetic data.
+
+    Raises InvalidProblemError for no value of its parameter, or one of the other's.
+    """
     measure = registered(FRONTIERS, mechanism, "target")
     tables = mechanism == "kanonymity"
     parameter, values = ("k", k) if tables else ("epsilon", epsilon)

@@ -335,5 +335,6 @@ def _warm_up(methods: Mapping[str, Method | None]) -> None:
 
 
 def _achieved(channel: Channel, space: MetricSpace, radius: Fraction | None) -> float:
+    """Return the epsilon that a channel has within a radius, rounded up; infinite if none."""
     epsilon = channel.privacy_loss(space, radius=radius).epsilon
     return math.inf if epsilon is None else float_ceil(epsilon)

@@ -206,5 +206,6 @@ def student_mean(values: ArrayLike, *, failure: float) -> Estimate:
 
 
 def _check_failure(failure: float) -> None:
+    """Raise InvalidProblemError for a probability that is not between 0 and 1."""
     if not 0 < failure < 1:
         raise InvalidProblemError("failure", "a probability between 0 and 1", failure)

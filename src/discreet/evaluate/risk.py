@@ -310,6 +310,7 @@ def _refuse_nested_rows(rows: Any, names: Sequence[str]) -> None:  # noqa: ANN40
 
 
 def _is_path(source: object) -> bool:
+    """Return whether a source is a path."""
     return isinstance(source, str | os.PathLike)
 
 
@@ -327,7 +328,10 @@ class _Source:
     weights: str | None
 
     def open(self, *, show: bool) -> tuple[Any, Any]:
-        """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head."""
+        """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head.
+
+        Refuses a person or weights that are no column, and options that pieces cannot have.
+        """
         path = os.fspath(self.path)
         if not self.engine.is_large(path) or (
             is_hive_folder(path) and not self.engine.is_piecewise
@@ -352,7 +356,10 @@ class _Source:
         sensitive: Sequence[str],
         people: Problem | None,
     ) -> Risk:
-        """Measure the risk of the rows, where the options say that they are grouped."""
+        """Measure the risk of the rows, where the options say that they are grouped.
+
+        A person or weights are refused for a table in pieces.
+        """
         if not self.engine.is_piecewise and self.engine.threads == 1:
             alike = by_meaning(rows, names)
             return risk_of_rows(
@@ -385,6 +392,7 @@ def _check_columns(
     *,
     show: bool,
 ) -> None:
+    """Raise InvalidProblemError for a name that is no column; `show` lets the message list the columns."""
     for argument, listed in (("quasi_identifiers", names), ("sensitive", sensitive)):
         for name in listed:
             if name not in table.columns:
@@ -397,7 +405,7 @@ def _stated_attributes(
     numeric: Sequence[str],
     categorical: Sequence[str],
 ) -> dict[str, Attribute]:
-    """Return the attributes of the columns that options describe."""
+    """Return the attributes of the columns that options describe; refuse no quasi-identifier, or two descriptions."""
     stated: dict[str, Attribute] = {}
     for argument, columns in (
         ("taxonomy", taxonomy),

@@ -126,7 +126,10 @@ def by_tables(
 def _up(
     measured: Measured, y: NDArray[np.int64], radius: NDArray[np.int64], merge: Merge
 ) -> tuple[list[CountCosts], dict[int, Merged]]:
-    """Compute the cost tables of all regions for one size."""
+    """Compute the cost tables of all regions for one size, and the merged children of each inner region.
+
+    `y` and `radius` are ``(nodes,)``. Raises InfeasibleError where no counts within the radius add up.
+    """
     tree = measured.frame.tree
     tables: list[CountCosts] = [CountCosts(0, y[:0])] * tree.n
     shared: dict[int, Merged] = {}

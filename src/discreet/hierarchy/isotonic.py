@@ -166,6 +166,7 @@ def isotonic_float(values: NDArray[np.float64], *, decreasing: bool = False) -> 
 
 
 def _rows(values: ArrayLike) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Read integers as a new table of rows, with the shape that was given; refuse other arrays."""
     array = np.asarray(values)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iu":
         raise InvalidProblemError(
@@ -177,6 +178,7 @@ def _rows(values: ArrayLike) -> tuple[NDArray[np.int64], tuple[int, ...]]:
 def _clipped(
     fit: NDArray[np.int64], low: ArrayLike | None, high: ArrayLike | None
 ) -> NDArray[np.int64]:
+    """Return rows clipped to bounds, one for all or one a row; refuse other shapes, or bounds out of order."""
     for name, bound in (("low", low), ("high", high)):
         if bound is not None and np.shape(bound) not in ((), (len(fit),)):
             raise InvalidProblemError(name, f"one bound or {len(fit)}", np.shape(bound))

@@ -159,7 +159,7 @@ def project(
 
 
 def _flows(task: LaminarTask) -> NDArray[np.float64]:
-    """Solve without integrality; one row a size."""
+    """Solve without integrality; return floats ``(sizes, nodes)``."""
     from discreet.hierarchy.kernels import laminar as kernels
 
     tree, shape = task.tree, (len(task.ys), len(task.tree.leaves))
@@ -198,7 +198,10 @@ def _deal(task: LaminarTask, work: Callable[[slice], None]) -> None:
 
 
 def _scaled(task: LaminarTask) -> NDArray[np.int64]:
-    """Solve in steps of powers of two, from one beyond every count down to 1."""
+    """Solve in steps of powers of two, from one beyond every count down to 1; return counts ``(sizes, nodes)``.
+
+    Raises SolverError where a window has no solution.
+    """
     step = 1 << reach(task.tree, task.ys, task.total).bit_length()
     centers = np.zeros(task.ys.shape, dtype=np.int64)
     while _refine(task, centers, step, half=4):
@@ -210,7 +213,10 @@ def _scaled(task: LaminarTask) -> NDArray[np.int64]:
 
 
 def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: int) -> bool:
-    """Move the centers until no exchange improves them; tell whether any window held a solution."""
+    """Move the centers ``(sizes, nodes)``, in place, until no exchange improves them.
+
+    Returns whether any window held a solution.
+    """
     while True:
         if _solve(task, centers, step, half):
             if least_exchange(task, centers, step) >= 0:
@@ -222,7 +228,7 @@ def _refine(task: LaminarTask, centers: NDArray[np.int64], step: int, *, half: i
 
 
 def _solve(task: LaminarTask, centers: NDArray[np.int64], step: int, half: int) -> bool:
-    """Replace the centers by the best counts within ``half`` of them; tell whether there are any."""
+    """Replace the centers by the best counts within ``half`` steps of them; return whether there are any."""
     from discreet.hierarchy.kernels import laminar as kernels
 
     n_sizes, children = len(task.ys), task.tree.child_start

@@ -195,7 +195,10 @@ def objective(
 
 
 def least_exchange(task: LaminarTask, xs: NDArray[np.int64], step: int) -> int:
-    """Return the least change of the cost by moving one group, or by adding or dropping one if the total is free."""
+    """Return the least change of the cost by moving one group, or by adding or dropping one if the total is free.
+
+    `xs` ``(sizes, nodes)`` are counts in units of `step`. Linear in them.
+    """
     tree, children = task.tree, task.tree.child_start
     parents = [
         level[children[level] < children[level + 1]]

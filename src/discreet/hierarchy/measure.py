@@ -150,7 +150,10 @@ class Measured:
         return np.array([by_object[id(scale)] for scale in self.scales])
 
     def parameters(self) -> dict[str, Any]:
-        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee."""
+        """Describe the measurement in plain values: what a verifier needs to redo the arithmetic of the guarantee.
+
+        They are kind, noise, neighbors, size limits, units, and for each level sensitivity, scales and budget.
+        """
         tree, frame = self.frame.tree, self.frame
         inner, leaf = scales_by_level(tree, self.scales)
         norm = 1 if self.noise == "laplace" else 2
@@ -384,7 +387,7 @@ def noisy(
 
 
 def truth(data: GroupSizes, kind: Kind) -> NDArray[np.int64]:
-    """Count exactly: what is measured, before noise. Private; never leaves this package."""
+    """Count exactly what is measured, before noise: ``(nodes, numbers)`` int64. Private; never leaves this package."""
     if kind == "survival":
         return np.array(data.survival(), dtype=np.int64)
     counts = np.array(data.node_counts(), dtype=np.int64)
@@ -403,12 +406,14 @@ def truth(data: GroupSizes, kind: Kind) -> NDArray[np.int64]:
 
 
 def _row_sizes(frame: Frame, kind: Kind, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many numbers are measured of each node, ``(nodes,)``: its groups if sizes are sorted."""
     if kind == "sorted" and frame.group_totals is not None:
         return np.asarray(frame.group_totals, dtype=np.int64)
     return np.full(frame.tree.n, values.shape[-1], dtype=np.int64)
 
 
 def _runs(nodes: list[int]) -> list[tuple[int, int]]:
+    """Return rising nodes as runs, each from its first to beyond its last."""
     array = np.array(nodes)
     breaks = np.flatnonzero(np.diff(array) > 1) + 1
     return [(int(part[0]), int(part[-1]) + 1) for part in np.split(array, breaks)]

@@ -173,7 +173,10 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         return tuple(sentences)
 
     def with_guarantee(self, guarantee: DPForPersons) -> Plan:
-        """Plan the same release for another guarantee, such as for a table of costs on synthetic data."""
+        """Plan the same release for another guarantee, such as for a table of costs on synthetic data.
+
+        Method and shares of the levels stay; only the scales of the noise follow the guarantee.
+        """
         return replace(self, guarantee=guarantee)
 
     @property
@@ -194,7 +197,7 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         _load_kernels(method, self.guarantee, self.frame.tree.depth, self.frame.units)
 
     def _count(self, source: Any) -> GroupSizes:  # noqa: ANN401 - as for release
-        """Read the values of a private table. Private: called after the charge."""
+        """Read the values of a private table; refuse one if the plan has no columns. Private: after the charge."""
         from discreet.hierarchy.records import count_rows
 
         if self.public is None or self.named is None:
@@ -209,7 +212,11 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         )
 
     def draw(self, counted: GroupSizes, how: Drawing) -> Release[RegionCounts]:
-        """Draw fresh noise, make the counts consistent, and verify them; nothing is charged."""
+        """Draw fresh noise, make the counts consistent, and verify them; nothing is charged.
+
+        `counted` is private; `how` has the chance, the progress and what to keep. A failed check is in the certificate
+        of the release, not raised. The cost is that of the method.
+        """
         measured = measure(
             counted,
             self.method.kind,
@@ -229,7 +236,13 @@ class Plan(RegionPlan[GroupSizes, RegionCounts]):
         source: Any,  # noqa: ANN401 - as for release
         outcome: Release[RegionCounts] | RegionCounts,
     ) -> Diagnosis:
-        """Compare published counts with the true ones; private, for the curator only. The source is read once more."""
+        """Compare published counts with the true ones; private, for the curator only. The source is read once more.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a source that :meth:`check` refuses, or counts on another frame.
+        """
         self.check(source)
         counted = source if isinstance(source, GroupSizes) else self._count(source)
         return diagnose(counted, outcome)
@@ -432,6 +445,7 @@ def level_parts(
 
 
 def _shares(frame: Frame, method: Method, levels: Sequence[Exact] | None) -> tuple[Fraction, ...]:
+    """Return the share of the budget of each level; all for the leaves if the method needs no others."""
     depth = frame.tree.depth
     if levels is None and getattr(method, "only_leaves", False):
         return level_shares(depth, [0] * depth + [1])

@@ -118,6 +118,7 @@ class RegionPlan(ABC, Generic[DataT, ResultT]):
         return f"{name} {getattr(self.guarantee, name)}"
 
     def _repr_html_(self) -> str:
+        """Return the plan as HTML, with the share of each level as bars."""
         levels = [(f"level {at}", float(one)) for at, one in enumerate(self._shares, start=1)]
         return plan_view(
             self.guarantee, str(self), bars(levels, "Part of the budget of each level")

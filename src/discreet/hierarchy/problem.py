@@ -77,10 +77,12 @@ class RegionFrame:
     @cached_property
     def _tree_digest(self) -> str:
         # repr tells 1 from "1", and quotes what could be taken for a separator.
+        """SHA-256 of the labels and the parents."""
         named = sha256_of("\n".join(map(repr, self.tree.labels)))
         return sha256_of(f"{named} {digest_array(self.tree.parents)}")
 
     def _regions(self) -> PublicInput:
+        """The list of regions as a public input, with its hash."""
         described = f"{self.tree.n} regions on {self.tree.depth + 1} levels"
         return PublicInput("regions", self._tree_digest, described)
 
@@ -175,6 +177,7 @@ class Frame(RegionFrame):
         return None if self.group_totals is None else int(self.group_totals[0])
 
     def _stated(self) -> list[object]:
+        """Return what the digest covers: sizes, units, the most of a person, tree and public totals."""
         parts: list[object] = [self.max_size, self.units, self.max_quantity, self._tree_digest]
         return parts if self.group_totals is None else [*parts, digest_array(self.group_totals)]
 
@@ -268,6 +271,11 @@ class GroupSizes:
         max_quantity
             The most that one person adds to the size of a group.
 
+        Raises
+        ------
+        InvalidProblemError
+            For counts that are no table of non-negative integers, with a row for each leaf and a column for size 1.
+
         Examples
         --------
         >>> from discreet.core.tree import Tree
@@ -320,6 +328,7 @@ def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
 
 
 def _read_totals(tree: Tree, totals: ArrayLike) -> NDArray[np.int64]:
+    """Read ``(n,)`` totals, read-only; refuse negative or huge ones, or any that do not add up over the tree."""
     array = array_of(totals, "group_totals", f"{tree.n} integers")
     if array.shape != (tree.n,) or not np.issubdtype(array.dtype, np.integer):
         raise InvalidProblemError(

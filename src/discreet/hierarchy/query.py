@@ -260,7 +260,7 @@ def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
 
 
 def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> NDArray[Any]:
-    """Weight the noisy values of each region and add them up, without wrapping around."""
+    """Weight the noisy values of each region and add them up, ``(nodes,)``, without wrapping around."""
     values, totals = measured.values, measured.frame.group_totals
     most = max(abs(int(values.max())), abs(int(values.min())))
     bound = most * sum(abs(factor) for factor in factors.tolist())
@@ -272,13 +272,14 @@ def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> 
 
 
 def _once(sizes: tuple[Any, ...]) -> dict[Any, int]:
+    """Return sizes with the weight 1 each; refuse values that cannot be names."""
     for size in sizes:
         name_of(size, "sizes")
     return dict.fromkeys(sizes, 1)
 
 
 def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int, int]:
-    """Read the weight of each size."""
+    """Read the weight of each size; refuse sizes that are not counted, weights out of range, or zeros only."""
     question: Any = sizes
     expected = "sizes, or their weights by size"
     weights = dict(
@@ -332,7 +333,10 @@ def least_variances(
 
 
 def _sources(measured: Measured) -> Callable[[int], list[int]]:
-    """Find for each node the measured nodes whose sum estimates it with the least noise."""
+    """Return a function from a node to the measured nodes whose sum estimates it with the least noise.
+
+    It raises InvalidProblemError for a region that was not measured.
+    """
     tree = measured.frame.tree
     best, divided = least_variances(tree, measured.variances())
 

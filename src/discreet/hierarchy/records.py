@@ -90,7 +90,22 @@ def count_rows(
 ) -> GroupSizes:
     """Count groups from the rows of a private table: of persons, or of units if `named` has their sizes.
 
-    Rows that do not count are left out, and their number is written to standard error, marked as private.
+    Parameters
+    ----------
+    source
+        Frame, path, :class:`RowSource` or remote table; read once.
+    public, named
+        The regions and units that are public; the private columns, and whether `named.refuse_rows`.
+    max_size
+        Largest size that is counted; larger groups count as that size.
+    max_quantity
+        Most that one row may add to its unit; larger quantities count as that.
+
+    Returns
+    -------
+    GroupSizes
+        Counts by lowest region and size. Rows that do not count are left out, and their number is written to standard
+        error, marked as private; or they are refused.
     """
     frame = public.frame(positive_count(max_size, "max_size"), max_quantity)
     once = named.person is not None
@@ -306,6 +321,11 @@ def from_units(
         As in :func:`from_records`.
     unit
         Column that names the unit; needed where some units of `public_units` may have no row.
+
+    Raises
+    ------
+    InvalidProblemError
+        As :func:`from_records`: for a missing column or file, or public arguments that do not fit each other.
 
     Examples
     --------

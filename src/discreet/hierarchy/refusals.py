@@ -131,6 +131,7 @@ def check_shape(
 def _refuse(  # noqa: PLR0917 - internal, and each call names its words in one order
     table: Table, condition: nw.Expr, column: str, expected: str, got: str, argument: str
 ) -> None:
+    """Raise InvalidProblemError with the numbers of the public rows for which a condition holds, if there are any."""
     rows = rows_where(table, condition, argument)
     if len(rows):
         where = name_rows(rows[ROW].to_list(), private=False)

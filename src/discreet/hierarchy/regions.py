@@ -275,6 +275,7 @@ def own_columns(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _in_list_alone(name: str) -> bool:
+    """Return whether a column is written in parentheses: in the list of regions alone."""
     text = str(name)
     return not isinstance(name, QuotedName) and text.startswith("(") and text.endswith(")")
 
@@ -336,7 +337,10 @@ def _read_tree(
     units: Table | None,
     root: Hashable,
 ) -> Tree:
-    """Build the tree of a list of regions, or of the regions in which public units are."""
+    """Build the tree of a list of regions, or of the regions in which public units are.
+
+    Raises InvalidProblemError for no region, an empty path or a gap in one.
+    """
     if isinstance(regions, Tree):
         return regions
     if isinstance(regions, list | tuple):

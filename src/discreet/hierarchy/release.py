@@ -138,6 +138,12 @@ def reproduce(
     -------
     Unproven
         The counts, and the reason why there is no guarantee.
+
+    Raises
+    ------
+    InvalidProblemError
+        For an unknown method, shares of levels that are no distribution, or a method that does not fit the data's
+        units.
     """
     instance_of(data, GroupSizes, "data", "GroupSizes")
     chosen: Method = METHODS.resolve(method, accept_no_guarantee=True)

@@ -90,6 +90,7 @@ class RegionCounts:
         return f"RegionCounts(regions={self.frame.tree.n}, sizes={sizes[0]}..{sizes[-1]})"
 
     def _repr_html_(self) -> str:
+        """Return the root's published counts as bars in HTML."""
         sizes = zip(map(str, self.frame.sizes), self.counts[0].tolist(), strict=True)
         return bars(
             [*sizes], "Groups of each size at the root, as published; to_frame() has all regions"

@@ -67,6 +67,7 @@ class TreeFit:
         self._total, self._below = total, below
 
     def _levels(self) -> list[tuple[int, int]]:
+        """First node of each level and the one beyond its last, from the lowest up, without the root."""
         starts = self.tree.level_start.tolist()
         return [(starts[level], starts[level + 1]) for level in range(self.tree.depth, 0, -1)]
 

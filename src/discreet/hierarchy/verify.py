@@ -351,7 +351,7 @@ def sums_below(parents: NDArray[np.int64], table: NDArray[Any]) -> NDArray[Any]:
 
 
 def _sums(frame: Frame, table: NDArray[Any], *, exact: bool) -> Check:
-    """Compare each region above the leaves with the sum of the rows whose parent it is."""
+    """Return the check that each region above the leaves has the sum of the rows whose parent it is."""
     parents = frame.tree.parents
     below = sums_below(parents, table)
     inner = divided_regions(frame.tree)

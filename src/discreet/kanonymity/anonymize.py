@@ -389,6 +389,8 @@ def _publish(
 ) -> Anonymization[Any, AnonymizationDiagnostics]:
     """Write the cells of the classes, shuffle the rows, and verify what will be published.
 
+    `suppress` is the largest share of suppressed rows; with `keep_suppressed` they stay, if there are k or more.
+
     Raises
     ------
     CertificateError
@@ -472,7 +474,10 @@ def _population(
     population: Any,  # noqa: ANN401 - as above
     k_map: int | None,
 ) -> _Covered | None:
-    """Return the k-map demand, the coded population and its columns, or `None` if there is no population."""
+    """Return the k-map demand, the coded population and its columns, or `None` if there is no population.
+
+    Raises InvalidProblemError for one of the two alone, or a population without a quasi-identifier.
+    """
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of
@@ -538,6 +543,7 @@ def _diagnose(
     seconds: float,
     alone: Mapping[str, int],
 ) -> AnonymizationDiagnostics:
+    """Return the private facts about a search and its classes; `seconds` is the time of publication."""
     sizes = np.bincount(found.labels[found.labels >= 0])
     cost = problem.n * problem.suppressed_cost
     return AnonymizationDiagnostics(
@@ -559,6 +565,7 @@ def _diagnose(
 
 
 def _by_column(problem: Problem, found: Found) -> dict[str, float]:
+    """Return the loss of each column as a share of the largest that it may have."""
     boxes = problem.boxes(found.labels)
     lost, gone = boxes.sizes @ boxes.costs, problem.n - int(boxes.sizes.sum())
     weights = {column.name: column.attribute.weight for column in problem.columns}

@@ -168,6 +168,10 @@ def _worthwhile(total: int, limits: SearchLimits) -> Iterator[tuple[int, int]]:
 def _by_tree(
     coordinates: NDArray[np.float64], k: int, limits: SearchLimits
 ) -> tuple[list[float], int]:
+    """Return sums of the distances of rows to their (k - 1)-th nearest others, by batch, and how many rows were seen.
+
+    `coordinates` is ``(n, columns)``, with Manhattan distances. A nearest-neighbor query a row, until time is up.
+    """
     from scipy.spatial import KDTree
 
     if not coordinates.shape[1]:

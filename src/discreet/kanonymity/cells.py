@@ -174,7 +174,7 @@ def _label_of(value: Any, labels: set[Hashable]) -> str | None:  # noqa: ANN401 
 
 
 def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
-    """Return moments, as full text if they are finer than a microsecond."""
+    """Return moments, as full text if they are finer than a microsecond; refuse one outside of years 1 to 9999."""
     moments = values_of_column(series, attribute.name)
     values = moments.of_rows(moments.values)
     beyond = next((row for row, value in enumerate(values) if isinstance(value, Beyond)), None)
@@ -187,6 +187,7 @@ def _moments(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
 
 
 def _numbers(name: str, values: list[Any]) -> list[Any]:
+    """Return values as floats, ``None`` for missing ones; raise InvalidProblemError with the row of another value."""
     numbers: list[Any] = []
     for row, value in enumerate(values):
         try:
@@ -341,6 +342,7 @@ def text_of(value: Hashable) -> str:
 
 
 def _span_text(column: CodedColumn, lo: int, hi: int) -> str:
+    """Return the text of a cell from code `lo` to `hi`: the value, an interval, or ``*`` if it has missing values."""
     if lo == hi:
         return text_of(column.domain[lo])
     if column.domain[hi] is None:

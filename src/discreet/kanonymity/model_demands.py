@@ -40,7 +40,10 @@ def demands_of_models(
     models: Mapping[str, Sequence[PrivacyModel]],
     person: str | None,
 ) -> tuple[Demand, ...]:
-    """State the demands on sensitive columns, for each reading of their values that may fail where others hold."""
+    """State the demands on sensitive columns, for each reading of their values that may fail where others hold.
+
+    A demand on a quasi-identifier is refused.
+    """
     named_models = [(name, model) for name, listed in models.items() for model in listed]
     if person is not None:
         # k persons in a class are k different values of their column.
@@ -70,6 +73,7 @@ def _readings_of(name: str, model: PrivacyModel, values: Values) -> Iterator[Dem
 
 
 def _without_missing(name: str, model: PrivacyModel, codes: NDArray[np.int64]) -> Demand:
+    """Return a demand on codes ``(n,)`` in which missing values, below 0, are one more value."""
     missing = int(codes.max(initial=-1)) + 1
     lacks = bool((codes < 0).any())
     return Demand(

@@ -132,7 +132,7 @@ def counts_of(
 
 
 def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int | None) -> Fraction:
-    """Read a parameter exactly."""
+    """Read a parameter exactly; raise InvalidProblemError outside of its limits."""
     fraction = to_fraction(value, field)
     if fraction < low or (high is not None and fraction > high):
         limits = f"from {low}" if high is None else f"from {low} to {high}"
@@ -141,7 +141,7 @@ def _read(field: str, value: Number, low: Fraction | int, high: Fraction | int |
 
 
 def _rows(counts: NDArray[np.int64]) -> Iterator[list[int]]:
-    """Yield the counts of each class as integers of any size."""
+    """Yield the counts of each class as integers of any size; refuse an empty class and negative counts."""
     for row in np.asarray(counts).tolist():
         if not sum(row) or min(row) < 0:
             raise InvalidProblemError("counts", "classes with rows, counts of 0 or more", "others")
@@ -153,6 +153,7 @@ def _marks(found: Iterator[bool]) -> NDArray[np.bool_]:
 
 
 def _checked(name: str, failing: NDArray[np.bool_]) -> Check:
+    """Return the check that no class fails; `failing` is ``(classes,)``."""
     return Check(f"classes that fail {name}", int(failing.sum()), 0, exact=True)
 
 
@@ -174,11 +175,11 @@ class DistinctDiversity:
             raise InvalidProblemError("l", "an integer of 1 or more", self.l)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes with fewer than l values."""
+        """Mark classes with fewer than l values; `counts` are ``(classes, values)``."""
         return _marks(sum(c > 0 for c in row) < self.l for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"distinct {self.l}-diversity", self.failing(counts))
 
 
@@ -202,16 +203,17 @@ class EntropyDiversity:
         object.__setattr__(self, "l", _read("l", self.l, 1, None))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes of less entropy."""
+        """Mark classes of less entropy; `counts` are ``(classes, values)``."""
         least = to_fraction(self.l, "l")
         return _marks(_is_below(row, least) for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"entropy {self.l}-diversity", self.failing(counts))
 
 
 def _is_below(row: list[int], least: Fraction) -> bool:
+    """Return whether the entropy of counts is below ``log least``; decided in integers where floats cannot."""
     n = sum(row)
     terms = [n * math.log(n), -n * math.log(least)] + [-c * math.log(c) for c in row if c]
     total = math.fsum(terms)
@@ -244,13 +246,13 @@ class RecursiveDiversity:
             raise InvalidProblemError("l", "an integer of 1 or more", self.l)
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes whose most frequent value is too frequent."""
+        """Mark classes whose most frequent value is too frequent; `counts` are ``(classes, values)``."""
         c = to_fraction(self.c, "c")
         falling = (sorted(row, reverse=True) for row in _rows(counts))
         return _marks(row[0] >= c * sum(row[self.l - 1 :]) for row in falling)
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"recursive ({self.c}, {self.l})-diversity", self.failing(counts))
 
 
@@ -321,12 +323,12 @@ class Closeness:
         return exact_distances
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes that are farther."""
+        """Mark classes that are farther; `counts` are ``(classes, values)``."""
         t = to_fraction(self.t, "t")
         return _marks(distance > t for distance in self.distances(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         kind = "ordered" if self.ordered else "equal"
         return _checked(f"{self.t}-closeness, {kind} distance", self.failing(counts))
 
@@ -371,7 +373,7 @@ class AlphaFrequency:
         return _marks(any(row[v] > alpha * sum(row) for v in pick) for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"frequency {self.alpha}", self.failing(counts))
 
 
@@ -398,7 +400,7 @@ class DeltaPresence:
         )
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes whose share is outside.
+        """Mark classes whose share of published rows is outside; `counts` are ``(classes, 2)``.
 
         Raises
         ------
@@ -411,7 +413,7 @@ class DeltaPresence:
         return _marks(not least * sum(r) <= r[1] <= most * sum(r) for r in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"({self.least}, {self.most})-presence", self.failing(counts))
 
 
@@ -436,7 +438,7 @@ class KMap:
             raise InvalidProblemError("k_map", "an integer of 2 or more", repr(value))
 
     def failing(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Mark classes that cover fewer.
+        """Mark classes that cover fewer than k people, the sum of a row of `counts` ``(classes, 2)``.
 
         Raises
         ------
@@ -448,7 +450,7 @@ class KMap:
         return _marks(sum(row) < self.k for row in _rows(counts))
 
     def check(self, counts: NDArray[np.int64]) -> Check:
-        """Count them."""
+        """Return the check that :meth:`failing` marks no class."""
         return _checked(f"{self.k}-map", self.failing(counts))
 
 
@@ -504,6 +506,7 @@ def read_presence(text: str, *, field: str = "presence") -> DeltaPresence:
 
 
 def _model(kind: str, numbers: list[str], text: str, field: str) -> PrivacyModel:
+    """Return the demand of a kind and its numbers; refuse any other, with the text that was typed."""
     try:
         match kind, numbers:
             case "distinct", [least]:

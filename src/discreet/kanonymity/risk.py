@@ -320,7 +320,7 @@ def draw_class_sizes(table: Any, quasi_identifiers: Sequence[str]) -> str:  # no
 
 
 def _weights_of_classes(table: Any, name: str, classes: Classes) -> list[Fraction]:  # noqa: ANN401 - as above
-    """Add up the sampling weights of each class, exactly."""
+    """Add up the sampling weights of each class, exactly; refuse a row whose weight is below 1 or no number."""
     values = values_in(table, name)
     numbers = []
     for rank in values.ranks:
@@ -346,7 +346,7 @@ def _of_persons(
     sensitive: Sequence[str],
     population: Problem | None,
 ) -> Risk:
-    """Measure the risk by persons: a person is at the greatest risk of its rows."""
+    """Measure the risk by persons: a person is at the greatest risk of its rows. A population is refused."""
     if population is not None:
         raise InvalidProblemError("population", "none where persons are counted", "one")
     named = meaning_codes(table, person)
@@ -506,6 +506,7 @@ def _inside(
     labels: np.ndarray[Any, np.dtype[np.int64]],
     population: Problem,
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return for each class how many rows of the population it covers, ``(classes,)``."""
     counted = np.zeros(int(labels.max()) + 1, dtype=np.int64)
     for rows, covered in candidates(table, population):
         counted[labels[rows[0]]] = len(covered)

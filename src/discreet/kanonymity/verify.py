@@ -402,6 +402,7 @@ def _coded(
     names: Sequence[str],
     attributes: Sequence[Attribute],
 ) -> Problem:
+    """Return the coded problem of a published table; columns that are not stated have the kind of their values."""
     stated = {attribute.name: attribute for attribute in attributes}
     columns = {name: column_of(table, name) for name in names}
     kinds = [stated.get(name) or _kind(name, columns[name]) for name in names]
@@ -436,7 +437,10 @@ def _covering(
     names: Sequence[str],
     attributes: Sequence[Attribute],
 ) -> NDArray[np.int64]:
-    """Count for each class the people that its cells cover: those who are not published, and those who are."""
+    """Count for each class the people that its cells cover: ``(classes, 2)``, not published and published.
+
+    A population with fewer rows of a class than the table is refused.
+    """
     problem = _coded(population, names, attributes)
     people = np.zeros(len(classes.sizes), np.int64)
     for rows, covered in candidates(table, problem):
@@ -447,6 +451,7 @@ def _covering(
 
 
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
+    """Return the kind of a column by its values: numeric, dates of one format, or categorical."""
     kinds = {type(value) for value in values if value is not None}
     numbers = all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds)
     if numbers:

@@ -408,7 +408,10 @@ class Ledger:
     def _charge(
         self, dataset: str, guarantee: Guarantee, release: Mapping[str, Any] | None, room: int
     ) -> tuple[Fraction, ...]:
-        """Append a charge, and reserve room for the result of its release; return what the dataset has left."""
+        """Append a charge, and reserve room for the result of its release; return what the dataset has left.
+
+        Raises BudgetError if the budget does not cover it or there is none.
+        """
         with self._open(writing=True) as (db, book):
             accounts = self._accounts(book)
             account, _ = _of(accounts, dataset)
@@ -441,7 +444,10 @@ class Ledger:
             return self._accounts(book)
 
     def _accounts(self, book: Book) -> Accounts:
-        """Read all charges, each with its last state; add up those of each dataset that were not freed."""
+        """Read all charges, each with its last state; add up those of each dataset that were not freed.
+
+        A line that cannot be understood, or exceeds its limit, is refused as damage.
+        """
         accounts: dict[str, Account] = {}
         charges: dict[str, dict[int, Charge]] = {}
         places: dict[tuple[str, str], int] = {}
@@ -480,7 +486,7 @@ class Ledger:
 
 
 def _of(found: Accounts, dataset: str) -> tuple[Account, tuple[Charge, ...]]:
-    """Return the account and the charges of a dataset."""
+    """Return the account and the charges of a dataset; raise BudgetError without a budget."""
     if dataset not in found:
         near = "".join(f"; {one!r} has one" for one in get_close_matches(dataset, found, 1))
         raise BudgetError(f"dataset {dataset!r} has no budget{near}")
@@ -503,6 +509,7 @@ def _open_states(found: Accounts) -> dict[str, bool]:
 
 
 def _path_of(path: object) -> Path:
+    """Return a path; refuse anything else."""
     if isinstance(path, str | os.PathLike):
         return Path(os.fsdecode(path))
     raise InvalidProblemError("ledger", "the path of a file", type(path).__name__)
@@ -533,11 +540,12 @@ def _append(
 
 
 def _now() -> str:
+    """Return the time now, in UTC, as the ledger writes it."""
     return datetime.now(UTC).strftime(_TIME)
 
 
 def _next_time(book: Book, *, clock_may_be_behind: bool = False) -> str:
-    """Return the time of the next line, never before that of the last one."""
+    """Return the time of the next line, never before that of the last one; refuse a clock far behind it."""
     now, last = _now(), max((line.made for line in book.lines), default="")
     latest = datetime.strptime(now, _TIME).replace(tzinfo=UTC) + _CLOCK_TOLERANCE
     if latest.strftime(_TIME) < last and not clock_may_be_behind:

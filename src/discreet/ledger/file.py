@@ -115,7 +115,7 @@ def _recognize(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _resolved(path: Path) -> Path:
-    """Follow all links, so that a ledger is found, locked and journaled under one name."""
+    """Follow all links, so that a ledger is found, locked and journaled under one name; refuse no path."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
@@ -144,6 +144,7 @@ def _identity(path: Path, true: Path, *, writing: bool) -> tuple[int, int]:
 
 
 def _refused(path: Path, expected: str, got: str | None) -> InvalidProblemError:
+    """Return the error for a ledger's file."""
     name = str(path)
     return InvalidProblemError(
         "ledger", expected, f"{name if len(name) < 300 else name[:80] + '...'}: {got}"

@@ -129,7 +129,10 @@ def read(db: sqlite3.Connection, path: Path) -> Book:
 
 
 def _read_version_1(db: sqlite3.Connection, path: Path) -> list[LedgerLine]:
-    """Read a ledger of version 1, which had a chain for each dataset: all grants, then all charges."""
+    """Read a ledger of version 1, which had a chain for each dataset: all grants, then all charges.
+
+    A line whose hash does not follow from those before is refused as damage.
+    """
     stored = "SELECT name, granted, created, digest FROM datasets ORDER BY rowid"
     grants = db.execute(stored).fetchall()
     charges = _numbered(db, path, "charges", "dataset, guarantee, charged, digest")
@@ -208,6 +211,7 @@ def chain(before: str, line: LedgerLine) -> str:
 
 
 def _hash(*parts: str) -> str:
+    """Return the SHA-256 of texts, kept apart by JSON."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -128,7 +128,7 @@ def remove_stale(ledger: Path, releases: Mapping[str, bool]) -> None:
 
 
 def _paths(ledger: Path, release_id: str) -> tuple[Path, Path]:
-    """Return the paths of a complete spool and of a spool that is being written."""
+    """Return the paths of a complete spool and of a spool that is being written; refuse no release id."""
     if not _ID.fullmatch(release_id):
         raise InvalidProblemError(
             "release", "a release id: 20 hexadecimal digits", "something else"

@@ -113,7 +113,7 @@ class Method(Protocol):
 
 
 def need_problem(problem: Problem | None, name: str) -> Problem:
-    """Return the problem; raise if there is none, as beyond 5120 places."""
+    """Return the problem; raise InvalidProblemError if there is none, as beyond 5120 places. `name` is the method's."""
     if problem is None:
         raise InvalidProblemError("method", "'tails' beyond 5120 places", repr(name))
     return problem
@@ -150,7 +150,7 @@ def column_rate(guarantee: MetricDP) -> Fraction:
 
 
 def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int:
-    """Return the lift that the theorem on tails requires."""
+    """Return the lift that the theorem on tails requires for tails of `rate` a unit; all distances are read."""
     everything = space.distances[np.triu_indices(space.n, 1)]
     shortest = int(everything.min())
     column = guarantee.epsilon * (1 - SHARE)

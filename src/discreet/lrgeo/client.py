@@ -125,11 +125,20 @@ class Client:
         return self._held.epsilon
 
     def snap(self, point: tuple[float, float] | ArrayLike) -> int:
-        """Return the place of a point; see :meth:`discreet.lrgeo.Region.snap`."""
+        """Return the number of the place nearest to a point: latitude and longitude, or east and north in the unit.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the region's reach; see :meth:`discreet.lrgeo.Region.snap`.
+        """
         return self._mechanism.region.snap(point)
 
     def row(self, place: int) -> NDArray[np.int64]:
-        """Compute the integer weights ``(K,)`` of all reports for a place: private, as the place is."""
+        """Return the integer weights ``(K,)`` of all reports for a place, by its number: private, as the place is.
+
+        ``O(K)``. A number that is no place's is refused.
+        """
         return self._mechanism.channel.row(place)
 
     def report(
@@ -160,7 +169,7 @@ class Client:
 
 
 def _published(stated: Any) -> Mechanism:  # noqa: ANN401 - anything that a caller may pass
-    """Take a mechanism, or make that of a design."""
+    """Take a mechanism, or make that of a certified design; anything else is refused."""
     if isinstance(stated, Mechanism):
         return stated
     if not isinstance(stated, CertifiedChannel):
@@ -214,6 +223,10 @@ def scope_check(mechanism: Mechanism) -> Check:
 
 
 def _refuse_weaker(mechanism: Mechanism, accepts: MetricDP) -> None:
+    """Raise CertificateError for a mechanism whose epsilon per kilometer is above the accepted one's.
+
+    An accepted guarantee with a radius is an InvalidProblemError.
+    """
     instance_of(accepts, MetricDP, "accepts", "a MetricDP, or None")
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)

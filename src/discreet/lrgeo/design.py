@@ -92,6 +92,7 @@ class RegionDesign(CertifiedChannel):
         return f"RegionDesign({self.region.K} places{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
+        """Return the design as HTML, with the reports of the most central place on a map."""
         loss = "not computed" if self.upper is None else at_most(self.upper, 4)
         bound = at_least(self.lower, 4)
         middle = most_central(self.region.points)
@@ -298,6 +299,10 @@ def _for_every_point(
     problem: Problem | None,
     **options: Any,  # noqa: ANN401 - those of design_every_point, which names them
 ) -> NoiseDesign | LatticeDesign:
+    """Return the design for every point: of one of the forms, or beyond 5120 places one noise for the region alone.
+
+    Raises InvalidProblemError for a radius, or another method or a spacing beyond 5120 places.
+    """
     from discreet.lrgeo.points.design import design_every_point
     from discreet.lrgeo.points.many_places import costs_of_region, design_many_places
 
@@ -412,6 +417,7 @@ def _check(
     time_limit: float | None,
     threads: int,
 ) -> None:
+    """Raise InvalidProblemError for another type, unit, gap, time limit or number of threads than is allowed."""
     stated: Any = guarantee
     if not isinstance(stated, MetricDP):
         raise InvalidProblemError("guarantee", "a MetricDP", type(stated).__name__)
@@ -434,6 +440,7 @@ def _problem(
     weights: ArrayLike | None,
     prior: ArrayLike | None,
 ) -> Problem | None:
+    """Return the loss ``(K, K)`` and prior of the places, or ``None`` beyond 5120 places, where none may be stated."""
     if not region.space.has_matrix:
         if targets is not None or prior is not None:
             raise InvalidProblemError("targets and prior", "none beyond 5120 places", "some")
@@ -460,6 +467,7 @@ def _bind(region: Region, guarantee: MetricDP) -> MetricDP:
 def _provenance(
     region: Region, problem: Problem | None, made: Made, trace: list[str]
 ) -> Provenance:
+    """Record the method, its facts, the trace and the public inputs."""
     places = PublicInput("region", region.digest, f"{region.K} places, in {region.unit}")
     public = () if problem is None else problem.assumed_public()
     return Provenance(made.method, made.facts, (places, *public), tuple(trace))

@@ -84,11 +84,11 @@ class Epochs:
             object.__setattr__(self, name, budget)
 
     def number(self, now: float) -> int:
-        """Return the number of the epoch at a time in seconds since 1970, UTC."""
+        """Return the number of the epoch at a time from 0 to 2^53 seconds since 1970, UTC; refuse others."""
         return int(_time(now) // self.seconds)
 
     def day(self, now: float) -> int:
-        """Return the number of the day, UTC, at a time in seconds since 1970."""
+        """Return the number of the day, UTC, at a time from 0 to 2^53 seconds since 1970; refuse others."""
         return int(_time(now) // SECONDS_PER_DAY)
 
     def allows(self, epsilon: Fraction, spent_today: Fraction, spent_in_all: Fraction) -> bool:
@@ -97,17 +97,26 @@ class Epochs:
         return today and (self.for_life is None or spent_in_all + epsilon <= self.for_life)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: seconds, and the limits as text or ``None``."""
         per_day, for_life = (None if x is None else str(x) for x in (self.per_day, self.for_life))
         return {"seconds": self.seconds, "per_day": per_day, "for_life": for_life}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Epochs:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For values that the constructor refuses.
+        """
         return cls(data["seconds"], per_day=data["per_day"], for_life=data["for_life"])
 
 
 def _check(client: object, state: object, epochs: object) -> None:
+    """Raise InvalidProblemError for a client, state or epochs of another type."""
     instance_of(client, (Client, PointClient), "client", "a Client")
     instance_of(state, State, "state", "a State")
     instance_of(epochs, Epochs, "epochs", "Epochs")
@@ -202,6 +211,7 @@ def pin(
 ) -> State:
     """Draw the report that is shown from now on whenever one is at a place, and charge for it.
 
+    `point` is as in :func:`locate`, `now` in seconds since 1970. Returns the state with the pin; no argument changes.
     It is no fresh report of the epoch, before it is shown. See :mod:`discreet.lrgeo.epochs` for what it gives
     away. It is drawn once: a place that is pinned keeps its report, and nothing is charged. In another region than that
     of earlier pins, these are forgotten, since their places are no places there.
@@ -319,6 +329,7 @@ def _charge(client: Client | PointClient, state: State, day: int, epochs: Epochs
 
 
 def _time(now: float) -> float:
+    """Return a time from 0 to 2^53 seconds since 1970; refuse anything else."""
     known: Any = now
     if isinstance(known, bool) or not isinstance(known, int | float) or not 0 <= known < 2**53:
         raise InvalidProblemError("now", "seconds since 1970", "something else")

@@ -169,6 +169,7 @@ class Mechanism(CertifiedChannel):
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
+        """Plain values for JSON: texts, integers, and arrays packed into base64; made once."""
         region, channel = self.region, self.channel
         ball = channel.ball
         return {
@@ -221,6 +222,10 @@ class Mechanism(CertifiedChannel):
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Mechanism:
+        """Return the mechanism of plain values; raise InvalidProblemError unless :meth:`to_dict` would write the same.
+
+        Nothing is verified.
+        """
         check_whole(data, FORM, _FORMAT_VERSION)
         origin = data["origin"]
         region = Region(

@@ -150,6 +150,8 @@ def read_mechanism(data: object) -> Mechanism | PublishedPoints:
 
 
 def _integer(low: int, high: int) -> Field:
+    """Return a reader of integers from `low` to `high`; it takes a value and its field, and refuses others."""
+
     def field(value: object, name: str) -> int:
         expected = f"an integer from {low} to {high}"
         if isinstance(value, bool) or not isinstance(value, int):
@@ -162,6 +164,8 @@ def _integer(low: int, high: int) -> Field:
 
 
 def _text(pattern: str) -> Field:
+    """Return a reader of texts that match a pattern as a whole; it takes a value and its field, and refuses others."""
+
     def field(value: object, name: str) -> str:
         if not isinstance(value, str):
             raise InvalidProblemError(name, "a text", type(value).__name__)
@@ -173,6 +177,7 @@ def _text(pattern: str) -> Field:
 
 
 def _object(value: object, name: str) -> dict[str, Any]:
+    """Return a mapping with texts as keys; refuse anything else."""
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise InvalidProblemError(name, "an object", type(value).__name__)
     return value

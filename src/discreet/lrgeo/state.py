@@ -51,7 +51,7 @@ class Source:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Source:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote; raise InvalidProblemError for a guarantee that is no metric one."""
         claimed = data["guarantee"]
         guarantee = None if claimed is None else guarantee_from_dict(claimed)
         if guarantee is not None and not isinstance(guarantee, MetricDP):
@@ -135,7 +135,15 @@ class State:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> State:
-        """Read what :meth:`to_dict` wrote, here or in an earlier version, which did not say what drew a report."""
+        """Read what :meth:`to_dict` wrote, here or in an earlier version, which did not say what drew a report.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For entries of other types.
+        """
         report, pinned, region = data["report"], data["pinned"], data.get("region", "")
         if "source" not in data:
             pinned = [[place, shown, Source().to_dict()] for place, shown in pinned]
@@ -154,6 +162,7 @@ class State:
 
 
 def _number(value: object) -> int | None:
+    """Return an integer or ``None``; refuse anything else."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise InvalidProblemError("epoch", "an integer", type(value).__name__)

@@ -214,7 +214,10 @@ def partition(
 def _feature_rows(
     space: MetricSpace, constraints: Adjacency, n_blocks: int, name: str
 ) -> NDArray[np.float64]:
-    """Return the rows that k-means groups, ``(n, dimensions)``."""
+    """Return the rows that k-means groups, ``(n, dimensions)``: distances, points, adjacency or Laplacian vectors.
+
+    Coordinates are refused for a space without them. Eigenvectors cost ``O(n^3)``.
+    """
     if name == "k-m-DV":
         return np.asarray(space.distances * 2.0**-space.scale_bits, dtype=np.float64)
     if name == "k-m-rec":

@@ -66,7 +66,7 @@ class Layout:
 
     @property
     def columns(self) -> NDArray[np.int64]:
-        """Block of each variable, -1 for the master's."""
+        """Block of each variable of the program, ``(n k,)``, -1 for the master's."""
         owner = np.where(self.split.boundary, -1, self.split.labels)
         return np.repeat(owner, self.part.n_reports)
 
@@ -163,7 +163,7 @@ class Chains:
 def _orient_chain(
     nodes: NDArray[np.int64], distances: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Reverse a chain if it does not begin at the end of lower number."""
+    """Reverse a chain, nodes and distances from its first, if it does not begin at the end of lower number."""
     return (
         (nodes, distances)
         if nodes[0] < nodes[-1]
@@ -190,6 +190,10 @@ class _Paths:
 
     @classmethod
     def find(cls, edges: Adjacency, sources: NDArray[np.int64], rate: float) -> _Paths:
+        """Search the shortest paths from each source, up to the largest finite exponent; `rate` is nats a unit.
+
+        One search by Dijkstra for each source.
+        """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
@@ -359,7 +363,10 @@ _Choice = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
 
 
 def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
-    """Return the largest of the boundary's lower bounds for each report, or ``None`` if they sum to at most 1."""
+    """Return the largest of the boundary's lower bounds for each report, or ``None`` if they sum to at most 1.
+
+    `z` ``(boundary, k)`` are entries of the channel, `factor` ``(boundary,)`` bounds a ratio to each.
+    """
     terms = z / factor[:, None]
     chosen = terms.argmax(axis=0)
     largest = terms.max(axis=0)
@@ -370,7 +377,10 @@ def _below(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | Non
 
 
 def _above(z: NDArray[np.float64], factor: NDArray[np.float64]) -> _Choice | None:
-    """Return the least of the boundary's upper bounds for each report, or ``None`` if they sum to at least 1."""
+    """Return the least of the boundary's upper bounds for each report, or ``None`` if they sum to at least 1.
+
+    Arguments are as of :func:`_below`.
+    """
     near = np.flatnonzero(np.isfinite(factor))
     terms = z[near] * factor[near, None]
     if not len(near) or terms.min(axis=0).sum() >= 1 - _MIN_ENVELOPE_VIOLATION:

@@ -86,11 +86,14 @@ class ImplicitCosts:
         return np.arange(self.n)
 
     def losses(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute ``c_ik`` of some secrets and reports."""
+        """Compute ``c_ik`` of some secrets and reports, ``(secrets, reports)``."""
         return named_loss(self.space, self.utility_loss, secrets, reports)
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute ``p_i c_ik`` of some secrets and reports, the same floats as a problem's table."""
+        """Compute ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``.
+
+        They are the same floats as a problem's table has.
+        """
         cost: NDArray[np.float64] = self.prior[secrets, None] * self.losses(secrets, reports)
         return cost
 

@@ -157,6 +157,7 @@ def design(
 
 
 def _check_claim(problem: Problem, guarantee: MetricDP) -> None:
+    """Raise InvalidProblemError for another type, unit or scope than a design on this problem may have."""
     stated: Any = problem
     if not isinstance(stated, Problem):
         raise InvalidProblemError("problem", "a Problem", type(stated).__name__)
@@ -183,6 +184,7 @@ def _read_limits(
     threads: int,
     on_progress: Callable[[Progress], None] | None,
 ) -> PartLimits:
+    """Return the limits of a search; refuse a gap, time limit or number of threads out of range."""
     relative_gap(gap, optional=False)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")

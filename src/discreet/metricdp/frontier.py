@@ -247,6 +247,7 @@ class _Chart:
 def _gaps(
     lower: NDArray[np.float64], upper: NDArray[np.float64], negligible: float
 ) -> NDArray[np.float64]:
+    """Return relative gaps, 0 where the absolute one is `negligible`, 1 where the upper bound is infinite."""
     gaps = np.zeros(len(lower))
     wide = upper - lower > negligible
     # The upper bound is infinite before the first design.

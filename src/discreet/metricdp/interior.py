@@ -84,23 +84,23 @@ class Blocks:
         return np.ascontiguousarray(self.tails.T)
 
     def rows(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``M u``."""
+        """Compute ``M u``, one number a row, from the variables ``(variables,)``."""
         inside = self.inside
         direct = np.bincount(self.row[inside], u[inside], minlength=len(self.tails))
         return np.asarray(direct + self.tails @ u[self.last])
 
     def prices(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``M' y``."""
+        """Compute ``M' y``, one number a variable, from row prices ``(rows,)``."""
         priced: NDArray[np.float64] = np.where(self.row >= 0, y[self.row], 0.0)
         priced[self.last] = self.tails.T @ y
         return priced
 
     def slacks(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``G u``."""
+        """Compute ``G u``, one number an inequality, from the variables ``(variables,)``."""
         return np.asarray(self.factor * u[self.large] - np.where(self.small >= 0, u[self.small], 0))
 
     def apply_transposed(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute ``G' t``."""
+        """Compute ``G' t``, one number a variable, from multipliers ``(inequalities,)``."""
         n, two = len(self.block), self.small >= 0
         pulled = np.bincount(self.large, self.factor * t, minlength=n)
         return np.asarray(pulled - np.bincount(self.small[two], t[two], minlength=n))
@@ -162,7 +162,7 @@ class _Normal:
         return np.asarray(schur)
 
     def _inverses(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Invert ``G_k' Theta G_k`` for all blocks, padded to the largest by ones."""
+        """Invert ``G_k' Theta G_k`` for all blocks, ``(blocks, size, size)``, padded to the largest by ones."""
         blocks = self.blocks
         count, width = len(blocks.sizes), int(blocks.sizes.max())
         k, a, b = blocks.block[blocks.large], blocks.slot[blocks.small], blocks.slot[blocks.large]
@@ -186,7 +186,7 @@ class _Normal:
         return np.asarray(inverse * (scale[:, :, None] * scale[:, None, :]))
 
     def apply(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Multiply by the inverses of the blocks."""
+        """Multiply a vector ``(variables,)`` by the inverses of the blocks."""
         blocks = self.blocks
         padded = np.zeros(self.inverse.shape[:2])
         padded[blocks.block, blocks.slot] = x
@@ -194,7 +194,7 @@ class _Normal:
         return np.asarray(product[blocks.block, blocks.slot])
 
     def rows(self, side: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Solve the Schur complement."""
+        """Solve the Schur complement for a side ``(rows,)``."""
         from scipy.linalg import cho_solve
 
         return np.asarray(cho_solve(self.factor, side, check_finite=False))
@@ -281,6 +281,7 @@ def solve_blocks(
 
 
 def _has_converged(result: Interior, dual_error: float, tolerance: float) -> bool:
+    """Return whether residual and gap, with the dual error, are within the tolerance."""
     gap = abs(result.objective - result.bound) + dual_error
     return result.residual <= 1e-3 * tolerance and gap <= tolerance * abs(result.objective)
 
@@ -321,6 +322,6 @@ def _step(
 
 
 def _longest_step(x: NDArray[np.float64], dx: NDArray[np.float64]) -> float:
-    """Return the step length at which the first entry becomes zero."""
+    """Return the step length at which the first entry of ``x + step dx`` becomes zero, ``(m,)`` both."""
     falling = dx < 0
     return float((-x[falling] / dx[falling]).min(initial=np.inf))

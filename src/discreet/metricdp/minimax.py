@@ -239,6 +239,7 @@ def minimax(
 
 
 def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
+    """Return the problem with each prior in turn; raise InvalidProblemError without any."""
     problems = [
         Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
         for prior in items_of(priors, "priors", "a list of priors")
@@ -249,6 +250,7 @@ def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> li
 
 
 def _mixture_problem(weights: NDArray[np.float64], problems: Sequence[Problem]) -> Problem:
+    """Return the problem whose prior is the weighted mean of those of several."""
     first = problems[0]
     prior = np.zeros(first.n_secrets)
     for weight, one in zip(weights.tolist(), problems, strict=True):
@@ -275,6 +277,7 @@ class _FixedAnswers:
     answers: dict[bytes, Candidate]
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
+        """Return the answer that is kept for a part, if any."""
         return self.answers.get(_part_key(part))
 
 
@@ -308,6 +311,7 @@ class _Program:
         self.weights = raw / raw.sum()
 
     def _solve(self, part: Part, limits: PartLimits) -> LPSolution:
+        """Minimize the largest of the losses: a linear program of n k + 1 variables; interior points, else simplex."""
         from scipy.sparse import csr_array, hstack, vstack
 
         from discreet.core.lp import LinearProgram, solve

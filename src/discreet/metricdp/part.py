@@ -102,7 +102,10 @@ class Part:
 
     @cached_property
     def binding(self) -> Adjacency:
-        """The constraints not implied by others; all of them if all pairs are constrained and few are implied."""
+        """The constraints not implied by others; all of them if all pairs are constrained and few are implied.
+
+        Computed at the first access: a search within the longest edge from each secret, or ``O(n^3)`` for dense ones.
+        """
         if self._few_are_implied():
             return self.constraints
         return self.constraints.prune()
@@ -168,7 +171,10 @@ class Part:
 
     @cached_property
     def paths(self) -> NDArray[np.int64]:
-        """Lengths of shortest paths of constraints."""
+        """Lengths of shortest paths of constraints, ``(n, n)`` in stored units, -1 without a path.
+
+        Computed once, in up to ``O(n^3)``.
+        """
         n, graph = self.n, self.constraints
         if 2 * len(graph) == n * (n - 1):
             # All pairs of a metric space are constrained: distances satisfy the triangle inequality.
@@ -333,7 +339,7 @@ class WholeProblem:
 
     @cached_property
     def cost(self) -> NDArray[np.float64]:
-        """Costs of the classes: the sums of those of their secrets."""
+        """Costs ``(classes, k)`` of the classes: the sums of those of their secrets."""
         if self.n_classes == self.problem.n_secrets:
             return self.problem.cost
         cost = np.zeros((self.n_classes, self.problem.n_reports))
@@ -367,6 +373,7 @@ class WholeProblem:
         return parts
 
     def _part(self, cost: NDArray[np.float64], alone: Adjacency, inside: NDArray[np.int64]) -> Part:
+        """Return the part of the secrets `inside`, with its costs ``(n, k)`` and constraints."""
         own, plane = self._own(inside), self._plane(inside)
         home = self._home(inside)
         return Part(cost, alone, self.epsilon, own, plane, self._space(inside), home)
@@ -387,6 +394,7 @@ class WholeProblem:
         return np.asarray(home, dtype=np.int64)
 
     def _space(self, inside: NDArray[np.int64]) -> MetricSpace:
+        """Return the space of the secrets `inside`."""
         space = self.problem.space
         if len(inside) == space.n:
             return space
@@ -395,6 +403,7 @@ class WholeProblem:
     def _plane(
         self, inside: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the planar points of some secrets and of the reports; ``None`` where there are none."""
         reports, points = self.problem.reports, self._planar_points
         if points is None or reports is None:
             return None
@@ -403,6 +412,7 @@ class WholeProblem:
 
     @cached_property
     def _planar_points(self) -> NDArray[np.float64] | None:
+        """The secrets as points in a plane, ``(n, 2)``, of a globe by an azimuthal projection; ``None`` for others."""
         space = self.problem.space
         if space.points is None or space.points.shape[1] != 2:
             return None
@@ -429,7 +439,7 @@ class WholeProblem:
         return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the matrix of all classes from those of the parts: that of the only part itself."""
+        """Return the matrix ``(classes, k)`` of all classes from those of the parts: that of the only part itself."""
         if len(matrices) == 1:
             return matrices[0]
         table = np.zeros((self.n_classes, self.problem.n_reports))

@@ -154,7 +154,7 @@ class Problem:
 
     @cached_property
     def cost(self) -> NDArray[np.float64]:
-        """Cost of each entry of the channel, ``p_i c_ik``; the expected loss is the sum of ``cost * z``."""
+        """Cost ``(n, K)`` of each entry of the channel, ``p_i c_ik``; the expected loss is the sum of ``cost * z``."""
         cost: NDArray[np.float64] = self.prior[:, None] * self.loss
         cost.setflags(write=False)
         return cost
@@ -179,7 +179,7 @@ class Problem:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of all inputs of the problem."""
+        """SHA-256, in hexadecimal, of all inputs of the problem."""
         parts = " ".join(f"{part.name} {part.digest}" for part in self.assumed_public())
         return hashlib.sha256(f"discreet.metricdp.problem/1 {parts}".encode()).hexdigest()
 
@@ -188,6 +188,7 @@ class Problem:
 
 
 def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
+    """Read values as float64; refuse anything that is no number."""
     try:
         return np.array(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -195,6 +196,7 @@ def _read_floats(values: object, field: str, shape: str) -> NDArray[np.float64]:
 
 
 def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Read a table of losses with a row for each of n secrets; refuse other shapes and values."""
     expected = f"a table of {n} rows, or one of {', '.join(_LOSS_NAMES)}"
     loss = _read_floats(utility_loss, "utility_loss", expected)
     if loss.ndim != 2 or loss.shape[0] != n or not loss.shape[1]:
@@ -203,6 +205,7 @@ def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def _check_losses(loss: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return losses ``(n, k)``; refuse negative or infinite ones, or ones too small for floats."""
     wrong = ~(np.isfinite(loss) & (loss >= 0))
     if wrong.any():
         i, k = np.argwhere(wrong)[0].tolist()
@@ -283,6 +286,7 @@ def named_loss(
 
 
 def _read_reports(reports: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Read the secrets that may be reported as int64; refuse other values, or one that comes twice."""
     secrets = array_of(reports, "reports", "a sequence of secrets")
     if secrets.ndim != 1 or not secrets.size or not np.issubdtype(secrets.dtype, np.integer):
         raise InvalidProblemError(

@@ -102,6 +102,7 @@ class _State:
         self.lower = max(0.0, self._lower(self.prices))
 
     def _lower(self, prices: Multipliers) -> float:
+        """Return the lower bound that prices prove for this part."""
         return lower_bound(self.part.cost, self.part.constraints, self.part.epsilon, prices)
 
     @property
@@ -123,6 +124,7 @@ class _State:
         return answer.note
 
     def _rename_and_measure(self, answer: Candidate) -> tuple[Candidate, float] | None:
+        """Return the candidate with its reports renamed, and its loss; ``None`` if no rows that sum to 1."""
         if answer.matrix is None:
             return None
         if not np.abs(answer.matrix.sum(axis=1) - 1.0).max() < _MAX_SUM_ERROR:
@@ -304,6 +306,7 @@ class Search:
         return self.verified is not None and self._gap() <= _MAX_OPTIMAL_GAP
 
     def _run_method(self, method: Method) -> None:
+        """Run a method on all unfinished components, note what it said, and verify what is better."""
         unfinished = [state for state in self.states if not state.done(self.limits.gap)]
         if not unfinished:
             return
@@ -349,6 +352,10 @@ class Search:
         return self.reached if len(self.states) == 1 else state.done(self.limits.gap)
 
     def _solve(self, method: Method, unfinished: list[_State]) -> list[Candidate | str | None]:
+        """Return a method's answer for each component: a candidate, why there is none, or ``None``.
+
+        Components are solved in processes where there is an executor.
+        """
         if self.executor is not None and len(unfinished) > 1:
             # Methods in other processes can't offer candidates before they end.
             limits = replace(self.limits, seconds=self._remaining(), handling=self.handling)
@@ -454,6 +461,7 @@ class Search:
         return self.verified
 
     def _remaining(self) -> float | None:
+        """Return the seconds that are left, or ``None`` without a limit."""
         if self.limits.seconds is None:
             return None
         return max(0.0, self.limits.seconds - (clock() - self.start))
@@ -465,6 +473,7 @@ class Search:
         )
 
     def _is_late(self) -> bool:
+        """Return whether too little of the time limit is left for another method."""
         remaining, seconds = self._remaining(), self.limits.seconds
         return (
             remaining is not None
@@ -479,6 +488,7 @@ class Search:
         return known and remaining is not None and remaining <= self.handling
 
     def _gap(self) -> float:
+        """Return the relative gap of the verified channel; 1 without one."""
         upper = math.inf if self.verified is None else self.verified.upper
         if upper <= self.lower:
             return 0.0
@@ -490,6 +500,7 @@ class Search:
             self._report_progress(method)
 
     def _report_progress(self, method: str) -> None:
+        """Report method, seconds and bounds to the caller."""
         self.reported = clock()
         if self.on_progress is not None:
             elapsed = clock() - self.start
@@ -497,6 +508,7 @@ class Search:
             self.on_progress(Progress(elapsed, method, lower=self.lower, upper=upper))
 
     def _outcome(self, verified: _Verified) -> MetricDesign:
+        """Return the design of the verified channel, with the bound, its witness and the trace."""
         problem = self.whole.problem
         provenance = Provenance(
             method=verified.method,
@@ -518,6 +530,7 @@ class Search:
         return mark_verified(design)
 
     def _status(self) -> str:
+        """Return why the search may end: optimal, gap reached, loss negligible, or limit reached."""
         if self._gap() <= _MAX_OPTIMAL_GAP:
             return "optimal"
         if self._gap() <= self.limits.gap:

@@ -172,6 +172,7 @@ def _shorten_paths(
 
 
 def _optimality(design: Design[Any, Any], bound: BoundPairs) -> list[Check]:
+    """Return the checks of the stated loss and lower bound, both computed anew in integers."""
     cost, witness = design.problem.cost, design.witness
     loss = float_ceil(_expected_loss(design.channel.limbs, cost))
     checks = [Check("expected loss", loss, design.upper, exact=True, detail="summed in integers")]
@@ -268,6 +269,7 @@ class Claim:
 
     @cached_property
     def _bound(self) -> tuple[BoundPairs, int]:
+        """Return the constrained pairs, and how many links were added."""
         return _bound_pairs(self.space, self.guarantee, self.joined)
 
     @cached_property

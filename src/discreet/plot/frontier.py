@@ -216,6 +216,7 @@ def plot_bounds(
 
 
 def _style(curve: Curve, baselines: int) -> tuple[dict[str, Any], str]:
+    """Return the style and the color of a curve by its role; `baselines` came before it."""
     if curve.role == "optimum":
         return {"marker": "o", "markersize": 5, "linewidth": 2.2, "zorder": 5}, BLUE
     if curve.role == "bound":

@@ -139,7 +139,10 @@ def log_scale(ax: Axes, axis: Literal["x", "y"], values: Iterable[float]) -> str
 
 
 def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Write each line's name at its right end, and push names apart that would overlap."""
+    """Write each line's name at its right end, and push names apart that would overlap.
+
+    `ends` are coordinates, name and color of each.
+    """
     low, high = ax.get_ylim()
     ends = [end for end in ends if np.isfinite(end[:2]).all()]
     order = sorted(range(len(ends)), key=lambda e: ends[e][1])

@@ -199,6 +199,7 @@ def _summary(rows: Sequence[Judged]) -> str:
 
 
 def _text(estimate: Estimate) -> str:
+    """Return an estimate as text, with its interval if it was sampled."""
     near = printed.estimate(estimate.value, 3)
     if estimate.trials is None:
         return near
@@ -208,6 +209,7 @@ def _text(estimate: Estimate) -> str:
 
 
 def _limit(found: Finding) -> str:
+    """Return the limit of a finding as text."""
     if found.error:
         return f"at least {printed.at_least(found.limit, 3)}"
     return f"at most {printed.at_most(found.limit, 3)}"

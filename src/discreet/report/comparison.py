@@ -174,10 +174,12 @@ def _curves(entries: Sequence[Entry]) -> list[Curve]:
 def _columns(
     points: Sequence[tuple[float, float]],
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the places and the values of points."""
     return tuple(at for at, _ in points), tuple(value for _, value in points)
 
 
 def _row(entry: Entry, lower: float | None) -> list[str]:
+    """Return the cells of an entry's row: method, epsilon, loss, bound, excess over `lower`, budgets and cost."""
     return [
         entry.method,
         printed.decimal(entry.epsilon),
@@ -192,6 +194,7 @@ def _row(entry: Entry, lower: float | None) -> list[str]:
 
 
 def _point_row(point: Point) -> list[str]:
+    """Return the cells of a point's row: method, parameter, estimate, interval, best and worst."""
     measure = point.measure
     estimate, ends = measure.estimate, (measure.best, measure.worst)
     return [

@@ -205,6 +205,7 @@ def build_demo(
 
 
 def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
+    """Design for a city at several strengths, save the shown one, and return its chapter."""
     problem = city_problem(city)
     about = f"Designing for a city of {city.n} junctions and {len(city.edges)} roads"
     with watch.part("city", f"{about}, at {len(EPSILONS)} strengths"):
@@ -240,6 +241,7 @@ def _city_chapter(city: City, file: Path, watch: _Watch) -> Chapter:
 
 
 def _grid_chapter(rows: int, columns: int, file: Path, watch: _Watch) -> Chapter:
+    """Design for a grid, save it, attack it, and return its chapter."""
     with watch.part("grid", f"Designing for a grid of {rows} by {columns} cells"):
         space = MetricSpace.grid(rows, columns, cell=1, unit="km")
         problem = Problem(space, utility_loss="euclidean")
@@ -282,6 +284,7 @@ def city_problem(city: City, junctions: NDArray[np.int64] | None = None) -> Prob
 
 
 def _downtown(city: City) -> int:
+    """Return the number of junctions on which strengths are compared."""
     return min(MAX_DOWNTOWN_JUNCTIONS, city.n // 2)
 
 

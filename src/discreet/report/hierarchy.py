@@ -190,6 +190,7 @@ def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
 
 
 def _numbers(release: Release[RegionCounts], seconds: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return the rows of a release's table of numbers, names with texts; `seconds` are times by name."""
     frame, parameters = release.result.frame, release.provenance.parameters
     rows = [
         ("method", release.provenance.method),

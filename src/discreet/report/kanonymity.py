@@ -119,11 +119,13 @@ def chapter(
 
 
 def _listed(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def _kind(attribute: Attribute) -> str:
+    """Return the kind of a column in words."""
     if isinstance(attribute, Numeric):
         kind = "a number, published as an interval"
     elif isinstance(attribute, Categorical):

@@ -111,6 +111,8 @@ def chapter(
 
 
 def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
+    """Return the map of a region with the reports of a place."""
+
     def draw(figure: Figure) -> None:
         from matplotlib.collections import LineCollection
 
@@ -132,6 +134,7 @@ def _map(mechanism: Mechanism, region: Region, place: int, anchor: str) -> str:
 
 
 def _numbers(mechanism: Mechanism) -> list[tuple[str, str]]:
+    """Return the rows of a mechanism's table of numbers, names with texts."""
     channel, unit = mechanism.channel, mechanism.region.unit
     rows = [("places", f"{mechanism.region.K}"), ("explicit weights", f"{len(channel.ball)}")]
     if mechanism.upper is not None:

@@ -311,6 +311,7 @@ def _bar(scale: float, unit: str) -> tuple[float, str]:
 
 
 def _fact_names(unit: str, near: Sequence[Fraction]) -> list[str]:
+    """Return the names of the facts of a place on a map."""
     within = [f"reported within {distance(length, unit)}" for length in near]
     return ["reported as it is", *within, "expected loss"]
 
@@ -361,4 +362,5 @@ def _grid(at: NDArray[np.float64], size: float) -> str:
 
 
 def _point_text(x: float, y: float) -> str:
+    """Return a point as text."""
     return f"{printed.position(x)} {printed.position(y)}"

@@ -207,7 +207,7 @@ def _nearest(problem: Problem) -> Fraction:
 
 
 def _claim(guarantee: MetricDP, least: Fraction) -> dict[str, str]:
-    """Return the parts of the sentence that states the guarantee at one distance."""
+    """Return the parts of the sentence that states the guarantee at one distance: the distance, and the odds there."""
     length = example_distance(guarantee, least)
     return {"distance": distance(length, guarantee.unit), **_claim_at(guarantee, length)}
 
@@ -298,6 +298,7 @@ def _map(
     loss_unit: str,
     strengths: Sequence[Design[Problem, Multipliers]],
 ) -> MapView | None:
+    """Return the map of a design with its strengths; ``None`` for secrets without places."""
     places = _places(design, loss_unit)
     if places is None:
         return None

@@ -152,6 +152,7 @@ def loss_curves(problem: Problem, ks: Sequence[int], *, seconds: float) -> list[
 
 
 def _without(made: Anonymization[Any, Any], name: str) -> Anonymization[Any, Any]:
+    """Return an anonymization without a column."""
     return replace(made, table=made.table.drop(name))
 
 

@@ -107,6 +107,7 @@ def chapter(
 
 
 def _warning(release: Release[RegionTables]) -> str:
+    """Return the warning of a release that is seeded or failed a check, else ""."""
     if release.provenance.seeded:
         return "Not private: this was made with seeded randomness."
     return "" if release.certificate.passed else "Not certified: a check failed. Do not use this."

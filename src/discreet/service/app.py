@@ -161,6 +161,7 @@ def create_app(
 
 
 def _add_errors(app: FastAPI) -> None:
+    """Register the answers to invalid requests and to unknown paths."""
     app.add_exception_handler(InvalidProblemError, invalid)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, no_route)
@@ -251,6 +252,7 @@ class _Written:
         is_packed: bool,  # noqa: FBT001 - a thread takes no names
         message: Callable[[], Message],
     ) -> bytes:
+        """Return the body of a part in a media type, made once, with gzip if `is_packed`."""
         body = self._made.get((part, media, False))
         if body is None:
             body = self._made[part, media, False] = encode(message().write(), media)
@@ -313,6 +315,8 @@ def _add_public(
 
 
 def _add_reports(app: FastAPI, on_report: Callable[[ReportMessage], None]) -> None:
+    """Add the route that hands reports to `on_report` in a thread and answers 204, or 400 to 422 to a bad body."""
+
     @app.post(
         "/v1/reports",
         status_code=204,

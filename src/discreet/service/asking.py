@@ -142,6 +142,10 @@ class Server:
     def _ask(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
     ) -> tuple[int, str, bytes]:
+        """Send a request until it is answered with another status than 429 and 503; return status, media type and body.
+
+        Pauses double. Raises LimitReachedError when the patience, in seconds, is over.
+        """
         end, pause = self._clock() + self._patience, _FIRST_PAUSE
         while True:
             try:
@@ -160,6 +164,11 @@ class Server:
     def _once(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None
     ) -> tuple[int, str, bytes]:
+        """Send a request once; return status, media type and body, unpacked up to a limit.
+
+        Raises InvalidProblemError for another coding than gzip, or an answer too large or cut off;
+        httpx.TransportError.
+        """
         with self._http.stream(method, path, headers=headers, content=body) as response:
             coding = response.headers.get("content-encoding", "identity")
             if coding not in {"identity", "gzip"}:
@@ -182,6 +191,7 @@ class Server:
 
 
 def _unpacked(unpack: zlib._Decompress, raw: bytes, most: int) -> bytes:
+    """Return at most `most` unpacked bytes of a gzip stream; refuse bytes of another form."""
     try:
         return unpack.decompress(raw, most)
     except zlib.error:
@@ -189,6 +199,7 @@ def _unpacked(unpack: zlib._Decompress, raw: bytes, most: int) -> bytes:
 
 
 def _checked(url: str, *, allow_plain: bool) -> str:
+    """Return an address without its last slash; refuse one with a user or query, or HTTP to another machine."""
     try:
         parts = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
@@ -202,6 +213,7 @@ def _checked(url: str, *, allow_plain: bool) -> str:
 
 
 def _is_here(host: str) -> bool:
+    """Return whether a host is this machine, by its address or as ``localhost``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -209,6 +221,7 @@ def _is_here(host: str) -> bool:
 
 
 def _understood(status: int, media: str, body: bytes, reader: Callable[[object], Read]) -> Read:
+    """Return what `reader` makes of a body; refuse another status than 200 and 202, or no message."""
     if status not in {200, 202}:
         raise InvalidProblemError("server", "an answer", f"{status}: {_reason_of(media, body)}")
     try:

@@ -205,6 +205,10 @@ class Client:
         return self._client
 
     def _fetched(self) -> lrgeo.Client | PointClient:
+        """Return the client of the stored mechanism while it is fresh, else of the server's, verified and stored.
+
+        Raises InvalidProblemError where the server states nothing, CertificateError for a weaker mechanism than before.
+        """
         stored, now = self._cache.read(), self._now()
         self._unknown = stored is None
         if stored is not None and 0 <= now - stored.fetched < self._refresh:
@@ -313,6 +317,7 @@ class Client:
 
     @cached_property
     def _reports(self) -> frozenset[tuple[float, float]]:
+        """Return the coordinates of all reports of the mechanism."""
         mechanism = self.mechanism
         if isinstance(mechanism, PublishedPoints):
             return frozenset(mechanism.where(report) for report in range(mechanism.K))
@@ -321,6 +326,7 @@ class Client:
 
     def _today(self, state: State, now: float) -> Fraction:
         # On a day before the last charge the clock was set back: what counts is what a charge would count.
+        """Return what is spent on the day of `now`, in seconds since 1970."""
         fresh = state.day is None or self._epochs.day(now) > state.day
         return Fraction(0) if fresh else state.spent_today
 
@@ -334,7 +340,10 @@ class Client:
         accepts: MetricDP | None,
         verified_digest: str | None = None,
     ) -> lrgeo.Client | PointClient:
-        """Return the client without input and output for a mechanism for places or for every point."""
+        """Return the client without input and output for a mechanism for places or for every point.
+
+        Without a `verified_digest` it is verified first. One for places is refused where the scope is points.
+        """
         if isinstance(mechanism, PublishedPoints):
             return PointClient(mechanism, verified_digest=verified_digest, accepts=accepts)
         if self._scope == "points":
@@ -349,7 +358,10 @@ class Client:
 def _held_before(
     before: Mechanism | PublishedPoints, now: Mechanism | PublishedPoints
 ) -> MetricDP | None:
-    """Return the guarantee of the server's mechanism so far; one for places is weaker than one for every point."""
+    """Return the guarantee of the server's mechanism so far; one for places is weaker than one for every point.
+
+    Raises InvalidProblemError where a mechanism for places follows on one for every point.
+    """
     if not isinstance(before, PublishedPoints):
         return held_everywhere(before)
     if not isinstance(now, PublishedPoints):

@@ -139,7 +139,7 @@ class Change:
 
 
 def _state(body: bytes, seconds: int, unit: str) -> State:
-    """Read a state; one of version 1 too."""
+    """Read a state; one of version 1 too. Raises InvalidProblemError for an altered one, or other seconds or unit."""
     try:
         data = json.loads(body)
         frame = data["version"], data["seconds"], data["unit"]
@@ -160,6 +160,7 @@ def _state(body: bytes, seconds: int, unit: str) -> State:
 
 
 def _written(state: State, seconds: int, unit: str) -> bytes:
+    """Return the bytes of a state's file, with its digest."""
     data = {"version": _STATE_VERSION, "seconds": seconds, "unit": unit, "state": state.to_dict()}
     return (json.dumps({**data, "digest": _digest(data)}, indent=1) + "\n").encode()
 

@@ -333,6 +333,7 @@ def _from_here(request: Request) -> bool:
 
 
 def _is_loopback(address: str) -> bool:
+    """Return whether an address is this machine's own."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -340,6 +341,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def _json_answer(data: dict[str, object], status: int) -> Response:
+    """Return an answer of JSON that is not to be cached."""
     from discreet.service.wire import JSON, encode
 
     headers = {"cache-control": "no-store"}
@@ -347,10 +349,12 @@ def _json_answer(data: dict[str, object], status: int) -> Response:
 
 
 def _page(name: str, parts: dict[str, str]) -> Response:
+    """Return a page from its template and parts, which must be escaped."""
     text = (_STATIC / name).read_text(encoding="utf-8")
     return _text_answer(Template(text).substitute(parts), "text/html; charset=utf-8")
 
 
 def _text_answer(text: str, media: str) -> Response:
+    """Return an answer of text that is not to be cached, under the page's content policy."""
     headers = {"content-security-policy": _POLICY, "cache-control": "no-store"}
     return Response(text, media_type=media, headers=headers)

@@ -149,6 +149,7 @@ class Page:
         await send({"type": "http.response.body", "body": body})
 
     def _answer(self, scope: Message, body: bytes | None) -> tuple[int, str, bytes]:
+        """Return status, media type and body for a path of the page; a request too large has ``None`` as `body`."""
         name = scope["path"][len(self.token) + 2 :]
         if scope["method"] == "GET":
             if name in _FILES:
@@ -173,6 +174,7 @@ class Page:
         return encode(self._client.mechanism.to_dict(), JSON)
 
     def _data(self) -> bytes:
+        """Return what the page shows, as JSON: mechanism, promise, cost, loss, requests, roads and state."""
         mechanism = self._client.mechanism
         return encode(
             {
@@ -191,6 +193,7 @@ class Page:
 
     @cached_property
     def _roads(self) -> dict[str, list[int]]:
+        """Return vertices and segments of the region's roads as flat lists, each piece once; empty without roads."""
         roads = None if self._region is None else self._region.roads
         if roads is None:
             return {"vertices": [], "segments": []}
@@ -199,6 +202,7 @@ class Page:
         return {"vertices": roads.vertices.ravel().tolist(), "segments": pieces.ravel().tolist()}
 
     def _state(self, *, any_epoch: bool = False) -> dict[str, Any]:
+        """Return this epoch's report, or that of `any_epoch`, and what is spent today and in all, rounded up."""
         state, today, current = self._client.last()
         shown = state.report if current or any_epoch else None
         return {
@@ -217,6 +221,7 @@ class Page:
         return encode({"state": self._state(), "pinned": pinned}, JSON)
 
     def _keep(self, body: bytes) -> bytes:
+        """Keep the report that the page has drawn for the charge reserved before; refuse one without a charge."""
         reserved, self._reserved = self._reserved, None
         if reserved is None:
             raise InvalidProblemError("report", "one that was charged", "another")
@@ -237,6 +242,7 @@ def _promise(mechanism: Mechanism | PublishedPoints) -> str:
 
 
 def _report(data: object) -> tuple[float, float]:
+    """Return the two numbers of ``{"report": [x, y]}``; raise InvalidProblemError for anything else."""
     pair = data.get("report") if isinstance(data, dict) and len(data) == 1 else None
     numbers = pair if isinstance(pair, list) and len(pair) == 2 else [None]
     coordinates = [

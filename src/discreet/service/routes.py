@@ -125,5 +125,6 @@ def takes(model: type[Message]) -> dict[str, Any]:
 
 
 def _content(model: type[Message]) -> dict[str, Any]:
+    """Return the schema of a message for both media types, as OpenAPI has it."""
     form = model.model_json_schema()
     return {"content": {media: {"schema": form} for media in (JSON, MSGPACK)}}

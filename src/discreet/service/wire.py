@@ -125,6 +125,7 @@ def accepts_gzip(header: str) -> bool:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs as a mapping; raise ValueError for a key that comes twice or a value that is not finite."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError
@@ -133,7 +134,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _finite(values: list[Any]) -> list[Any]:
-    """Return the entries of a list, unless one is a float that is NaN or infinite."""
+    """Return the entries of a list; raise ValueError if one is a float that is NaN or infinite."""
     if not all(math.isfinite(value) for value in values if isinstance(value, float)):
         raise ValueError
     return values

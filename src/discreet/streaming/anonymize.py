@@ -216,6 +216,7 @@ def anonymize_files(
 
 
 def _check_options(effort: str, suppress: float, time_limit: float | None, threads: int) -> None:
+    """Raise InvalidProblemError for an unknown effort, a share outside [0, 1), or a bad time limit or threads."""
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
     share: object = suppress
@@ -230,6 +231,7 @@ def _check_options(effort: str, suppress: float, time_limit: float | None, threa
 def _check_demands(
     quasi: Sequence[str], demanded: Sequence[tuple[str, PrivacyModel]], suppress: float
 ) -> None:
+    """Raise InvalidProblemError for a demand on a quasi-identifier, or for suppression beside demands."""
     for name, _ in demanded:
         if name in quasi:
             raise InvalidProblemError("models", "columns that are no quasi-identifiers", repr(name))
@@ -238,7 +240,7 @@ def _check_demands(
 
 
 def _rows_at_once(memory: int, columns: int) -> int:
-    """Return the number of rows in a batch that fits the memory."""
+    """Return the number of rows in a batch that fits `memory` bytes; raise InvalidProblemError for too few."""
     bytes_per_row = 8 * CELL_BYTES * max(1, columns)
     rows = (memory - PROCESS_BYTES) // bytes_per_row
     if rows < BATCH[0]:
@@ -250,6 +252,7 @@ def _rows_at_once(memory: int, columns: int) -> int:
 
 
 def _check_target(where: Path) -> None:
+    """Raise InvalidProblemError unless the target is an empty folder, or a new one in a folder that exists."""
     expected = "a folder that is empty or not there, in one that can be written"
     if where.is_symlink() or (where.exists() and not where.is_dir()):
         raise InvalidProblemError("target", expected, f"{where.name}, which is no folder")
@@ -265,7 +268,10 @@ def _place(
     attributes: Sequence[Attribute],
     digests: Sequence[str],
 ) -> None:
-    """Rename the parts, write the record, and rename the folder to its target, in this order."""
+    """Rename the parts, write the record, and rename the folder to its target, in this order.
+
+    Raises InvalidProblemError if another run has filled the target meanwhile.
+    """
     space, rights = run.space, creation_rights()
     out = space.folder / "out"
     out.mkdir(0o700)
@@ -296,7 +302,10 @@ def _place_file(
     attributes: Sequence[Attribute],
     models: Mapping[str, Sequence[PrivacyModel]],
 ) -> None:
-    """Join the parts, count the classes of the file that they make, and give it its name."""
+    """Join the parts, count the classes of the file that they make, and give it its name.
+
+    Raises CertificateError if that count fails, InvalidProblemError for a target that cannot be written.
+    """
     new = make_private(run.space.folder / f"joined{run.plan.suffix}")
     parts = [run.space.folder / one["file"] for one in run.made]
     try:

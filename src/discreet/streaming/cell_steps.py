@@ -57,7 +57,11 @@ class CellPlan:
 
 
 def cells(space: Workspace, number: int) -> None:
-    """Count the rows of a piece by region and cell; rows with persons are dealt into buckets by person instead."""
+    """Count the rows of a piece by region and cell; rows with persons are dealt into buckets by person instead.
+
+    Reads piece `number` in batches, stores the counts in the workspace, and refuses a file that this worker does not
+    see.
+    """
     plan: CellPlan = space.plan()
     if not Path(plan.pieces[number].path).exists():
         raise InvalidProblemError("source", "files that all workers see", "one that is not there")

@@ -111,6 +111,7 @@ def numbering(listed: Sequence[Mapping[str, pl.Series | None]]) -> dict[str, Num
 
 
 def _part(space: Workspace, number: int) -> Path:
+    """Return the path of published part `number`."""
     path: Path = space.folder / space.get(f"publish-{number}")["file"]
     return path
 

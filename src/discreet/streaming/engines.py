@@ -61,7 +61,10 @@ class Engine(Protocol):
         ...
 
     def look(self, space: Workspace) -> None:
-        """Refuse workers that do not share the workspace, or have other versions; nothing is computed."""
+        """Raise InvalidProblemError for workers that do not share the workspace, or have other versions.
+
+        Nothing is computed.
+        """
         ...
 
     def workers(self) -> int:
@@ -154,7 +157,10 @@ class DaskEngine:
         count: int,
         on_done: Callable[[int], None] = _ignore,
     ) -> None:
-        """Do the steps on the workers; what they are called says nothing of the rows."""
+        """Do steps 0 to ``count - 1`` of a kind on the workers; what they are called says nothing of the rows.
+
+        `on_done` gets the number of steps done so far. Raises what a step raised, or SolverError if workers were lost.
+        """
         import distributed
 
         if not self.ready:
@@ -192,7 +198,10 @@ class DaskEngine:
         self.futures = []
 
     def _wait(self, steps: Any) -> None:  # noqa: ANN401 - dask has no types
-        """Wait until a step has ended, as long as there are workers: a scheduler would wait for them for ever."""
+        """Wait until a step has ended, as long as there are workers: a scheduler would wait for them for ever.
+
+        Raises SolverError if none is there for a while.
+        """
         last_seen = last_checked = time.monotonic()
         while not steps.has_ready():
             time.sleep(0.01)
@@ -215,7 +224,7 @@ class DaskEngine:
         return max(1, min(self._threads().values(), default=1))
 
     def _threads(self) -> dict[str, int]:
-        """Return the number of threads of each current worker."""
+        """Return the number of threads of each current worker; raise SolverError if the scheduler is gone."""
         try:
             threads: dict[str, int] = self.client.nthreads()
         except (OSError, RuntimeError):

@@ -97,7 +97,7 @@ def pieces_of(
 
 
 def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Piece]:
-    """Yield runs of row groups of a Parquet file."""
+    """Yield runs of row groups of a Parquet file, each of a piece's rows or one group; refuse integers of 128 bits."""
     import polars as pl
     import pyarrow.parquet as pq
 
@@ -119,6 +119,10 @@ def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Pie
 
 
 def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) -> None:
+    """Raise InvalidProblemError for a row with another number of cells than the first line, or text that is not UTF-8.
+
+    Reads the file once.
+    """
     try:
         ragged = first_ragged(path, mark, row_by_row=row_by_row)
     except UnicodeDecodeError:
@@ -131,7 +135,7 @@ def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) ->
 
 
 def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
-    """Scan the files of all pieces lazily, each cell by the rules."""
+    """Scan the files of all pieces lazily, each cell by the rules; raise InvalidProblemError without any piece."""
     import polars as pl
 
     files = {piece.path: piece.mark for piece in pieces}
@@ -205,12 +209,14 @@ def batches(piece: Piece, coded: Sequence[str], plain: Sequence[str], rows: int)
 
 
 def _as_text(column: pl.Series) -> pl.Series:
+    """Return categories and enumerations as text, other columns as they are."""
     import polars as pl
 
     return column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
 
 
 def _distinct_column(column: Any) -> DistinctColumn:  # noqa: ANN401 - an array of Arrow
+    """Return a column of Arrow as its texts; of a dictionary of texts, the used ones and each row's number of them."""
     import polars as pl
     import pyarrow as pa
 

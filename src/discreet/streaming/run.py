@@ -338,6 +338,7 @@ def _columns(
 
 
 def _values(seen: Sequence[Mapping[str, Any]], name: str) -> pl.Series:
+    """Return the distinct values of one column over the parts that have it."""
     import polars as pl
 
     listed: list[pl.Series] = [one["values"][name] for one in seen if name in one["values"]]
@@ -363,6 +364,7 @@ def _meanings(
 
 
 def _added(each: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
+    """Return the rows by part and value, added over frames; there must be one."""
     import polars as pl
 
     frames = [one for one in each if one is not None]

@@ -126,6 +126,7 @@ async def _sweep(workspaces: OpenWorkspaces) -> None:
 
 
 def _refused(_: Request, error: Exception) -> Response:
+    """Return the answer to a request that failed: the refusal as JSON with status 400, or no detail."""
     stated = refusal(error) if isinstance(error, DiscreetError) else {"message": "That failed."}
     return JSONResponse(stated, status_code=400)
 
@@ -169,6 +170,7 @@ def _add_table(app: FastAPI, workspaces: OpenWorkspaces) -> None:
 
 
 def _load(workspace: OpenWorkspace, path: Path, query: dict[str, str]) -> Response:
+    """Replace the workspace's table by a file, and return its page."""
     with workspace.changing():
         workspace.clear()
         return _show(workspace, path, query)
@@ -232,6 +234,7 @@ def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
 
 
 def _widths(text: str) -> list[Fraction]:
+    """Read widths with commas between them; refuse anything else."""
     try:
         return [to_fraction(part.strip(), "Width") for part in text[:200].split(",")]
     except InvalidProblemError:
@@ -241,6 +244,7 @@ def _widths(text: str) -> list[Fraction]:
 
 
 def _risk(workspace: OpenWorkspace, form: dict[str, str]) -> Response:
+    """Return the page of the risk of the loaded table with the roles of the form."""
     from discreet.kanonymity.risk import risk
     from discreet.kanonymity.uniques import risk_sources
     from discreet.tables.cells import by_meaning
@@ -332,11 +336,13 @@ _PARTS = {"table": "", "certificate": ".discreet.json", "persons": ".persons.pri
 
 
 def _start(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> None:
+    """Start a task in another process; files of an earlier one are removed."""
     stale = [f"{name}{end}" for name in WRITTEN for end in _PARTS.values()]
     workspace.begin(kind, form, lambda: _task(workspace, form, kind), stale=stale)
 
 
 def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySize | Anonymize:
+    """Return the task of a form: the losses by k, or an anonymization; refuse a form that makes no sense."""
     upload = _upload(workspace)
     roles = read_roles(form, workspace.columns, upload.table)
     table = roles.table
@@ -378,6 +384,7 @@ def _task(workspace: OpenWorkspace, form: dict[str, str], kind: str) -> LossBySi
 
 
 def _upload(workspace: OpenWorkspace) -> Any:  # noqa: ANN401 - an Upload
+    """Return the loaded table; refuse a workspace without one."""
     if workspace.upload is None:
         raise InvalidProblemError("File", "one that is loaded", "none")
     return workspace.upload

@@ -54,6 +54,7 @@ _RELEASES_PER_BUDGET = 3
 
 
 def _budget(planned: Plan, layout: TableLayout) -> dict[str, Any]:
+    """Return what the page of the budget shows of a plan."""
     return {
         "public": layout.public,
         "methods": method_names(),
@@ -62,6 +63,7 @@ def _budget(planned: Plan, layout: TableLayout) -> dict[str, Any]:
 
 
 def _columns(query: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the page of the columns shows of a kind of rows; refuse an unknown one."""
     kind = query.get("kind", "")
     if kind not in KINDS:
         raise InvalidProblemError("Rows", "a choice: a person, or a unit with its size", "none")
@@ -121,6 +123,7 @@ class Costs:
         }
 
     def _errors(self, data: GroupSizes, amount: str) -> Iterator[Diagnosis]:
+        """Yield the errors of several releases of synthetic data at one budget."""
         notion = PureDP if self.notion == "epsilon" else ZeroConcentratedDP
         with titled(TITLES):
             planned = self.plan.with_guarantee(notion(amount, self.plan.guarantee.neighbors))

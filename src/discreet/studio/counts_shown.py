@@ -73,6 +73,7 @@ def describe_levels(result: RegionCounts | RegionTables) -> list[dict[str, Any]]
 
 
 def _draw_level(bars: LevelBars) -> str:
+    """Return the picture of a level's bars."""
     figure = new_figure(4.9, bar_chart_height(bars))
     draw_bars(bars, figure.add_subplot())
     return picture(figure)
@@ -88,7 +89,7 @@ def _ends(answers: CountAnswers | None) -> list[str]:
 
 
 def _sizes(result: RegionCounts) -> dict[str, Any]:
-    """Return the counts of the root by size: published, and measured with intervals if measurements were kept."""
+    """Return a picture and the rows of the root's counts by size: published, and measured with intervals if kept."""
     figure, measured = new_figure(4.9, 2.4), result.measurements
     axes = plot_counts(result, ax=figure.add_subplot())
     shown = min(len(axes.patches), MAX_BARS)

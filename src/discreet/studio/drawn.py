@@ -100,6 +100,7 @@ def draw_frontier(rows: Sequence[Mapping[str, Any]]) -> list[Panel]:
 def _panel(
     title: str, rows: Sequence[Mapping[str, Any]], lines: Mapping[str, tuple[str, str]]
 ) -> Panel:
+    """Return a panel of lines, one for each key of `lines`, with a place for each row and ticks from 0."""
     step = (WIDTH - _LEFT - _RIGHT) / len(rows)
     across = [_LEFT + step * (at + 0.5) for at in range(len(rows))]
     most, between = _scale(max(row[key] for row in rows for key in lines))

@@ -223,7 +223,7 @@ def read_demands(
 
 
 def whole_of(form: Mapping[str, str], field: str, title: str, *, least: int) -> int:
-    """Read a whole number."""
+    """Read a field of a form as a whole number of `least` or more, at most nine digits; refuse it under its title."""
     text = form.get(field, "").strip()
     if not text.isdecimal() or len(text) > 9 or int(text) < least:
         raise InvalidProblemError(title, f"a whole number of {least} or more", repr(text[:20]))

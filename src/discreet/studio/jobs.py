@@ -108,6 +108,7 @@ class Job:
         self._thread.join()
 
     def _listen(self) -> None:
+        """Take the events of the other process until it is done, failed, or over its time."""
         try:
             while not self.over:
                 deadline = min(self._end, self._stopping or self._end)
@@ -127,10 +128,12 @@ class Job:
         self._pipe.close()
 
     def _fail(self, message: str) -> None:
+        """Append the event that the job failed."""
         self.events.append({"type": "failed", "message": message})
 
 
 def _work(task: Task, pipe: Connection) -> None:
+    """Run a task in this process, and send its steps and its end."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # What it writes stands beside the table.
     os.umask(0o077)

@@ -149,6 +149,7 @@ def refuse_beyond(
 
 
 def _short(guarantee: Guarantee) -> str:
+    """Return the numbers of a guarantee as text."""
     return ", ".join(
         f"{name} {value}"
         for name, value in guarantee.to_dict().items()

@@ -70,6 +70,7 @@ def on_file(
 
 
 def _response(answered: Response | str) -> Response:
+    """Return an answer as a response; text is sent as such."""
     if isinstance(answered, Response):
         return answered
     return Response(answered, media_type="text/plain; charset=utf-8")

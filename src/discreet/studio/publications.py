@@ -60,10 +60,12 @@ def add_publications(app: FastAPI, workspaces: OpenWorkspaces, ledger: Path, mos
 
 
 def _compare(workspace: OpenWorkspace, form: Mapping[str, str]) -> None:
+    """Start the comparison of budgets in another process."""
     workspace.begin(_COMPARING, form, lambda: _costs(workspace, form))
 
 
 def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
+    """Return the task that compares budgets, from public facts alone; refuse a form that makes no sense."""
     layout = layout_of(workspace, form, COUNTS)
     notion = form.get("notion", "")
     if notion not in AMOUNTS:
@@ -79,10 +81,12 @@ def _costs(workspace: OpenWorkspace, form: Mapping[str, str]) -> Costs:
 
 
 def _categories(_workspace: OpenWorkspace, file: Path, query: Mapping[str, str]) -> str:
+    """Return the categories of a public table as JSON."""
     return write_categories(read_public(file, query, TABLES).table)
 
 
 def _plan(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
+    """Return the page that describes a planned release of tables."""
     layout = layout_of(workspace, form, TABLES)
     planned = TABLES.plan(workspace.folder, layout, TABLES.read_promise(form, layout.neighbors))
     text = form.get("plan_count", "").strip()

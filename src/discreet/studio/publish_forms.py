@@ -168,6 +168,7 @@ def titled(titles: Mapping[str, str] | None = None) -> Iterator[None]:
 def _promised(
     form: Mapping[str, str], notion: str, amount: str, neighbors: str
 ) -> PureDP | ZeroConcentratedDP:
+    """Return the guarantee of a form; refuse no choice, or an amount that is no positive number."""
     relation: Any = neighbors
     text = form.get(amount, "").strip()
     if form.get(notion) not in ("epsilon", "rho"):

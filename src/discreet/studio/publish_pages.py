@@ -80,6 +80,10 @@ def add_publication(
 def _add_requests(
     app: FastAPI, workspaces: OpenWorkspaces, publication: Publication, ledger: Path, kept: Path
 ) -> None:
+    """Add the routes of a publication's page: its table and list, its forms, budget, run and result.
+
+    `ledger` is the file that is charged, `kept` the folder of kept outputs.
+    """
     name = publication.name
     on_file(app, workspaces, f"{name}/table", partial(_load, publication=publication))
     on_file(app, workspaces, f"{name}/list", partial(_load_public, publication=publication))
@@ -159,6 +163,7 @@ def read_public(file: Path, query: Mapping[str, str], publication: Publication) 
 def _read(
     file: Path, query: Mapping[str, str], publication: Publication, *, private: bool = False
 ) -> Upload:
+    """Read an uploaded table with the options of the form; refusals name this publication's command."""
     try:
         options = (PrivateUploadOptions if private else UploadOptions).from_form(query)
         return read_upload(file, query.get("name", ""), options, nested=True)
@@ -171,6 +176,7 @@ def _read(
 def _public(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, ledger: Path
 ) -> Response:
+    """Return the page of the budget, once the public part of a form makes a plan."""
     layout = layout_of(workspace, form, publication)
     planned = publication.plan(workspace.folder, layout)
     dataset = Path(form.get("name", "")).stem
@@ -187,10 +193,12 @@ def _public(
 
 
 def _budget(workspace: OpenWorkspace, form: Mapping[str, str]) -> Response:
+    """Return the page of a ledger."""
     return render("ledger.html", book=look(*book_of(form, workspace.folder)))
 
 
 def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication) -> Response:
+    """Grant a limit to a dataset, and return the page of its ledger."""
     path, dataset = book_of(form, workspace.folder)
     limit = read_limit(form, layout_of(workspace, form, publication).neighbors)
     return render("ledger.html", book=grant(path, dataset, limit))
@@ -222,6 +230,7 @@ def _publish(
 
 
 def _columns(workspace: OpenWorkspace) -> list[str]:
+    """Return the column names of the private table; refuse a workspace without one."""
     path = workspace.folder / PRIVATE
     if not path.is_file():
         raise InvalidProblemError("File", "one that is loaded", "none")

@@ -287,6 +287,7 @@ def describe(table: pl.DataFrame) -> list[ColumnSummary]:
 
 
 def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
+    """Return the summary of a column: kind, different values, missing cells and examples."""
     import polars as pl
 
     series = table[name]
@@ -308,5 +309,6 @@ def _column(table: pl.DataFrame, name: str) -> ColumnSummary:
 
 
 def _shape(table: pl.DataFrame) -> str:
+    """Return the numbers of rows and columns in words."""
     rows = "1 row" if table.height == 1 else f"{printed.count(table.height)} rows"
     return f"{rows} and {table.width} column{'' if table.width == 1 else 's'}"

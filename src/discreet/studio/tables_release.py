@@ -34,6 +34,7 @@ def _plan(regions: str, guarantee: PureDP | ZeroConcentratedDP, **arguments: Any
 
 
 def _columns(_query: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the page of the columns shows."""
     return {"losses": LOSSES}
 
 

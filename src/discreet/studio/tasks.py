@@ -311,4 +311,5 @@ def attack(
 
 
 def _read(folder: str) -> pl.DataFrame:
+    """Read the loaded table of a folder."""
     return read(Path(folder, TABLE), "")

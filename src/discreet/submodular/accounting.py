@@ -291,6 +291,7 @@ def short_up(x: Fraction) -> Fraction:
 
 
 def _short(x: Fraction, *, up: bool) -> Fraction:
+    """Round a positive fraction up or down to a few significant bits."""
     magnitude = x.numerator.bit_length() - x.denominator.bit_length()
     unit = Fraction(2) ** (magnitude - _COEFFICIENT_BITS)
     return (math.ceil(x / unit) if up else math.floor(x / unit)) * unit

@@ -235,6 +235,7 @@ class Selection:
         return tuple(element for element, _ in self.chosen)
 
     def _repr_html_(self) -> str:
+        """Return the draws and the account as HTML."""
         draws = [(f"draw {at}", name) for at, name in enumerate(self.names, start=1)]
         return rows_of(draws) + account_bars(self.accounting)
 

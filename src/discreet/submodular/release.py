@@ -288,7 +288,7 @@ class Plan:
         )
 
     def with_guarantee(self, guarantee: DPGuarantee) -> Plan:
-        """Plan the same choice for another guarantee; a method that the library chose is chosen anew.
+        """Plan the same choice for another guarantee, by the stated method or one chosen anew; :func:`plan` may refuse.
 
         Examples
         --------

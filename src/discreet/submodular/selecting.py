@@ -187,7 +187,11 @@ def state_selection(
 
 
 def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> list[Any] | int:  # noqa: ANN401 - as for select
-    """Return the names of the candidates, or the number of columns of a similarity matrix without names."""
+    """Return the names of the candidates, or the number of columns of a similarity matrix without names.
+
+    Reads the file of candidates, or that of the matroid, and the header of the matrix. An unknown matroid, no
+    candidates, or other numbers of them are refused.
+    """
     kind, _, path = matroid.partition(":") if isinstance(matroid, str) else ("", "", "")
     if isinstance(matroid, str) and kind not in {"uniform", *_FILE_KINDS}:
         raise InvalidProblemError("matroid", _KINDS, repr(matroid))
@@ -212,7 +216,7 @@ def _ground_set(similarity: Any, candidates: Any, matroid: Matroid | str) -> lis
 
 
 def _columns(source: Any) -> int:  # noqa: ANN401 - a path or an array
-    """Return the number of columns of a similarity matrix, from its header or its shape."""
+    """Return the number of columns of a similarity matrix, from its header or its shape; refuse anything else."""
     is_path = isinstance(source, str | os.PathLike)
     wanted = "numbers, clients x candidates"
     matrix = (
@@ -282,6 +286,7 @@ def read_matroid(text: str, names: Sequence[str]) -> Matroid:
 
 
 def _column(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - a frame of Polars
+    """Return a column of a public table as a list; raise InvalidProblemError if it is missing or has an empty cell."""
     if name not in table.columns or table[name].null_count():
         expected = f"a value in each row of column {name}"
         raise InvalidProblemError("matroid", expected, ", ".join(table.columns))
@@ -290,13 +295,14 @@ def _column(table: Any, name: str) -> list[Any]:  # noqa: ANN401 - a frame of Po
 
 
 def _ints(values: Sequence[Any], name: str) -> list[int]:
+    """Return a public column as integers; refuse values of another type."""
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         raise InvalidProblemError("matroid", f"integers in column {name}", "values of another type")
     return [int(value) for value in values]
 
 
 def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: ANN401 - a frame of Polars
-    """The capacity of each group; 1 for all in a table without a column of capacities."""
+    """Return the capacity of each group; 1 for all in a table without that column. Two for one group are refused."""
     if "capacity" not in table.columns:
         return dict.fromkeys(groups, 1)
     capacities: dict[Any, int] = {}
@@ -307,6 +313,10 @@ def _capacities(table: Any, groups: Sequence[Any]) -> dict[Any, int]:  # noqa: A
 
 
 def _partition(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
+    """Return the partition matroid of columns ``group`` and ``capacity``; `places` is each row's candidate.
+
+    Raises InvalidProblemError unless each of n candidates comes once.
+    """
     from discreet.submodular.matroids.capacities import PartitionMatroid
 
     groups = _column(table, "group")
@@ -320,6 +330,7 @@ def _partition(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: A
 
 
 def _laminar(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
+    """Return the laminar matroid of columns ``group`` and ``capacity``, a row for each candidate of each set."""
     from discreet.submodular.matroids.capacities import LaminarMatroid
 
     groups = _column(table, "group")
@@ -331,6 +342,10 @@ def _laminar(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN
 
 
 def _graphic(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
+    """Return the graphic matroid of columns ``u`` and ``v``, the ends of each candidate's edge.
+
+    Raises InvalidProblemError unless each of n candidates comes once.
+    """
     from discreet.submodular.matroids.representable import GraphicMatroid
 
     if sorted(places) != list(range(n)):
@@ -343,6 +358,7 @@ def _graphic(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN
 
 
 def _transversal(table: Any, places: Sequence[int], n: int) -> Matroid:  # noqa: ANN401 - a frame of Polars
+    """Return the transversal matroid of the column ``slot``, a row for each candidate and slot that suit each other."""
     from discreet.submodular.matroids.representable import TransversalMatroid
 
     slots = _column(table, "slot")

@@ -59,7 +59,7 @@ def verify(release: Release[Selection], matroid: Independence | None = None) -> 
     Returns
     -------
     Certificate
-        See :func:`verify_selection`.
+        Whether the set is independent and the account of the draws gives the guarantee; see :func:`verify_selection`.
 
     Raises
     ------

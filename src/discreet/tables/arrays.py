@@ -110,6 +110,7 @@ def read_embeddings(path: str, argument: str) -> tuple[NDArray[np.float64], list
 
 
 def _plain(table: NDArray[Any], argument: str) -> NDArray[np.float64]:
+    """Return a table of numbers ``(rows, columns)`` as float64; refuse other arrays, and more than 5120 rows."""
     if table.ndim != 2 or table.dtype.kind not in "iuf":
         got = f"{table.dtype} of shape {table.shape}"
         raise refused("array-no-numbers", argument, got)
@@ -121,6 +122,10 @@ def _plain(table: NDArray[Any], argument: str) -> NDArray[np.float64]:
 
 
 def _named(rows: list[list[str]], argument: str) -> tuple[NDArray[np.float64], list[str] | None]:
+    """Return points ``(rows, dimensions)`` and the words in front of them, or ``None``; a header is skipped.
+
+    Rows with other numbers of cells or no numbers are refused.
+    """
     if rows and not any(_is_number(cell) for cell in rows[0]):
         rows = rows[1:]
     if not rows:
@@ -175,6 +180,7 @@ def read_matrix(path: str, argument: str) -> NDArray[Any]:
 
 
 def _cells(path: str, argument: str) -> list[list[str]]:
+    """Return the cells of a text file by row; refuse one that is no table."""
     try:
         return cells_of_text(text_in(path, argument))
     except CellError:

@@ -145,6 +145,7 @@ def _without(series: pl.Series, marks: set[str], decimal: str) -> pl.Series:
 
 
 def _number(text: str) -> Decimal | None:
+    """Read a finite decimal number, or ``None``."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -153,6 +154,10 @@ def _number(text: str) -> Decimal | None:
 
 
 def _plain_numbers(cells: pl.Series, decimal: str, *, each: bool) -> pl.Series:
+    """Return texts with their numbers without thousands marks, a point as decimal mark and the sign in front.
+
+    With `each` all other texts stay as they are; without it, one other text leaves the whole column as it is.
+    """
     import polars as pl
 
     written, thousands = _THOUSANDS[decimal]
@@ -270,6 +275,7 @@ def by_meaning(table: Any, names: Sequence[str]) -> Any:  # noqa: ANN401 - a dat
 
 
 def _alike(cells: pl.Series) -> pl.Series:
+    """Return texts in which equal numbers have one spelling, and blank cells are null; by distinct values."""
     import polars as pl
 
     values = cells.drop_nulls().unique()

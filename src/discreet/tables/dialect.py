@@ -159,6 +159,7 @@ def look(
 
 
 def _check_parquet(head: bytes, path: str, argument: str) -> None:
+    """Refuse a file that is empty or does not begin as Parquet does."""
     if not head:
         raise refused("rows-none", argument, f"{path}, which is empty")
     if not head.startswith(b"PAR1"):
@@ -177,6 +178,7 @@ def foreign(head: bytes) -> str:
 
 
 def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None:
+    """Refuse a file that is empty, another format, UTF-16, or holds zero bytes, all of them looked at if `whole`."""
     what = foreign(head)
     if what:
         raise refused("csv-none", argument, f"{where}, {what}")
@@ -197,7 +199,7 @@ def _mapped(descriptor: int) -> mmap.mmap:
 
 
 def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
-    """Read the first line; its names must be different, and rows must follow a line feed."""
+    """Read the first line and return its delimiter; its names must be different, and rows must follow a line feed."""
     first = head.partition(b"\n")[0]
     if b"\n" not in head and b"\r" in head.strip():
         raise refused("line-ends", argument, f"{path} with carriage returns alone")
@@ -482,6 +484,7 @@ def missing_file(where: Path) -> str:
 
 
 def _encoded(path: str, line: int, argument: str) -> InvalidProblemError:
+    """Return the error for bytes that are not UTF-8 in a line."""
     return refused(
         "encoding", argument, f"{path} with other bytes in line {line}", encoding="WINDOWS-1252"
     )

@@ -82,6 +82,7 @@ def labels_of(path: Path, kind: str, encoding: str = "") -> Labels:
 
 
 def _reader_of(kind: str) -> Callable[..., Any]:
+    """Return pyreadstat's reader of a kind of file."""
     import pyreadstat
 
     readers: dict[str, Callable[..., Any]] = {
@@ -132,6 +133,7 @@ _DAMAGED = ", which is cut off, damaged or in another encoding"
 
 
 def _arrow(path: Path, request: FileRequest) -> pl.DataFrame:
+    """Read an Arrow file whole; refuse a damaged one."""
     import polars as pl
 
     try:
@@ -166,6 +168,7 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _statistical(path: Path, kind: str, request: FileRequest) -> pl.DataFrame:
+    """Read a file of SPSS, Stata or SAS whole, with labels for codes; refuse a damaged or too large one."""
     import polars as pl
     import pyreadstat
 
@@ -241,11 +244,16 @@ def read_written_workbook(
 
 def _workbook(path: Path, request: FileRequest) -> pl.DataFrame:
     # The reader leaves a file open that it cannot read, but not ours.
+    """Read one sheet of a workbook whole."""
     with path.open("rb") as file:
         return _frame_of(_rows_of_workbook(file, request), request)
 
 
 def _rows_of_workbook(file: BinaryIO, request: FileRequest) -> list[list[Any]]:
+    """Return the cells of a sheet as lists by row, header included.
+
+    Refuses a workbook that is too large or without that sheet, and unless read row by row, formulas and merged cells.
+    """
     import openpyxl
 
     with zipfile.ZipFile(file) as packed:
@@ -272,7 +280,10 @@ def _rows_of_workbook(file: BinaryIO, request: FileRequest) -> list[list[Any]]:
 
 
 def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
-    """Convert the cells of a sheet, whose first row holds the names, into a table."""
+    """Convert the cells of a sheet, whose first row holds the names, into a table.
+
+    Refuses a sheet without rows, a name that is empty or comes twice, and an empty row unless read row by row.
+    """
     import polars as pl
 
     while rows and all(cell is None for cell in rows[-1]):

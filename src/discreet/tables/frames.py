@@ -172,6 +172,7 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 
 def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
+    """Scan a file lazily with the numbers of its rows in a column of our own; refuse an unreadable one."""
     if not is_plain(str(path)):
         rows = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
         return nw.from_native(rows.lazy().with_row_index(ROW))
@@ -253,6 +254,7 @@ def group_sizes(
 
 
 def _unreadable(error: Exception, argument: str) -> InvalidProblemError:
+    """Return the error for a frame whose library fails, without the words of that error."""
     if isinstance(error, ModuleNotFoundError):
         got = f"no {error.name or 'polars'}"
         return refused("polars-missing", argument, got, install=install_command("tables"))
@@ -488,6 +490,7 @@ def records_of(table: Any, argument: str) -> list[dict[str, Any]]:  # noqa: ANN4
 
 
 def _feature(feature: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a GeoJSON feature as a row: id, properties, and the course of a point or line as pairs, else ``None``."""
     geometry = feature.get("geometry") or {}
     coordinates: Any = geometry.get("coordinates")
     course: list[tuple[float, float]] | None = None

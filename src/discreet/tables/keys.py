@@ -141,6 +141,7 @@ def with_plain_cells(table: Table, names: Iterable[str]) -> Table:
 
 
 def _is_arrow(table: nw.DataFrame[Any], name: str) -> bool:
+    """Return whether a column is Arrow's, in a frame of Arrow or of pandas."""
     if table.implementation.is_pandas_like():
         return str(table.to_native()[name].dtype).endswith("[pyarrow]")
     return bool(table.implementation.is_pyarrow())
@@ -316,6 +317,7 @@ def nth_rows(
 
 
 def _seed(key: bytes, name: str) -> int:
+    """Return a seed of 64 bits from a secret key and a name."""
     hashed = blake2b(name.encode(errors="surrogatepass"), key=key, digest_size=8).digest()
     return int.from_bytes(hashed, "little")
 

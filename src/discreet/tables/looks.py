@@ -270,6 +270,7 @@ def _is_titled(cell: str) -> bool:
 
 
 def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> bool:
+    """Return whether most cells look like addresses and hardly any comes twice."""
     numbered = re.compile(r"\d{1,5}[A-Za-z]?,? \D.{3,}|\D{4,} \d{1,5} ?[A-Za-z]?(?:,.*)?")
     share = _share(cells, numbered.fullmatch)
     return share >= _MIN_SHARE and different > rows / 2 and ("address" in hints or share == 1.0)

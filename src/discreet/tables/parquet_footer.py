@@ -120,7 +120,7 @@ def read_footer(file: Path | io.BytesIO) -> Footer | None:
 
 
 def _chunk(stated: dict[int, Any], rows: int, width: int) -> ColumnChunk:
-    """Read one ``ColumnMetaData``: 1: type, 5: num_values, 6: total_uncompressed_size."""
+    """Read one ``ColumnMetaData``: 1: type, 5: num_values, 6: total_uncompressed_size; ValueError for less than 0."""
     cells, uncompressed = max(rows, stated[5]), stated[6]
     if min(stated[1], cells, uncompressed, width) < 0:
         raise ValueError
@@ -164,7 +164,7 @@ class _Compact:
         return self.data[self.at - 1]
 
     def varint(self) -> int:
-        """Read a whole number without sign, seven bits a byte, the lowest first."""
+        """Read a whole number without sign, seven bits a byte, the lowest first; ValueError if it is too long."""
         value = shift = 0
         while (byte := self.byte()) & 0x80:
             value |= (byte & 0x7F) << shift
@@ -179,7 +179,7 @@ class _Compact:
         return value >> 1 ^ -(value & 1)
 
     def skip(self, length: int) -> bytes:
-        """Read so many bytes as they are."""
+        """Read so many bytes as they are; IndexError if there are fewer."""
         if length > len(self.data) - self.at:
             raise IndexError
         self.at += length
@@ -204,7 +204,7 @@ class _Compact:
         return fields
 
     def value(self, kind: int, depth: int) -> Any:  # noqa: ANN401 - of the kind that is asked for
-        """Read one value.
+        """Read one value; ValueError for another kind, or too many or too deep values.
 
         Parameters
         ----------

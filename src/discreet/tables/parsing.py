@@ -322,6 +322,7 @@ def _fields(path: str) -> dict[str, int]:
 
 
 def _own_limit() -> int | None:
+    """Return the soft limit of this process's address space in bytes; ``None`` without one."""
     try:
         import resource
     except ImportError:
@@ -331,7 +332,7 @@ def _own_limit() -> int | None:
 
 
 def _address_space() -> int:
-    """Return the size of this process's address space, in bytes."""
+    """Return the size of this process's address space, in bytes; 0 where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError):
@@ -353,6 +354,7 @@ def _limit(most: int) -> None:
 
 
 def _lower(kind: int, limit: int) -> None:
+    """Lower the soft limit of a resource, if that is more than `limit`."""
     import resource
 
     soft, hard = resource.getrlimit(kind)
@@ -361,6 +363,10 @@ def _lower(kind: int, limit: int) -> None:
 
 
 def _try(path: str, mark: str, how: str, most: int) -> int:
+    """Read a file under a limit of memory, whole or in batches; return the exit status: 0, no memory, or a panic.
+
+    Runs in a child process. A file that the parser refuses gives 0, too.
+    """
     try:
         import polars as pl
     except ImportError:

@@ -132,6 +132,7 @@ def read_labels(path: str, options: ReadingOptions) -> Labels:
 
 
 def _fits(most: int) -> str:
+    """Return the words for a table of at most `most` bytes."""
     return (
         f"a table of at most {in_words(most, printed.at_least)} once it is read, half of the memory that there is; "
         "leave columns out, or use a larger machine"
@@ -155,7 +156,8 @@ def _read_hive(
 ) -> pl.DataFrame:
     """Read a folder of folders named ``column=value``, whose names are cells of its files.
 
-    All files together may take `most` bytes: each may take what those before it leave.
+    All files together may take `most` bytes: each may take what those before it leave. Other folders, and files of
+    different columns, are refused.
     """
     import polars as pl
 
@@ -339,6 +341,7 @@ def read_table(path: str, argument: str) -> pl.DataFrame:
 
 
 def _read(path: str, mark: str, argument: str, *, infer: bool = False) -> pl.DataFrame:
+    """Read a plain file whole; refuse one without rows, or that cannot be read, without the reader's words."""
     import polars as pl
 
     try:
@@ -386,6 +389,7 @@ def refuse_unreadable(
 def _scanned(
     path: str | os.PathLike[str], mark: str, argument: str, wanted: pl.Expr, *, row_by_row: bool
 ) -> pl.DataFrame:
+    """Compute an expression over a plain file in batches; refuse an unreadable one without the reader's words."""
     import polars as pl
 
     try:

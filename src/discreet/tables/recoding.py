@@ -254,6 +254,10 @@ _FORMS = {
 
 
 def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], ...]:
+    """Read a rule as columns with their numbers, from a mapping or texts ``column=numbers``.
+
+    Refuses a column that comes twice or without a name, no number, or several for another rule than ``bins``.
+    """
     widths: dict[str, tuple[Fraction, ...]] = {}
     listed: list[tuple[Any, Any]]
     if isinstance(typed, Mapping):
@@ -279,6 +283,7 @@ def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], .
 
 
 def _number_in(text: str, *, is_open: bool) -> Fraction | None:
+    """Return the number in a text, or the end of an open interval if `is_open`; ``None`` for others."""
     if _NUMBER.fullmatch(text):
         return Fraction(text)
     opened = _OPEN.fullmatch(text) if is_open else None
@@ -286,6 +291,7 @@ def _number_in(text: str, *, is_open: bool) -> Fraction | None:
 
 
 def _bin(number: Fraction, cuts: tuple[Fraction, ...]) -> str:
+    """Return the name of the half-open interval between rising cuts in which a number lies."""
     at = bisect_right(cuts, number)
     if at == 0:
         return f"<{_plain(cuts[0])}"
@@ -295,6 +301,7 @@ def _bin(number: Fraction, cuts: tuple[Fraction, ...]) -> str:
 
 
 def _multiple(number: Fraction, width: Fraction) -> str:
+    """Return the name of the interval of a width in which a number lies; of whole numbers with both ends."""
     low = math.floor(number / width) * width
     if width.denominator == 1 and number.denominator == 1:
         return f"[{_plain(low)}, {_plain(low + width - 1)}]" if width > 1 else _plain(low)

@@ -115,6 +115,7 @@ def remove_left_behind(folder: Path) -> int:
 
 def _is_ours(room: Path) -> bool:
     # Without owners nobody can tell whose a room is; it is left alone.
+    """Return whether a folder is this user's own; false on systems without owners."""
     return POSIX and not room.is_symlink() and room.is_dir() and not is_foreign(room.lstat())
 
 

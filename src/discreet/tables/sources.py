@@ -212,7 +212,10 @@ def _named(source: Path, folder: Path, suffix: str) -> Path:
 
 
 def _kind_of(source: Path, request: FileRequest) -> tuple[str | None, str, bytes]:
-    """Return the kind that the name states, the compression, and the first bytes."""
+    """Return the kind that the name states, the compression, and the first bytes.
+
+    Standard input has the kind of its bytes. Refuses an unknown name, no file, or another compression than stated.
+    """
     named = request.shown != "standard input"
     kind = READABLE.get(suffix_of(source)) if named else None
     stated = source.suffix.lower() if source.suffix.lower() in _PACKED else ""
@@ -248,7 +251,7 @@ def _recognized(head: bytes) -> str:
 
 
 def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
-    """Yield the bytes of a compressed file."""
+    """Yield the bytes of a compressed file in pieces; refuse a damaged one."""
     damaged: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
     opener: Any = gzip.open
     if packed == ".zst":
@@ -349,11 +352,13 @@ def _has_odd_end(source: Path, head: bytes, mark: str) -> bool:
 
 
 def _cells_of_names(head: bytes, mark: str) -> int:
+    """Return the number of cells of the first line with a delimiter."""
     line = head.partition(b"\n")[0].decode("utf-8-sig", errors="replace")
     return len(names_of_line(line, mark))
 
 
 def _drop_start(copy: BinaryIO, count: int) -> None:
+    """Remove the first `count` bytes of a file in place; the rest is held in memory."""
     copy.seek(count)
     rest = copy.read()
     copy.seek(0)

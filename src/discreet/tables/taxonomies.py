@@ -127,6 +127,7 @@ def taxonomy_of(nested: Nested, *, root: str = ROOT) -> Tree:
 
 
 def _paths(nested: Nested, before: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    """Yield the labels of each leaf's path below `before`; refuse a label with nothing below it."""
     if isinstance(nested, str):
         raise refused("taxonomy-list", "nested", repr(nested))
     below = list(nested)

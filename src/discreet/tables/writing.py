@@ -59,6 +59,7 @@ def _csv(table: pl.DataFrame, **_: object) -> bytes:
 
 
 def _parquet(table: pl.DataFrame, *, statistics: bool, **_: object) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
     buffer = io.BytesIO()
     table.write_parquet(buffer, statistics=statistics)
     return buffer.getvalue()
@@ -163,8 +164,9 @@ def _codes(
 ) -> tuple[pl.Series, dict[float, str]] | None:
     """Return a column of labels as codes, with the label of each code that occurs; ``None`` if it stays as it is.
 
-    A label has its own code, and the text of a number that has none is that number. Other texts, such as sets of
-    labels, have codes above those of the labels, in the order of the text.
+    It stays if it is no text, has none of the labels, has one of more than `max_label_bytes`, or has a number that is
+    the code of a label. A label has its own code, and the text of a number that has none is that number. Other texts,
+    such as sets of labels, have codes above those of the labels, in the order of the text.
 
     Examples
     --------

@@ -23,6 +23,7 @@ _NEIGHBORS = ("add-remove-one", "replace-one", "add-remove-person", "replace-per
 
 
 def _strategies() -> ModuleType:
+    """Return Hypothesis's strategies; raise ImportError if it is not installed."""
     try:
         import hypothesis.strategies as st
     except ImportError:

@@ -74,6 +74,7 @@ def assert_law(
 
 
 def _range(value: Exact | Range) -> Range:
+    """Return a range as it is, and an exact number as the range of it alone."""
     if isinstance(value, tuple):
         return value
     exact = to_fraction(value, "expected")

@@ -133,6 +133,10 @@ def named_client(headers: Sequence[tuple[bytes, bytes]], trusted: Sequence[Netwo
 def _last_client(
     hops: Sequence[str], trusted: Sequence[Network], *, is_standard: bool
 ) -> str | None:
+    """Return the last address of a forwarding header that is no trusted proxy; ``None`` if it is none or all are.
+
+    `is_standard` reads hops as ``for=`` pairs of the header Forwarded.
+    """
     for hop in reversed(hops):
         node = hop.strip()
         if is_standard:
@@ -149,6 +153,7 @@ def _last_client(
 
 
 def _address(text: str) -> Address | None:
+    """Read an address without its zone, IPv4 inside of IPv6 as IPv4; ``None`` for anything else."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

@@ -198,6 +198,10 @@ class Guard:
         await self._pass(scope, body, receive, send)
 
     def _refuse(self, scope: MutableMapping[str, Any]) -> tuple[int, str, str] | None:
+        """Return status, code and reason of a refusal, or ``None``.
+
+        Refused are another protocol, too many requests of an address, and too large a body.
+        """
         headers = dict(scope["headers"])
         stated = headers.get(_PROTOCOL)
         if stated is not None and stated != str(PROTOCOL).encode():

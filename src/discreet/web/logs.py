@@ -58,7 +58,9 @@ class Repetitions(logging.Filter):
 
 @contextmanager
 def logged_by(write: Callable[[str, str], None]) -> Iterator[None]:
-    """Hand on what a server, its libraries and Python's warnings log, from WARNING on, one line each.
+    """Hand on what a server, its libraries and Python's warnings log, from WARNING on, one line each, while inside.
+
+    Messages that repeat often are held back; see :class:`Repetitions`.
 
     Parameters
     ----------

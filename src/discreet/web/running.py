@@ -259,12 +259,14 @@ class _Server(uvicorn.Server):
                 self._crowd.leaves(address)
 
     def _protocol(self, address: str) -> Connection:
+        """Return the handler of a new connection from an address."""
         made = Connection(self.config, self.server_state, self.lifespan.state)
         made.crowd, made.address = self._crowd, address
         return made
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # At once, and not at the next tick: a probe that comes now is told.
+        """Note the signal, so that probes fail from now on; the first SIGTERM waits for open requests."""
         self._stopping.set()
         if sig == signal.SIGTERM and not self.should_exit:
             self._gently = True
@@ -285,5 +287,6 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def end_if_failed(self, future: Future[Any]) -> None:
+        """End the server if a task was cancelled or failed."""
         if future.cancelled() or future.exception() is not None:
             self.should_exit = True

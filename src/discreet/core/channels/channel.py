@@ -111,6 +111,7 @@ class Channel:
         self._check_row_sums()
 
     def _check_row_sums(self) -> None:
+        """Raise InvalidProblemError for a limb out of range, or a row that does not sum to `total`."""
         base = 1 << LIMB_BITS
         # Only the leading limb may hold the base itself, for a row with one certain report.
         if int(self.limbs.max()) > base or (
@@ -216,6 +217,7 @@ class Channel:
         return weights
 
     def _repr_html_(self) -> str:
+        """Return the channel as HTML, with a heat map of its probabilities."""
         size = f"{self.n_secrets} secrets, {self.n_reports} reports"
         label = f"Chances of reports (columns) for secrets (rows), the darker the likelier; {size}"
         facts = (
@@ -354,6 +356,8 @@ class Channel:
     def restrict(self, secrets: Sequence[int] | NDArray[np.integer[Any]]) -> Channel:
         """Return a channel of some secrets, in the order given, which may repeat; reports stay as they are.
 
+        `secrets` are indices ``(m,)``; the ``m K`` weights are copied.
+
         Raises
         ------
         InvalidProblemError
@@ -477,6 +481,7 @@ def _as_floats(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 
 def _weight(weight: object) -> int:
+    """Read a non-negative integer; raise InvalidProblemError for anything else."""
     if isinstance(weight, bool) or not isinstance(weight, int | np.integer) or weight < 0:
         raise InvalidProblemError("weights", "non-negative integers", repr(weight))
     return int(weight)
@@ -514,7 +519,10 @@ def _log_weights(channel: Channel) -> tuple[NDArray[np.float64], float]:
 
 
 def _privacy_loss(channel: Channel, space: MetricSpace, radius: Exact | None) -> PrivacyLoss:
-    """Compute :meth:`discreet.Channel.privacy_loss`; see there."""
+    """Compute :meth:`discreet.Channel.privacy_loss`; see there.
+
+    Logarithms of all pairs within the radius are compared in every report, in slices: pairs times reports.
+    """
     if space.n != channel.n_secrets:
         raise InvalidProblemError("space", f"{channel.n_secrets} secrets", space.n)
     adjacency = space.adjacency(radius)

@@ -129,8 +129,9 @@ def _bound_pairs(channel: AnchoredChannel, guarantee: MetricDP, share: Fraction)
     """List the pairs that must be looked at: those within the radius, or enough of all pairs.
 
     Without a radius and without a table, row totals that differ by ``ln(max S / min S)`` nats at most can't break the
-    third condition beyond that distance over delta epsilon, and where there are no balls the second binds no pair. The
-    first looks at the shortest distance alone, which is among those of pairs within any radius that connects all.
+    third condition (totals) beyond that distance over `share` times epsilon, and where there are no balls the second
+    binds no pair. The first looks at the shortest distance alone, which is among those of pairs within any radius that
+    connects all. Balls beyond 5120 secrets without a radius are refused.
     """
     space = channel.space
     if guarantee.radius is not None or space.has_matrix:
@@ -282,6 +283,7 @@ def _totals_follow() -> Check:
 
 
 def _totals_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) -> Check:
+    """Count exactly the edges and directions in which totals differ by more than ``e^(rate length)``."""
     totals, wrong = channel.totals, 0
     for first in range(0, len(edges), _SLICE):
         i, j = edges.pairs[first : first + _SLICE].T
@@ -293,7 +295,7 @@ def _totals_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) ->
 def _violations(
     p: NDArray[np.int64], q: NDArray[np.int64], lengths: NDArray[np.int64], rate: Fraction
 ) -> int:
-    """Count pairs of positive integers with ``max > e^(rate length) min``."""
+    """Count pairs ``(m,)`` of positive integers with ``max > e^(rate length) min``, exactly."""
     high = np.maximum(p, q).astype(np.float64)
     low = np.minimum(p, q).astype(np.float64) * _growth(lengths, rate)
     certain = high > low * (1 + _FLOAT_ERROR)

@@ -155,7 +155,7 @@ def ratio_checks(channel: Channel, bound: BoundPairs, epsilon: Fraction) -> list
 
 
 def _weights(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Weights as floats, off by a rounding or two for each limb."""
+    """Return the weights of all entries as floats, off by a rounding or two for each limb."""
     weights = np.zeros(limbs.shape[1:])
     for limb in limbs:
         weights = weights * 2.0**LIMB_BITS + limb.astype(np.float64)
@@ -165,7 +165,10 @@ def _weights(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
 def _extremes(
     limbs: NDArray[np.uint64], pairs: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Find the least and the largest ratio of the weights of each pair of rows."""
+    """Return the least and the largest ratio of the weights of each pair of rows, ``(pairs,)`` each.
+
+    The cost is pairs times reports.
+    """
     weights = _weights(limbs)
     # Two zeros have the ratio 1, and one zero a ratio beyond every other.
     weights[weights == 0] = 2.0 ** -(LIMB_BITS * len(limbs) + 64)
@@ -242,6 +245,7 @@ def _growth(lengths: NDArray[np.int64], rate: Fraction, n_limbs: int) -> NDArray
 
 
 def _weight(limbs: NDArray[np.uint64], secret: int, report: int) -> int:
+    """Return one entry of the channel as an integer, from its limbs of 62 bits."""
     weight = 0
     for limb in limbs[:, secret, report].tolist():
         weight = (weight << LIMB_BITS) + limb

@@ -214,6 +214,7 @@ class AnchoredChannel:
         self._check_ball()
 
     def _check_ball(self) -> None:
+        """Raise InvalidProblemError for indices of a ball beyond the channel, or for totals that may reach 2^62."""
         ball, n_reports = self.ball, self.n_reports
         if len(ball) and (
             int(ball.secrets[-1]) >= self.n_secrets or int(ball.reports.max()) >= n_reports
@@ -338,6 +339,7 @@ class AnchoredChannel:
         return totals
 
     def _tail_totals(self) -> NDArray[np.int64]:
+        """Return ``(n,)`` sums of the weights outside of balls, in ``O(n K)`` or from a lattice's table."""
         if self._offsets is not None:
             return self._lattice_totals(*self._offsets)
         n, k = self.n_secrets, self.n_reports
@@ -352,6 +354,7 @@ class AnchoredChannel:
     def _lattice_totals(
         self, places: NDArray[np.int64], table: NDArray[np.int64]
     ) -> NDArray[np.int64]:
+        """Return ``(n,)`` sums of weights outside of balls, from ``(n, 2)`` lattice places and weights by distance."""
         from discreet.core.kernels.distances import lattice_totals
 
         rows, columns = places[self.centers].T
@@ -408,6 +411,7 @@ class AnchoredChannel:
 
 
 def _integers(values: ArrayLike, field: str) -> NDArray[np.int64]:
+    """Read a vector of signed integers as read-only int64; raise InvalidProblemError for anything else."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.signedinteger)):
         raise InvalidProblemError(field, "a list of integers", f"{array.dtype} {array.shape}")

@@ -149,7 +149,10 @@ def _lift(slack: Exact) -> int:
 
 
 def _round_row(row: NDArray[np.float64], lift: int, total: int) -> list[int]:
-    """Scale the support to what is left after the lift, exactly; the largest remainders are rounded up."""
+    """Return integers that sum to `total`: each positive entry's `lift` and its share of the rest, exactly.
+
+    The largest remainders are rounded up; zeros stay zero.
+    """
     support = np.flatnonzero(row)
     mantissas, exponents = np.frexp(row[support])
     digits = np.ldexp(mantissas, 53).astype(np.int64).tolist()

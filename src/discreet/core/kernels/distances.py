@@ -29,7 +29,7 @@ __all__ = [
 
 @kernel
 def close(D: NDArray[np.float64], block: int, width: int) -> None:
-    """Replace a symmetric matrix of lengths by its shortest path lengths, in place.
+    """Replace a symmetric ``(n, n)`` matrix of lengths by its shortest path lengths, in place, in ``O(n^3)``.
 
     Floyd and Warshall's recursion, ``block`` pivots at a time: first the rows of the pivots, then their columns by
     symmetry, then everything else in strips of ``width`` columns, with four pivots at once. Absent edges are infinite.
@@ -114,8 +114,10 @@ def implied_sparse(
 ) -> NDArray[np.bool_]:
     """Mark each edge of a sparse graph that some path of two or more edges replaces at no greater length.
 
-    From each node, Dijkstra's search within the length of its longest edge; a node settled at ``d`` that has an edge of
-    length ``l`` to an end of the source's own edge implies that edge when ``d + l`` is no more than its length.
+    Node i has the neighbors, lengths and edge numbers at ``start[i]`` to ``start[i + 1]`` of the next three arrays; the
+    result is ``(n_edges,)``. From each node, Dijkstra's search within the length of its longest edge; a node settled at
+    ``d`` that has an edge of length ``l`` to an end of the source's own edge implies that edge when ``d + l`` is no
+    more than its length.
     """
     n = len(start) - 1
     implied = np.zeros(n_edges, dtype=np.bool_)
@@ -156,7 +158,10 @@ def implied_sparse(
 
 @kernel
 def spanning_forest(n: int, pairs: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Mark the pairs that join two components when they are added one by one, in the order given."""
+    """Mark the pairs ``(m, 2)`` of n nodes that join two components when they are added in the order given.
+
+    A forest of halved paths: about ``O(m log n)``.
+    """
     root = np.arange(n)
     joins = np.zeros(len(pairs), dtype=np.bool_)
     for e in range(len(pairs)):
@@ -303,9 +308,9 @@ def lattice_totals(  # noqa: PLR0917 - compiled loops take arrays one by one
 ) -> NDArray[np.int64]:
     """Add up ``floor(anchor decay / 2^62)`` over all reports of a lattice, for each secret, a row and a column.
 
-    Reports are sorted by row and column: line ``t`` is row ``lines[t]``, its reports are ``starts[t]`` to
-    ``starts[t + 1]``. ``decay`` holds 62-bit integers by row and column distance, and from ``reach[a]`` columns on
-    nothing is left ``a`` rows away.
+    ``secrets`` is ``(n, 2)``; ``columns`` and ``anchors`` are ``(K,)``, sorted by row and column: line ``t`` is row
+    ``lines[t]``, its reports are ``starts[t]`` to ``starts[t + 1]``. ``decay`` holds 62-bit integers by row and column
+    distance, and from ``reach[a]`` columns on nothing is left ``a`` rows away. The cost is the reports within reach.
     """
     totals = np.zeros(len(secrets), dtype=np.int64)
     for s in range(len(secrets)):
@@ -337,7 +342,7 @@ def lattice_totals(  # noqa: PLR0917 - compiled loops take arrays one by one
 
 @kernel
 def widest(table: NDArray[np.int32], row: int) -> NDArray[np.int32]:
-    """Find by how much each later row differs from a row, in the column where it differs most."""
+    """Return ``max_k |table[other, k] - table[row, k]|`` by ``other > row``, ``(n,)``, 0 before, in ``O(n K)``."""
     n, k = table.shape
     most = np.zeros(n, dtype=np.int32)
     mine = table[row]

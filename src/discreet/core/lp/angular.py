@@ -56,7 +56,7 @@ class Cut:
     duals: NDArray[np.float64]
 
     def at(self, x: NDArray[np.float64]) -> float:
-        """Value of the function."""
+        """Return the value of the cut at the master's variables x."""
         return self.constant + float(self.gradient @ x)
 
 
@@ -250,7 +250,10 @@ def split(program: LinearProgram, blocks: ArrayLike) -> Angular:
 
 
 def _blocks_of_rows(program: LinearProgram, place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Block of each row, -1 for the master's."""
+    """Return the block of each row, ``(n_rows,)``; -1 for the master's.
+
+    `place` is the block of each variable, -1 for the master's. A row that touches two blocks is refused.
+    """
     matrix = program.matrix
     touched = place[matrix.indices]
     row = np.repeat(np.arange(program.n_rows), np.diff(matrix.indptr))[touched >= 0]

@@ -370,7 +370,10 @@ class _Loop:
         self.history: list[BendersStep] = []
 
     def read(self, anchor: ArrayLike) -> NDArray[np.float64]:
-        """Take a feasible point of the whole; return the master's part of it."""
+        """Take a feasible point of the whole, ``(n_variables,)``; return the master's part of it.
+
+        Its cost becomes the upper bound. A point of another shape, or that is not feasible, is refused.
+        """
         program = self.parts.program
         point = np.array(anchor, dtype=np.float64)
         if point.shape != (program.n_variables,):
@@ -386,6 +389,7 @@ class _Loop:
         return self.inner
 
     def run(self, anchor: NDArray[np.float64] | None) -> str:
+        """Run to a gap, a limit or no more cuts, from a feasible `anchor` if there is one; return why it ended."""
         try:
             for block in self.parts.blocks:
                 self._start(block)
@@ -399,6 +403,7 @@ class _Loop:
             return "time limit"
 
     def _iterate(self) -> str:
+        """Solve master and blocks in turns, between the last inner point and the master's; return why it ended."""
         options, step = self.options, 0.5 if self.inner is not None else 1.0
         for count in range(1, options.iterations + 1):
             try:
@@ -430,6 +435,7 @@ class _Loop:
         return "iteration limit"
 
     def _solve_master(self) -> LPSolution:
+        """Solve the master by the simplex method, and once more without its basis if that fails."""
         how = {"method": "simplex", **self._how()}
         try:
             return self.master.model.solve(**how)
@@ -439,10 +445,12 @@ class _Loop:
             return self.master.model.solve(**how)
 
     def _is_closed(self) -> bool:
+        """Return whether the bounds are as near to each other as asked for."""
         wide = max(self.options.gap * abs(self.upper), self.options.absolute_gap)
         return math.isfinite(self.upper) and self.upper - self.lower <= wide
 
     def _how(self) -> dict[str, Any]:
+        """Return the options of a solve: seconds left, threads and tolerance."""
         left = None if self.stop is None else max(0.0, self.stop - time.monotonic())
         options = self.options
         return {"time_limit": left, "threads": options.threads, "tolerance": options.tolerance}
@@ -457,12 +465,21 @@ class _Loop:
         self.master.cut(block, block.cut("optimality", duals))
 
     def _ask(self, x: NDArray[np.float64]) -> list[_Answer]:
+        """Return the answer of each block at the master's variables x, at the same time if there is an executor."""
         ask: Callable[[Callable[[int], _Answer], Iterable[int]], Iterable[_Answer]] = (
             map if self.options.executor is None else self.options.executor.map
         )
         return list(ask(lambda number: self._answer(number, x), range(len(self.models))))
 
     def _answer(self, number: int, x: NDArray[np.float64]) -> _Answer:
+        """Solve block `number` with the master's ``(n,)`` variables fixed at x: one linear program, warm.
+
+        Returns
+        -------
+        _Answer
+            Value, solution and optimality cut; or a feasibility cut; or rows of `separate`; or nothing if the solver
+            failed.
+        """
         rows = None if self.separate is None else self.separate(number, x)
         if rows is not None:
             return _Answer(rows=rows)
@@ -523,13 +540,14 @@ class _Loop:
         return self.master.count - before
 
     def _prove(self, duals: NDArray[np.float64]) -> None:
-        """Evaluate multipliers of the master's rows."""
+        """Raise the lower bound to what multipliers of the master's rows prove, if that is more, and keep them."""
         lower = lagrangian_bound(self.master.model.program, duals)
         if lower > self.lower:
             self.lower = lower
             self.row_duals, self.added_duals = self.master.unfold(duals)
 
     def _tell(self, count: int, step: float) -> None:
+        """Append iteration `count` to the history, and report it with the bounds."""
         master = self.master
         kinds = [cut.kind == "optimality" for cut in master.cuts]
         optimality = sum(kinds)

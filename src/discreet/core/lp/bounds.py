@@ -135,6 +135,10 @@ def dual_objective(
 def _bound(
     program: LinearProgram, cost: NDArray[np.float64], row_duals: ArrayLike, tolerance: float
 ) -> float:
+    """Return the Lagrangian bound ``min_x (c - A' y)' x + y' b`` less all rounding errors, or ``-inf``.
+
+    `row_duals` is ``(n_rows,)``. Reduced costs towards an infinite bound count as 0 up to `tolerance` of their terms.
+    """
     y = np.array(row_duals, dtype=np.float64)
     if y.shape != (program.n_rows,) or not (np.abs(y) < _LARGEST_MULTIPLIER).all():
         expected = f"magnitudes below {estimate(_LARGEST_MULTIPLIER)}, shape ({program.n_rows},)"

@@ -106,7 +106,7 @@ def check(status: HighsStatus, action: str) -> None:
 
 
 def cost_scale(cost: NDArray[np.float64]) -> float:
-    """Power of two that lifts the largest cost to at least 1; exact to apply and to undo."""
+    """Return the power of two that lifts the largest cost to at least 1; exact to apply and to undo."""
     largest = float(np.abs(cost).max())
     # Subnormal costs would need a factor beyond the floats.
     return 2.0 ** min(1000, 1 - math.frexp(largest)[1]) if 0 < largest < 1 else 1.0
@@ -217,6 +217,7 @@ def write_basis(highs: Solver, basis: Basis) -> None:
 
 
 def _set_options(highs: Solver, options: Options, *, mixed_integer: bool) -> None:
+    """Set the solver's options; time limits are in seconds from now on."""
     largest = 2**31 - 1
     limit = largest if options.iteration_limit is None else min(options.iteration_limit, largest)
     # A limit on iterations would also cut the small programs inside a mixed-integer search short.
@@ -301,6 +302,7 @@ def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[Non
 
 
 def _read(highs: Solver, program: LinearProgram, seconds: float, *, finished: bool) -> LPSolution:
+    """Read the solver's solution, with duals and their bound if it `finished`, or the bound of branch and bound."""
     solution, info = highs.getSolution(), highs.getInfo()
     scale = cost_scale(program.cost)
     x = np.array(solution.col_value, dtype=np.float64)

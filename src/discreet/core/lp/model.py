@@ -69,7 +69,7 @@ class LinearModel:
 
     @property
     def basis(self) -> Basis | None:
-        """The basis from which the next solve starts; set it to start elsewhere."""
+        """Start the next solve from a basis; refuse one without a code for each variable and row."""
         return read_basis(self._highs)
 
     @basis.setter

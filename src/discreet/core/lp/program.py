@@ -116,6 +116,7 @@ class LinearProgram:
         )
 
     def _fill(self, parts: Mapping[str, Any]) -> None:
+        """Set the fields of the frozen program."""
         for name, part in parts.items():
             object.__setattr__(self, name, part)
 
@@ -221,6 +222,10 @@ def read_matrix(matrix: object, columns: int, field: str) -> csr_array[np.float6
 
 
 def _bound(values: ArrayLike, size: int, field: str) -> NDArray[np.float64]:
+    """Read bounds, one number or ``(size,)``, as a read-only vector.
+
+    NaN and finite values that HiGHS reads as infinite are refused.
+    """
     number = _floats(values, field)
     if number.shape not in {(), (size,)}:
         raise InvalidProblemError(field, f"one number or shape ({size},)", f"shape {number.shape}")
@@ -239,6 +244,7 @@ def _bound(values: ArrayLike, size: int, field: str) -> NDArray[np.float64]:
 
 
 def _read_integrality(mask: ArrayLike, size: int) -> NDArray[np.bool_] | None:
+    """Read a mask ``(size,)`` of booleans or of 0 and 1, read-only; ``None`` if no variable is an integer."""
     codes = np.asarray(mask)
     if codes.shape != (size,) or codes.dtype.kind not in "biu" or not np.isin(codes, (0, 1)).all():
         raise InvalidProblemError(
@@ -254,6 +260,7 @@ def _read_integrality(mask: ArrayLike, size: int) -> NDArray[np.bool_] | None:
 
 
 def _floats(values: object, field: str) -> NDArray[np.float64]:
+    """Read numbers as a new float64 array; raise InvalidProblemError for a ragged array or other types."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -264,5 +271,6 @@ def _floats(values: object, field: str) -> NDArray[np.float64]:
 
 
 def _first(where: NDArray[np.bool_], values: NDArray[np.float64]) -> str:
+    """Return the first value at which a mask is true, and its place, as text."""
     i = int(np.argmax(where))
     return f"{values[i]} at {i}"

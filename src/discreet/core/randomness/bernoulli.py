@@ -111,6 +111,7 @@ def coin_exp(numerator: int, denominator: int, bits: RandomBits) -> bool:
 
 
 def _coin_exp_below_one(numerator: int, denominator: int, bits: RandomBits) -> bool:
+    """Return true with probability ``exp(-numerator / denominator)``, exactly, for a ratio of at most 1."""
     tosses = 1
     while bits.randrange(denominator * tosses) < numerator:
         tosses += 1
@@ -214,7 +215,10 @@ def bernoulli_exps(
 def _read(
     numerators: NDArray[np.integer] | Sequence[int], denominator: int
 ) -> tuple[NDArray[np.uint64], list[int], int]:
-    """Return the numerators as machine words, or, where they or the denominator do not fit, as a list."""
+    """Return the numerators as machine words, or, where they or the denominator do not fit, as a list.
+
+    The parts are the words, the list, and the denominator. Other types, shapes and signs are refused.
+    """
     is_integer_array = isinstance(numerators, np.ndarray) and numerators.dtype.kind in "iu"
     try:
         denominator = operator.index(denominator)

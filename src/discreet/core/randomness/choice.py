@@ -122,7 +122,10 @@ def categoricals(
 
 
 def _partial_sums(weights: NDArray[np.integer] | Sequence[int]) -> list[int]:
-    """Python's integers cannot wrap around."""
+    """Return the partial sums of the weights as Python's integers, which cannot wrap around.
+
+    Raises InvalidProblemError for other numbers than non-negative integers with a positive sum.
+    """
     listed = weights.tolist() if isinstance(weights, np.ndarray) else weights
     try:
         integers = [operator.index(w) for w in listed]
@@ -219,7 +222,10 @@ def exponential_mechanism(
 def _deficits(
     scores: NDArray[np.integer] | Sequence[Exact],
 ) -> tuple[NDArray[np.int64] | list[int], int]:
-    """How far each score lies below the best one, as integers over a common denominator."""
+    """Return how far each score lies below the best one, as integers, and their common denominator.
+
+    An int64 array if they fit, else a list. Floats are refused, and so is no score.
+    """
     if isinstance(scores, np.ndarray):
         if scores.ndim != 1 or scores.size == 0 or scores.dtype.kind not in "iu":
             raise InvalidProblemError(
@@ -320,6 +326,7 @@ def _exp_words(
 
 @lru_cache(maxsize=256)
 def _exp_table(rate: Fraction, position: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return ends of ``exp(-rate digit 2^position)`` for all digits, in units of 2^-64: lower and upper."""
     pairs = [exp_bracket(-rate * (digit << position), _WORD) for digit in range(1 << _RADIX_BITS)]
     lower = np.array([low for low, _ in pairs], dtype=np.uint64)
     upper = np.array([high for _, high in pairs], dtype=np.uint64)

@@ -153,6 +153,7 @@ def discrete_gaussians(
 
 
 def _check_variance(variance: Exact) -> tuple[Fraction, int]:
+    """Return a positive variance as a fraction, and ``t``, the floor of its root plus 1; refuse others."""
     exact = to_fraction(variance, "variance")
     if exact <= 0:
         raise InvalidProblemError("variance", "a positive number", exact)
@@ -162,6 +163,7 @@ def _check_variance(variance: Exact) -> tuple[Fraction, int]:
 def _keep(
     proposed: NDArray[np.int64], variance: Fraction, t: int, bits: RandomBits
 ) -> NDArray[np.bool_]:
+    """Accept each proposal with probability ``e^-gamma`` of this module's docstring, exactly; `t` is its t."""
     n, d = variance.numerator, variance.denominator
     sizes = np.abs(proposed)
     denominator = 2 * n * d * t**2

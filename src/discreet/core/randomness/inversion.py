@@ -99,11 +99,13 @@ class Inversion:
         return outcomes
 
     def _table(self, step: int) -> NDArray[np.int32]:
+        """Return the table of one step of bits, made once."""
         if step not in self._tables:
             self._tables[step] = self._make_table(step)
         return self._tables[step]
 
     def _make_table(self, step: int) -> NDArray[np.int32]:
+        """Return the table of one step of bits: the next cell by cell and digit, or ``~value`` if it is decided."""
         depth = self._first + step
         fan = 1 << self._first if step == 0 else 2
         parents = [0] if step == 0 else list(dict.fromkeys(self._floors(depth - 1)))
@@ -128,6 +130,7 @@ class Inversion:
             precision *= 2
 
     def _bracket(self, precision: int) -> tuple[list[int], list[int]]:
+        """Return lower and upper ends of the thresholds in units of ``2^-precision``, computed once."""
         if precision not in self._known:
             pairs = self._brackets(precision)
             self._known[precision] = [low for low, _ in pairs], [high for _, high in pairs]

@@ -182,6 +182,7 @@ def read_size(size: object) -> int:
 
 
 def _check_scale(scale: Exact) -> Fraction:
+    """Read a positive scale as a fraction; raise InvalidProblemError for others."""
     exact = to_fraction(scale, "scale")
     if exact <= 0:
         raise InvalidProblemError("scale", "a positive number", exact)
@@ -199,7 +200,10 @@ def _draw(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[n
 
 
 def _draw_pairs(scale: Fraction, block: int, size: int, bits: RandomBits) -> NDArray[np.int64]:
-    """Draw twice the block, plus one for a negative number."""
+    """Draw `size` numbers of discrete Laplace noise, each as twice its block, plus one for a negative number.
+
+    `scale` is the noise's, `block` the values of one block. Raises LimitReachedError beyond 64 bits.
+    """
     law, end = _pair_law(scale, block)
     # The law counts from the far end of the table; its 0 stands for everything beyond.
     drawn = law.draw(size, bits)

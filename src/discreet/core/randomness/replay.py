@@ -79,6 +79,13 @@ class _Replay:
         self.open: int | None = None
 
     def randrange(self, stop: int, /) -> int:
+        """Return the number of this run's path at the next draw, or 0 for a draw beyond it, which joins the path.
+
+        Raises
+        ------
+        InvalidProblemError
+            If an earlier run with the same draws asked for another bound here.
+        """
         stop = operator.index(stop)
         if stop < 1:
             raise InvalidProblemError("stop", "a positive integer", stop)
@@ -98,6 +105,7 @@ class _Replay:
         return np.array([self.randrange(stop) for _ in range(size)], dtype=np.uint64)
 
     def _extend(self, stop: int) -> None:
+        """Add a draw below `stop` to the path, at its 0; suspend the run where the path is too unlikely or too deep."""
         weight = self.weights[-1] * stop
         if len(self.weights) == 1:
             # The other values of this draw are about to wait; do not fall far behind them.
@@ -203,6 +211,7 @@ def enumerate_law(
 
 
 def _hashable(outcome: Any) -> Hashable:  # noqa: ANN401 - a sampler may return anything
+    """Return an outcome with arrays and lists as tuples; raise TypeError for another that is not hashable."""
     if isinstance(outcome, np.ndarray | np.generic):
         outcome = outcome.tolist()
     if isinstance(outcome, list | tuple):

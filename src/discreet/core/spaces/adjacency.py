@@ -47,7 +47,7 @@ class Distances(Protocol):
         ...
 
     def links(self, labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Pairs of secrets with different labels, among which are the shortest, and their lengths."""
+        """Return pairs ``(m, 2)`` of secrets with different labels, and their lengths; the shortest are among them."""
         ...
 
 
@@ -269,6 +269,13 @@ class Adjacency:
 
     @cached_property
     def _paths(self) -> NDArray[np.int64]:
+        """Shortest path lengths ``(n, n)`` in stored units, -1 without a path: ``O(n^3)``, or Dijkstra's search.
+
+        Raises
+        ------
+        InvalidProblemError
+            Beyond 5120 secrets, or for paths of 2^53 units or more.
+        """
         from scipy.sparse.csgraph import dijkstra
 
         most = measures.DENSE_LIMIT
@@ -376,6 +383,7 @@ class Adjacency:
         return Adjacency(self.n, self.pairs[edges], self.lengths[edges], self.scale_bits)
 
     def _same(self, n: int, scale_bits: int, field: str) -> None:
+        """Raise InvalidProblemError for another number of secrets or another unit than this one's."""
         if (n, scale_bits) != (self.n, self.scale_bits):
             raise InvalidProblemError(
                 field,
@@ -384,6 +392,7 @@ class Adjacency:
             )
 
     def _matrix(self) -> NDArray[np.float64]:
+        """Return the lengths of the pairs as a symmetric matrix ``(n, n)``, 0 on its diagonal, infinite elsewhere."""
         matrix = np.full((self.n, self.n), np.inf)
         np.fill_diagonal(matrix, 0.0)
         i, j = self.pairs.T
@@ -391,6 +400,7 @@ class Adjacency:
         return matrix
 
     def _graph(self) -> csr_array:
+        """Symmetric sparse matrix ``(n, n)`` of the pairs' lengths, as floats."""
         from scipy.sparse import csr_array
 
         i, j = self.pairs.T
@@ -400,6 +410,7 @@ class Adjacency:
 
 
 def _components(n: int, pairs: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the component of each of n nodes, ``(n,)``, from pairs ``(m, 2)``; read-only."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

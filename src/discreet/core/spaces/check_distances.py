@@ -176,7 +176,10 @@ def _depths(points: NDArray[np.float64]) -> list[Fraction]:
 
 
 def _above_ball(space: MetricSpace) -> int:
-    """Count pairs longer than ``arcosh(1 + t)``, ``t = 2 |p - q|^2 / ((1 - |p|^2) (1 - |q|^2))``."""
+    """Count pairs longer than ``arcosh(1 + t)``, ``t = 2 |p - q|^2 / ((1 - |p|^2) (1 - |q|^2))``.
+
+    Up to one part in 10^10 is allowed for float error; NaN counts as longer. ``O(n^2 dimensions)``.
+    """
     points = np.asarray(space.points)
     depth = np.array([float(depth) for depth in _depths(points)])
     above = 0

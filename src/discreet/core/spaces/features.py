@@ -248,7 +248,7 @@ def _array(geo: Mapping[str, Any]) -> NDArray[np.float64]:
 
 
 def _converted(frame: Any, crs: object) -> Any:  # noqa: ANN401 - a GeoDataFrame or a GeoSeries
-    """Convert a frame to longitude and latitude of WGS 84."""
+    """Convert a frame to longitude and latitude of WGS 84; refuse a system that pyproj does not convert."""
     # Without a height, which frames of two coordinates lack, a geocentric point is another place.
     if any(getattr(crs, name, False) for name in ("is_geographic", "is_projected")):
         # pyproj raises RuntimeError: for the system of a building site, say.
@@ -268,7 +268,8 @@ def _largest_stretch(
 ) -> float:
     """Compute an upper bound on the ratio of a distance in the plane to the one on the ground, over all pairs.
 
-    Geodesics of WGS 84 are PROJ's [Kar13]_: a microsecond for each pair.
+    `meters` and `degrees` are ``(n, 2)``. Geodesics of WGS 84 are PROJ's [Kar13]_: a microsecond for each pair. More
+    than 5120 points are refused.
     """
     if len(meters) > DENSE_LIMIT:
         expected = f"at most {DENSE_LIMIT} points; leave plane=True out"
@@ -299,6 +300,7 @@ def _system(source: object, geo: Mapping[str, Any]) -> object:
 
 
 def _points(geo: Mapping[str, Any], row: int = 0) -> Iterable[tuple[float, float]]:
+    """Yield longitude and latitude of each point of GeoJSON; refuse another geometry, naming the row."""
     kind = geo.get("type")
     if kind == "FeatureCollection":
         for number, feature in enumerate(geo.get("features") or ()):
@@ -322,5 +324,6 @@ def _points(geo: Mapping[str, Any], row: int = 0) -> Iterable[tuple[float, float
 
 
 def _no_point(row: int, got: str) -> InvalidProblemError:
+    """Return the error for a feature that is not one point."""
     expected = "one point for each feature; type frame.representative_point() for areas and lines"
     return InvalidProblemError("points", expected, f"{got} in row {row}")

@@ -351,6 +351,7 @@ def azimuthal(points: ArrayLike) -> NDArray[np.float64]:
 
 
 def _origin(origin: ArrayLike) -> NDArray[np.float64]:
+    """Read latitude and longitude of one place that is not a pole; refuse others."""
     center = lat_lon(origin, "origin")
     if center.shape != (2,) or abs(center[0]) == 90:
         raise InvalidProblemError("origin", "one place that is not a pole", center.tolist())

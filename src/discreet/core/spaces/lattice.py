@@ -73,7 +73,7 @@ class LatticeLengths:
         return self._lengths(np.abs(row[:, None] - row), np.abs(column[:, None] - column))
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Lengths of the pairs ``(i[t], j[t])``."""
+        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units."""
         apart = np.abs(self.places[i] - self.places[j])
         return self._lengths(apart[:, 0], apart[:, 1])
 
@@ -83,6 +83,7 @@ class LatticeLengths:
         return self._lengths(rows, columns)
 
     def _lengths(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lengths of steps of a rows and b columns, in stored units; each kind of step is computed once."""
         wide = int(b.max(initial=0)) + 1
         kinds, which = np.unique(a * wide + b, return_inverse=True)
         factor = (self.cell * 2**self.scale_bits) ** 2
@@ -90,7 +91,7 @@ class LatticeLengths:
         return values.astype(np.int64)[which].reshape(a.shape)
 
     def near(self, limit: int) -> NDArray[np.int32]:
-        """Candidates from a k-d tree on rows and columns."""
+        """Return candidates ``(m, 2)`` for the pairs within ``limit`` stored units, from a k-d tree."""
         coordinates, norm = self.embedding()
         # The closed form may fall short of the distance by the gcd, hence by less than one cell's unit a cell.
         radius = (limit + 4) / (float(self.cell) * 2.0**self.scale_bits - 1)

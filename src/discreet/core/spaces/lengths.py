@@ -217,18 +217,18 @@ class TableLengths:
         return len(self.table)
 
     def dense(self) -> NDArray[np.int64]:
-        """All lengths."""
+        """Return all lengths ``(n, n)``."""
         return self.table
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Lengths of the pairs ``(i[t], j[t])``."""
+        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units."""
         lengths: NDArray[np.int64] = self.table[i, j]
         return lengths
 
     def near(self, limit: int) -> NDArray[np.int32]:
-        """Exactly the pairs whose length is at most ``limit``, in lexicographic order."""
+        """Return exactly the pairs ``(m, 2)`` whose length is at most ``limit``, in lexicographic order; ``O(n^2)``."""
         return np.argwhere(np.triu(self.table <= limit, 1)).astype(np.int32)
 
     def take(self, indices: NDArray[np.int64]) -> TableLengths:
-        """The table among some of the secrets."""
+        """Return the table among the secrets at the given indices, in that order."""
         return TableLengths(self.table[np.ix_(indices, indices)])

@@ -241,7 +241,7 @@ class MetricSpace:
         --------
         >>> MetricSpace.from_matrix([[0, 1, 3], [1, 0, 1], [3, 1, 0]], unit="km")
         Traceback (most recent call last):
-        discreet.core.errors.InvalidProblemError: matrix: expected the triangle inequality, got d(0, 2) = 3 ...
+        discreet.core.errors.InvalidProblemError: matrix: expected the triangle inequality, got d(0, 2) = 3.0 ...
         """
         table, scale = integer_table(matrix)
         return cls(unit_name(unit, "matrix"), "matrix", scale, TableLengths(table))
@@ -310,6 +310,7 @@ class MetricSpace:
         )
 
     def _repr_html_(self) -> str:
+        """Return the space as HTML, with its points."""
         facts = (f"{self.n} secrets, {self.metric} distances in {self.unit}",)
         return view(
             "MetricSpace", facts, picture=dots(self.points, self.metric, f"{self.n} secrets")
@@ -323,7 +324,7 @@ class MetricSpace:
 
     @property
     def has_matrix(self) -> bool:
-        """Whether there are few enough secrets for a matrix of distances: at most 5120."""
+        """Whether distances may be held as a matrix: with at most 5120 secrets, unless a file says ``tabled=False``."""
         return self.tabled and self.n <= measures.DENSE_LIMIT
 
     @cached_property
@@ -346,7 +347,10 @@ class MetricSpace:
         return distances
 
     def distance(self, i: int, j: int) -> Fraction:
-        """Stored distance of two secrets, exact, in the space's unit; beyond 5120 secrets it is not closed."""
+        """Return the stored distance of two secrets, exact, in the space's unit; beyond 5120 secrets it is not closed.
+
+        The first call up to 5120 secrets computes the matrix; see :attr:`distances`.
+        """
         if self.has_matrix:
             length = int(self.distances[i, j])
         else:
@@ -386,6 +390,10 @@ class MetricSpace:
             ``(m, 2)``, ``i < j``. With a matrix these are all such pairs; without one, nearest pairs from k-d trees.
         lengths : ndarray
             ``(m,)`` in the units of this space.
+
+        Complexity
+        ----------
+        ``O(n^2)`` with a matrix, else some queries of trees, ``O(n log n)`` each for a round of joined labels.
 
         Examples
         --------
@@ -446,6 +454,8 @@ class MetricSpace:
     def restrict(self, indices: ArrayLike) -> MetricSpace:
         """Return a space of some of the secrets, none twice, in the order given; stored distances and scale stay.
 
+        `indices` are ``(m,)``; with a matrix its ``m^2`` distances are copied.
+
         Raises
         ------
         InvalidProblemError
@@ -476,6 +486,10 @@ class MetricSpace:
             The first secret of each class; this space when there are no duplicates.
         labels : ndarray
             Array ``(n,)``: the secret of ``space`` that each secret became.
+
+        Complexity
+        ----------
+        ``O(n^2)`` with a matrix, which is computed first; else a query of near pairs.
 
         Examples
         --------

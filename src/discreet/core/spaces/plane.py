@@ -93,7 +93,7 @@ class PlaneLengths:
         return math.floor(self.step * (1 << self.scale_bits)) - 1
 
     def dense(self) -> NDArray[np.int64]:
-        """All lengths."""
+        """Return all lengths ``(n, n)`` in stored units."""
         lengths = np.zeros((self.n, self.n), dtype=np.int64)
         for i in range(self.n - 1):
             after = np.arange(i + 1, self.n)
@@ -102,7 +102,7 @@ class PlaneLengths:
         return lengths
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Lengths of the pairs ``(i[t], j[t])``."""
+        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units."""
         parts = [
             self._lengths(
                 self.places[i[at : at + LENGTHS_AT_ONCE]]
@@ -113,6 +113,7 @@ class PlaneLengths:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def _lengths(self, apart: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return lengths ``(m,)`` in stored units of steps ``(m, 2)``: the floor plus 1, exact, and 0 for no step."""
         factor = self.per_step
         squares = np.square(apart).sum(axis=1)
         about = factor * np.sqrt(squares.astype(np.float64))
@@ -124,7 +125,10 @@ class PlaneLengths:
         return lengths
 
     def near(self, limit: int) -> NDArray[np.int32]:
-        """Candidates from a k-d tree; one too many costs nothing, since lengths are then taken of each."""
+        """Return candidates ``(m, 2)`` for the pairs within ``limit`` stored units, from a k-d tree.
+
+        One too many costs nothing, since lengths are then taken of each.
+        """
         coordinates, norm = self.embedding()
         return tree_pairs(coordinates, (limit + 4) / self.per_step * (1 + 2.0**-20), norm)
 
@@ -133,5 +137,5 @@ class PlaneLengths:
         return self.places.astype(np.float64), 2.0
 
     def take(self, indices: NDArray[np.int64]) -> PlaneLengths:
-        """The same plane, fewer places."""
+        """Return the same plane with the places at the given indices, in that order."""
         return PlaneLengths(self.places[indices], self.step, self.scale_bits)

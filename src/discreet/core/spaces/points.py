@@ -94,11 +94,11 @@ class PointLengths:
         return bool(2 * max(every) * self.points.shape[1] < 2**53 * max(1, used & -used))
 
     def dense(self) -> NDArray[np.int64]:
-        """All lengths, closed."""
+        """Return all lengths ``(n, n)`` in stored units, closed in ``O(n^3)``."""
         return dense(self)
 
     def between(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Lengths of the pairs ``(i[t], j[t])``."""
+        """Return the lengths ``(m,)`` of the pairs ``(i[t], j[t])`` in stored units, not closed."""
         step = max(1, LENGTHS_AT_ONCE // self.points.shape[1])
         parts = [
             self._lengths(i[at : at + step], j[at : at + step]) for at in range(0, len(i), step)
@@ -106,6 +106,10 @@ class PointLengths:
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def _lengths(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return lengths ``(m,)`` in units of ``2^-scale_bits`` between points i and j, ``(m,)`` each.
+
+        Exact floors for the Euclidean and Manhattan metrics, else rounded down by more than the float error.
+        """
         lengths: NDArray[np.int64]
         dimensions = self.points.shape[1]
         scaled = np.ldexp(self.measure(i, j), self.scale_bits)
@@ -132,11 +136,13 @@ class PointLengths:
         return lengths
 
     def _euclidean(self, p: list[int], q: list[int], shift: int) -> int:
+        """Return the floor of the length between two integer points, in stored units; `shift` is their binary point."""
         square = sum((x - y) ** 2 for x, y in zip(p, q, strict=True))
         bits = 2 * (self.scale_bits - shift)
         return math.isqrt(square << bits if bits >= 0 else square >> -bits)
 
     def _manhattan(self, p: list[int], q: list[int], shift: int) -> int:
+        """Return the length between two integer points in stored units, rounded down; `shift` is their binary point."""
         length = sum(abs(x - y) for x, y in zip(p, q, strict=True))
         bits = self.scale_bits - shift
         return length << bits if bits >= 0 else length >> -bits
@@ -189,6 +195,7 @@ class PointLengths:
 
     @cached_property
     def _sphere(self) -> NDArray[np.float64]:
+        """The points of the globe as unit vectors, ``(n, 3)``."""
         latitude, longitude = np.radians(lat_lon(self.points)).T
         flat = np.cos(latitude)
         return np.stack(
@@ -215,5 +222,5 @@ class PointLengths:
         return tree_pairs(coordinates, radius, norm)
 
     def take(self, indices: NDArray[np.int64]) -> PointLengths:
-        """The same metric on some of the points."""
+        """Return the same metric on the points at the given indices, in that order."""
         return PointLengths(self.points[indices], self.metric, self.scale_bits, self.per_unit)

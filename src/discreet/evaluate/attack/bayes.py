@@ -205,6 +205,11 @@ def g_vulnerability(
     Vulnerability
         :math:`\max_w \sum_i p_i g_{wi}` and :math:`\sum_k \max_w \sum_i J_{ik} g_{wi}`.
 
+    Raises
+    ------
+    InvalidProblemError
+        For a gain of another shape or with other values, or a prior that is no distribution.
+
     Examples
     --------
     An attacker with three tries at three secrets needs no report:
@@ -302,6 +307,7 @@ def distances_of(space: MetricSpace) -> NDArray[np.float64]:
 
 
 def _table(values: ArrayLike, field: str) -> NDArray[np.float64]:
+    """Read a table of finite numbers, two-dimensional; refuse anything else."""
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or not table.size or not np.isfinite(table).all():
         raise InvalidProblemError(field, "a table of finite numbers", f"shape {table.shape}")
@@ -309,5 +315,6 @@ def _table(values: ArrayLike, field: str) -> NDArray[np.float64]:
 
 
 def _entropy(shares: NDArray[np.float64]) -> float:
+    """Return the entropy of shares in bits."""
     positive = shares[shares > 0]
     return float(-(positive * np.log2(positive)).sum())

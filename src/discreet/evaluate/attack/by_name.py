@@ -179,6 +179,7 @@ def _attackable_kind(path: str) -> str:
 
 
 def _numbers_of_reports(reports: Sequence[int]) -> tuple[int, ...]:
+    """Read numbers of reports; raise InvalidProblemError for none, or any out of range."""
     expected = f"whole numbers from 1 to {count(_MAX_REPORTS)}"
     counts = items_of(reports, "reports", expected)
     for number in counts:
@@ -207,7 +208,7 @@ def _attack_channel(kind: str, request: AttackRequest) -> Attacked:
 
 
 def _attack_table(request: AttackRequest) -> Attacked:
-    """Attack a published table by people known from the original."""
+    """Attack a published table by people known from the original; refuse a file that lacks a quasi-identifier."""
     request.only((*_FILES, "sensitive"))
     published = load_anonymous(request.target)
     names = published.guarantee.quasi_identifiers

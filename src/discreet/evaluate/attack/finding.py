@@ -176,6 +176,7 @@ class Attacked:
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
+    """Return the cells of a finding's row in a table: names, estimates, bound, limit and verdict."""
     verdict = {None: "", True: "kept", False: "BROKEN"}[finding.kept]
     side = at_least if finding.error else at_most
     return (

@@ -275,5 +275,6 @@ def distinct_sessions(sessions: Sequence[HasRequests]) -> int:
 
 
 def _tokens(request: Request) -> Iterator[tuple[str, bytes]]:
+    """Yield the contents and the length of a request, each under its first line."""
     yield request.line, request.head + request.body
     yield f"length {request.line}", str(len(request.body)).encode()

@@ -175,6 +175,10 @@ def _play(
     outside: Sequence[tuple[tuple[Hashable, ...], ...]],
     failure: float,
 ) -> Estimate:
+    """Learn two rules from a third of the games, choose one on a sixth, and return its success on the other half.
+
+    `inside` and `outside` have what the attacker saw in each game, a tuple of outputs.
+    """
     n = len(inside)
     learn, choose = n // 3, n // 2
     rules = [
@@ -199,6 +203,7 @@ def _learned(
     outside: Sequence[tuple[tuple[Hashable, ...], ...]],
     kind: Callable[..., list[Hashable]],
 ) -> _Rule:
+    """Count the parts that the attacker saw in the games on each side."""
     counted = [Counter(part for seen in runs for part in kind(seen)) for runs in (inside, outside)]
     return _Rule(counted[0], counted[1], (len(inside), len(outside)))
 
@@ -214,6 +219,7 @@ def _as_parts(seen: tuple[tuple[Hashable, ...], ...]) -> list[Hashable]:
 
 
 def _parts(output: Any) -> Iterable[Hashable]:  # noqa: ANN401 - whatever the mechanism gives
+    """Return the parts of an iterable output, sorted by their text; of any other the output alone."""
     try:
         return sorted(output, key=repr) if not isinstance(output, str) else (output,)
     except TypeError:

@@ -288,6 +288,10 @@ def _draw_repeated(
     failure: float,
     bits: UniformSource | None,
 ) -> dict[int, Guessing]:
+    """Guess the secret from each number of reports in `drawn`, and from reports of others; return success by number.
+
+    `known` is the attacker's prior ``(n,)``. The cost is trials times secrets times the most reports.
+    """
     source = as_bits(bits)
     most = drawn[-1]
     with np.errstate(divide="ignore"):
@@ -323,6 +327,7 @@ def draw_secrets(
 
 
 def _count(reports: int) -> int:
+    """Return a number of reports; refuse less than 1."""
     if isinstance(reports, bool) or reports < 1:
         raise InvalidProblemError("reports", "1 or more", reports)
     return int(reports)

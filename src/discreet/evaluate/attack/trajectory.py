@@ -345,6 +345,7 @@ def _draw_ways(
     trials: int,
     bits: RandomBits,
 ) -> NDArray[np.int64]:
+    """Draw ways of a Markov chain, ``(trials, steps)`` places, from ``known`` ``(n,)`` and ``moves`` ``(n, n)``."""
     ways = np.empty((trials, steps), dtype=np.int64)
     ways[:, 0] = draw_secrets(known, trials, bits)
     for t in range(1, steps):
@@ -357,7 +358,7 @@ def _draw_ways(
 def _read_model(
     channel: Reporting, transition: ArrayLike, prior: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read the transition matrix and the prior of the secrets of a channel."""
+    """Read the transition matrix ``(n, n)`` and the prior ``(n,)`` of the secrets; refuse no distributions."""
     n, moves = channel.n_secrets, np.asarray(transition, dtype=np.float64)
     if moves.shape != (n, n) or not np.isfinite(moves).all() or moves.min() < 0:
         raise InvalidProblemError("transition", f"a table of shape {(n, n)}", moves.shape)
@@ -367,6 +368,7 @@ def _read_model(
 
 
 def _read_reports(reports: ArrayLike, channel: Reporting) -> NDArray[np.int64]:
+    """Read indices of reports, of any shape, as int64; refuse others."""
     seen = np.asarray(reports)
     if seen.ndim < 1 or not seen.size or not np.issubdtype(seen.dtype, np.integer):
         raise InvalidProblemError(

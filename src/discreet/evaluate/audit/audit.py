@@ -299,6 +299,7 @@ def audit(
 def _check_sampling(
     failure: float, samples: int, executor: Executor | None, bits: UniformSource | None
 ) -> None:
+    """Raise InvalidProblemError for a failure outside (0, 1), too few samples, or chance with an executor."""
     if not 0 < failure < 1:
         raise InvalidProblemError("failure", "a probability between 0 and 1", failure)
     if samples < _MIN_SAMPLES:
@@ -308,6 +309,7 @@ def _check_sampling(
 
 
 def _read(pairs: Iterable[Pair | tuple[Any, Any]], claim: Auditable) -> list[Pair]:
+    """Return the pairs as records; refuse none, or distances unless the claim is metric privacy."""
     known = [
         pair if isinstance(pair, Pair) else Pair(*pair, label=f"pair {number}")
         for number, pair in enumerate(pairs)
@@ -329,6 +331,10 @@ def _exact(
     max_runs: int,
     executor: Executor | None,
 ) -> Audit:
+    """Enumerate the laws of all inputs, in processes if there is an executor, and compare those of each pair.
+
+    A missing mechanism is refused; `max_runs` limits the runs of a law.
+    """
     if run is None:
         raise InvalidProblemError("run", "the mechanism, for an exact audit", "none")
     inputs = {id(data): data for pair in pairs for data in (pair.first, pair.second)}
@@ -383,6 +389,7 @@ def _outcome(
     pair: Pair,
     **facts: Any,  # noqa: ANN401 - fields of the record
 ) -> Audit:
+    """Return the audit of the pair and event that show most against the claim."""
     name, claimed = claimed_parameter(claim)
     label = pair.label if shown.forward or not pair.label else f"{pair.label}, reversed"
     return Audit(

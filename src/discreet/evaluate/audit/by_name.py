@@ -116,7 +116,10 @@ def audit(
 
 
 def _audit_file(path: str, request: AuditRequest) -> Audit:
-    """Audit a channel or a mechanism in any strength, and another file by its verifier."""
+    """Audit a channel or a mechanism in any strength, and another file by its verifier.
+
+    Raises InvalidProblemError for no file, or a claim beside that of the file.
+    """
     if not Path(path).exists():
         expected = f"one of {', '.join(sorted(AUDITS))}, or a file"
         raise InvalidProblemError("target", expected, repr(path))

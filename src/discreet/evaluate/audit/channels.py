@@ -174,6 +174,7 @@ def _reports(case: _Secret, size: int, bits: RandomBits) -> NDArray[np.int64]:
 
 
 def _label(noun: str, space: MetricSpace, i: int, j: int) -> str:
+    """Return the name of a pair of secrets, with their distance."""
     return f"{noun} {i} and {j}, {estimate(space.distance(i, j))} {space.unit} apart"
 
 
@@ -358,12 +359,14 @@ class _Scripted:
         self.used = False
 
     def randrange(self, stop: int, /) -> int:
+        """Return the scripted number once; refuse another bound or a second draw."""
         if self.used or stop != self._total:
             raise InvalidProblemError("report", f"one draw below {self._total}", "another draw")
         self.used = True
         return self._answer
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:
+        """Return the scripted number, for one draw; refuse more."""
         return np.array([self.randrange(stop) for _ in range(size)], dtype=np.uint64)
 
 

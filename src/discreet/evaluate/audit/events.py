@@ -99,9 +99,11 @@ class _Coordinate:
 
     @property
     def words(self) -> str:
+        """The coordinate's name in an event."""
         return f"outcome[{self.place}]"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: one coordinate."""
         return rows[:, self.place]
 
 
@@ -112,6 +114,7 @@ class _Line:
     words: str = "the line between the means"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: a weighted sum of coordinates."""
         return np.asarray(rows @ self.weights)
 
 
@@ -125,6 +128,7 @@ class _Ratios:
     words: str = "log-likelihood ratio, learned by coordinates,"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: the sum of log ratios over coordinates."""
         total = np.zeros(len(rows))
         for place, (edges, table) in enumerate(zip(self.edges, self.tables, strict=True)):
             total += table[np.searchsorted(edges, rows[:, place], side="right")]
@@ -141,6 +145,7 @@ class _Whole:
     words: str = "log-likelihood ratio, learned by outcomes,"
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``: its log ratio, 0 for an unknown one."""
         named = _named(rows)
         at = np.minimum(np.searchsorted(self.names, named), len(self.names) - 1)
         return np.where(self.names[at] == named, self.table[at], 0.0)
@@ -153,6 +158,7 @@ class _Own:
     words: str
 
     def of(self, rows: Rows) -> Scores:
+        """Return the score of each outcome, ``(rows,)``, by the user's function."""
         return np.asarray(self.function(rows), dtype=np.float64)
 
 
@@ -207,6 +213,7 @@ def learn(
 
 
 def _beyond(ordered: Scores, cuts: Scores, *, upper: bool) -> NDArray[np.int64]:
+    """Return how many rising scores are at least, or at most, each cut, ``(cuts,)``."""
     if upper:
         return np.asarray(len(ordered) - np.searchsorted(ordered, cuts, side="left"))
     return np.searchsorted(ordered, cuts, side="right")
@@ -219,6 +226,7 @@ def _scores(
     *,
     numeric: bool,
 ) -> Iterator[_Score]:
+    """Yield scores of outcomes that may tell two sides apart, learned from ``(samples, numbers)`` of each."""
     for words, function in own:
         yield _Own(function, words)
     by_outcome = _learn_whole(first, second)
@@ -236,6 +244,7 @@ def _scores(
 
 
 def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
+    """Return the log ratio of the counts of each coordinate's values, binned where there are many."""
     edges, tables = [], []
     for ours, theirs in zip(first.T, second.T, strict=True):
         values = np.unique(np.concatenate([ours, theirs]))
@@ -252,6 +261,7 @@ def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
 
 
 def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
+    """Return the log ratio of the counts of whole outcomes; ``None`` if nearly all of them differ."""
     named = [_named(first), _named(second)]
     names, places = np.unique(np.concatenate(named), return_inverse=True)
     if len(names) > _MAX_SHARE_OF_OUTCOMES * len(places) + 2:

@@ -144,6 +144,7 @@ def _divergence(one: Law, other: Law) -> Fraction:
 
 
 def _words(chosen: list[Hashable]) -> str:
+    """Return a set of outcomes in words, the first few by name."""
     named = ", ".join(repr(outcome) for outcome in chosen[:MAX_NAMED_OUTCOMES])
     if len(chosen) == 1:
         return f"the outcome {named}"

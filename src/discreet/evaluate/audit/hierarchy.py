@@ -77,6 +77,7 @@ class _Noised:
 
     @property
     def scales(self) -> tuple[Fraction | None, ...]:
+        """Scale of the noise of each node, ``None`` if it is not measured."""
         return node_scales(self.data.frame, self.method.kind, self.spent, self.shares)
 
     @property
@@ -197,6 +198,7 @@ def count_pairs(
 
 
 def _persons_more(groups: Groups, quantity: int, top: int) -> Iterator[Groups]:
+    """Yield the tables in which one group has up to `quantity` persons more, at most `top`."""
     for leaf, (size,) in enumerate(groups):
         for z in range(1, quantity + 1):
             if size + z <= top:
@@ -204,6 +206,7 @@ def _persons_more(groups: Groups, quantity: int, top: int) -> Iterator[Groups]:
 
 
 def _table(groups: Groups, units: Any, max_size: int) -> GroupSizes:  # noqa: ANN401 - one of two words
+    """Return the table of some regions, each the sizes of its groups; larger sizes count as `max_size`."""
     first = 0 if units == "public" else 1
     counts = np.zeros((len(groups), max_size + 1 - first), dtype=np.int64)
     for leaf, sizes in enumerate(groups):
@@ -222,6 +225,7 @@ def _units(method: Method) -> tuple[str, ...]:
 
 
 def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
+    """Return how a method splits and noises its counts under the claim, as it was published where that differs."""
     shares = level_parts(data.frame, claim, method=method)
     spent: DPForPersons = claim
     published = getattr(method, "as_published", None)
@@ -234,6 +238,7 @@ def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
 
 
 def _exact(method: Method, claim: PureDP) -> Audit:
+    """Audit all neighboring tables of a few groups by the changes of their counts, with exact laws."""
     changes: dict[Changes, str] = {}
     for units in _units(method):
         for a, b in count_pairs(claim.neighbors):
@@ -273,6 +278,7 @@ def audit_changes(changes: Mapping[Changes, str], claim: PureDP) -> Audit:
 
 
 def _sizes(groups: Groups) -> str:
+    """Return the sizes of single groups as text."""
     return "+".join(str(size) for (size,) in groups)
 
 

@@ -199,6 +199,7 @@ def _exponential(x: int, digits: int, *, up: bool) -> int:
 
 
 def _words(laws: NetLaws, pairs: NetPairs, at: int, report: int) -> str:
+    """Return a report and the pair of points that it tells apart, in words."""
     (_, (x, y)), (_, (u, v)) = laws.exactly(pairs, at)
     far = math.hypot(float(x - u), float(y - v))
     return f"report {report}, {pairs.label}, {estimate(far, 3)} apart at ({estimate(x)}, {estimate(y)})"

@@ -107,6 +107,7 @@ class Samples:
         return drawn_rows[: stage + 1]
 
     def _draw(self, data: object, size: int) -> Rows:
+        """Run the mechanism `size` times on one input, in processes if there is an executor; return coded outcomes."""
         parts = [
             min(_SAMPLES_PER_TASK, size - first) for first in range(0, size, _SAMPLES_PER_TASK)
         ]
@@ -157,6 +158,7 @@ def draw(
 
 
 def _plain(outcome: Any) -> object:  # noqa: ANN401 - a sampler may return anything
+    """Return an outcome with arrays and lists as tuples."""
     if isinstance(outcome, np.ndarray | np.generic):
         outcome = outcome.tolist()
     if isinstance(outcome, list | tuple):
@@ -233,6 +235,7 @@ def try_pairs(
 def _tested(
     event: Event, rows: list[Rows], claim: Auditable, distance: Fraction | None, share: float
 ) -> Shown:
+    """Return what an event shows on fresh samples of both sides, each bound failing with probability `share`."""
     one, other = rows if event.forward else rows[::-1]
     least = float(least_chance(int(event.holds(one).sum()), len(one), share))
     most = float(most_chance(int(event.holds(other).sum()), len(other), share))
@@ -260,5 +263,6 @@ def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
 
 
 def _short(row: Rows) -> str:
+    """Return the numbers of an outcome as text."""
     values = [estimate(value) for value in row.tolist()]
     return values[0] if len(values) == 1 else f"({', '.join(values)})"

@@ -126,6 +126,11 @@ def chosen_set(case: PlannedChoice, bits: RandomBits) -> tuple[tuple[int, int], 
 def choice_pairs(neighbors: str) -> list[tuple[Records, Records]]:
     """List pairs of small sets of records, each the elements that it is worth something for.
 
+    Raises
+    ------
+    InvalidProblemError
+        For unknown neighbors.
+
     Examples
     --------
     >>> choice_pairs("replace-one")[0]
@@ -145,6 +150,7 @@ def choice_pairs(neighbors: str) -> list[tuple[Records, Records]]:
 
 
 def _label(both: tuple[Records, Records], rank: int) -> str:
+    """Return the name of a pair of data sets and the number to choose."""
     sets = [
         "{" + ", ".join("".join(map(str, sorted(record))) for record in records) + "}"
         for records in both
@@ -153,6 +159,7 @@ def _label(both: tuple[Records, Records], rank: int) -> str:
 
 
 def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> PlannedChoice:  # noqa: ANN401 - any method
+    """Return a method's plan on the coverage of some records; as published for one without a guarantee."""
     table = np.zeros((len(records), _GROUND_SIZE), dtype=np.bool_)
     for row, record in enumerate(records):
         table[row, sorted(record)] = True

@@ -116,6 +116,7 @@ def _changes(frame: TableFrame, scales: Scales, one: Rows, other: Rows) -> Chang
 
 
 def _table(rows: Rows) -> NDArray[np.int64]:
+    """Count rows of leaf and cell as a table ``(leaves, cells)``."""
     counts = np.zeros((len(_TREE.leaves), _DOMAIN.size), dtype=np.int64)
     np.add.at(counts, tuple(np.array(rows, dtype=np.int64).reshape(-1, 2).T), 1)
     return counts

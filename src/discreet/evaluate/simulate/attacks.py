@@ -164,7 +164,10 @@ def attack_counts(request: AttackRequest) -> Attacked:
 
 
 def attack_choices(request: AttackRequest) -> Attacked:
-    """Attack private choices, to learn whether a record was among those that decided."""
+    """Attack private choices, to learn whether a record was among those that decided.
+
+    The request needs ``epsilon`` and may name a ``method``; other options are refused.
+    """
     import numpy as np
 
     from discreet.core.guarantee import PureDP

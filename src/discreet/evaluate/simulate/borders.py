@@ -234,7 +234,7 @@ def audit_service_points(request: AuditRequest, record: Record) -> Audit:
 
 
 def _audited(request: AuditRequest) -> tuple[Region, MetricDP, int]:
-    """Read a request for an audit by points: the region, the claim, and how many pairs."""
+    """Return the region, the claim and the number of pairs of a request for an audit by points; refuse others."""
     request.refuse("delta", "rho", "neighbors", "k")
     request.choose("exact")
     if request.points is None or request.points < 2:

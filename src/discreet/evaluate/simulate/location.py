@@ -258,4 +258,5 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
 
 
 def _reports(user: Visit, size: int, bits: RandomBits) -> list[tuple[float, float]]:
+    """Draw reports of a visit."""
     return user.report_many(size, bits)

@@ -53,7 +53,10 @@ def choices_lost(method: str, epsilon: Fraction) -> Measure:
 
 
 def tables_lost(method: str, k: Fraction) -> Measure:
-    """Measure the loss of a cell of a table of synthetic patients."""
+    """Measure the loss of a cell of a table of synthetic patients; refuse a k that is no whole number.
+
+    Searches for at most two seconds.
+    """
     import narwhals as nw
 
     from discreet.core.guarantee import KAnonymity

@@ -94,6 +94,7 @@ def count_utility(
 
 
 def _errors(given: RegionCounts, data: GroupSizes) -> list[float]:
+    """Return mean errors per level, absolute and earth mover's, then relative ones by size of the true count."""
     true = data.node_counts()
     regions = np.bincount(data.frame.tree.levels)
     distances = diagnose(data, given)
@@ -110,4 +111,5 @@ def _errors(given: RegionCounts, data: GroupSizes) -> list[float]:
 
 
 def _bin(least: int, most: int | None) -> str:
+    """Return the name of a range of true counts."""
     return f"of {least} or more" if most is None else f"of {least} to {most}"

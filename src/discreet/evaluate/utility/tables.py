@@ -115,6 +115,7 @@ def information_loss(
 
 
 def _costs(column: CodedColumn, texts: list[str]) -> NDArray[np.float64]:
+    """Return the cost of each published cell, ``(texts,)``; one that covers nothing costs the column's weight."""
     read = Cells.of(column, texts)
     # A cell that covers nothing says nothing: it is wholly lost.
     nothing = read.hi < read.lo

@@ -124,7 +124,7 @@ def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 
 
 
 def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the sums of coefficients over the children, and which of these sums are fixed."""
+    """Return the sums of coefficients over the children, and which of these sums are fixed, ``(cells,)`` each."""
     size = task.targets.shape[1]
     if task.parent is not None:
         wide = type(basis)(basis.domain)

@@ -69,14 +69,15 @@ class InteractionBasis:
         self.subset = _subset_of_coefficients(domain)
 
     def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the coefficients of rows of cells."""
+        """Return the coefficients of rows of cells, ``(rows, cells)`` both: cells times the sum of categories a row."""
         return self._apply(cells, transposed=False)
 
     def backward(self, coefficients: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the cells of rows of coefficients."""
+        """Return the cells of rows of coefficients, ``(rows, cells)`` both: cells times the sum of categories a row."""
         return self._apply(coefficients, transposed=True)
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
+        """Multiply each row ``(rows, cells)`` by the basis or its transpose, in batches that bound the memory."""
         result = np.empty(rows.shape, dtype=self.dtype)
         many = max(1, _MAX_NUMBERS_AT_ONCE // self.domain.size)
         for first in range(0, len(rows), many):
@@ -85,6 +86,7 @@ class InteractionBasis:
         return result
 
     def _chunk(self, part: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
+        """Multiply rows ``(count, cells)`` by one block for each attribute: ``O(count cells)`` times the categories."""
         count, before = len(part), 1
         after = self.domain.size
         made = part
@@ -103,7 +105,7 @@ class InteractionBasis:
 
 
 def _helmert(size: int) -> NDArray[np.float64]:
-    """Return an orthonormal basis whose first vector is constant."""
+    """Return an orthonormal basis ``(size, size)`` whose first vector is constant."""
     basis = np.zeros((size, size))
     basis[0] = 1 / math.sqrt(size)
     for row in range(1, size):
@@ -114,7 +116,7 @@ def _helmert(size: int) -> NDArray[np.float64]:
 
 
 def _subset_of_coefficients(domain: Domain) -> NDArray[np.int64]:
-    """Find for each coefficient the place of its interaction among :func:`interactions`."""
+    """Find for each coefficient, ``(cells,)``, the place of its interaction among :func:`interactions`."""
     place = {subset: at for at, subset in enumerate(interactions(domain))}
     index = np.unravel_index(np.arange(domain.size), domain.shape)
     bits = sum(((part > 0).astype(np.int64) << at) for at, part in enumerate(index))
@@ -315,7 +317,7 @@ def _marginal_coefficients(
 
 
 def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
-    """Find the coefficients whose interaction is a part of a marginal, in the order of its entries."""
+    """Find the coefficients whose interaction is a part of a marginal, ``(entries,)``, in the order of its entries."""
     places = np.zeros(1, dtype=np.int64)
     for at in q:
         stride = math.prod(domain.shape[at + 1 :])

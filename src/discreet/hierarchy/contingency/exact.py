@@ -175,7 +175,10 @@ class ExactFit:
         return up
 
     def _up(self, subset: Marginal, dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401 - as for solve
-        """Return the estimate of each region from its subtree, and for each parent the sum over its children."""
+        """Return the estimate of each region from its subtree, and for each parent the sum over its children.
+
+        Both are ``(nodes, irregular combinations, entries)``, in powers of the unit by level.
+        """
         frame = self.measured.frame
         tree, steps, of = frame.tree, self.steps[subset], np.array(self.subtrees.of)
         seen = {

@@ -179,7 +179,7 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
         _load_kernels(cast("Hashable", self.method), self.guarantee)
 
     def _count(self, source: Any) -> CellCounts:  # noqa: ANN401 - as for release
-        """Read the values of a private table. Private: called after the charge."""
+        """Read the values of a private table; refuse one if the plan has no columns. Private: after the charge."""
         if self.columns is None:
             raise InvalidProblemError("source", "CellCounts", type(source).__name__)
         return count_cells(source, self.frame, self.columns)
@@ -199,6 +199,7 @@ class TablesPlan(RegionPlan[CellCounts, "RegionTables"]):
     def _provenance(
         self, measured: MeasuredTables, result: RegionTables, read_as: Mapping[str, Any]
     ) -> Provenance:
+        """Record the method, the noise, the gaps, how rows were read, and the proved loss, rounded up."""
         gaps = [{"level": g.level, "lower": g.lower, "upper": g.upper} for g in result.gaps]
         own: dict[str, Any] = asdict(self.method)  # type: ignore[call-overload] # methods are dataclasses
         parameters = {**measured.parameters(), "method": own, "gaps": gaps, **read_as}
@@ -374,7 +375,10 @@ def _best(  # noqa: PLR0917 - arguments of plan, as given
     max_rows: int,
     total: int | None,
 ) -> tuple[Workload, BestFrame]:
-    """Read the workload, and choose the shares for it."""
+    """Read the workload and choose the shares for it; return both.
+
+    Raises InvalidProblemError for marginals beside a workload, or one that comes twice.
+    """
     workload, weights, loss = wanted
     if workload is not None and marginals is not None:
         raise InvalidProblemError("marginals", "none with a workload, which names them", "some")
@@ -405,7 +409,11 @@ def _parts(
     shares: Any,  # noqa: ANN401 - as for plan
     levels: Sequence[Exact] | None,
 ) -> dict[Marginal, tuple[Fraction, ...]]:
-    """Find the part of the whole budget of each marginal on each level."""
+    """Return the part of the whole budget of each marginal on each level.
+
+    `shares` are one list or mapping for all levels, or one for each. Refuses other numbers of them, or a marginal
+    twice.
+    """
     by_level = level_shares(n_levels - 1, levels)
     listed = _by_level(marginals if marginals is not None else ["cells"], n_levels, "marginals")
     if not isinstance(shares, Mapping):
@@ -431,6 +439,7 @@ def _parts(
 
 
 def _by_level(marginals: Any, n_levels: int, field: str) -> list[list[str]]:  # noqa: ANN401 - as for plan
+    """Return the names of the marginals by level, from one list for all levels or one for each; refuse others."""
     if isinstance(marginals, str) or not isinstance(marginals, Sequence) or not marginals:
         raise InvalidProblemError(
             field, "a list of names such as total or sex:age", repr(marginals)
@@ -453,7 +462,7 @@ def _of_level(
     marginals: list[Marginal],
     shares: Any,  # noqa: ANN401 - as for plan
 ) -> dict[Marginal, Fraction]:
-    """Read the shares of one level."""
+    """Read the shares of one level; refuse unknown marginals, another number, negative ones, or another sum than 1."""
     if isinstance(shares, Mapping):
         named = {domain.marginal(name): part for name, part in shares.items()}
         for q in named:

@@ -70,6 +70,7 @@ def find_prices(
 
 
 def _bound(program: Program, variances: Floats, weights: Floats) -> float:
+    """Return the lower bound on the loss that dual weights prove, with the variances of marginals and their weights."""
     cells = program.domain.size
     if program.loss == "deviations":
         total = float(
@@ -120,7 +121,11 @@ def _information(
     price: Floats,
     weights: Floats,
 ) -> tuple[Floats, Floats]:
-    """Variances of interactions at the best information for prices and weights, and what a leaf of each kind pays."""
+    """Return variances of interactions at the best information for prices and weights, and each leaf's price.
+
+    Both are by kind of region; `price` is ``(kinds,)``, `weights` ``(kinds, marginals)``. `blocks` are as
+    :func:`_blocks` returned them; each takes an eigendecomposition for each interaction.
+    """
     kinds = program.kinds
     # Weights are for all regions of a kind; one region has its part.
     psi = (weights / kinds.count[:, None]) @ program.within(program.targets)

@@ -260,7 +260,10 @@ def _answered(
     chosen: Sequence[Mapping[int, int]],
     chance: Fraction,
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Answer each question for each combination of regions: values, the ends of intervals, variances."""
+    """Answer each question for each combination of regions: values, both ends of intervals, variances.
+
+    `cells` are ``(questions, entries)``, each result is ``(combinations, questions)``.
+    """
     nodes = sorted({node for regions in chosen for node in regions})
     each = dict(zip(nodes, fit.answers(cells, np.array(nodes, dtype=np.int64)), strict=True))
     values = np.array(
@@ -282,7 +285,11 @@ def _questions(
     where: Mapping[str, Sequence[str]],
     weights: ArrayLike | None,
 ) -> tuple[Marginal, NDArray[Any], tuple[tuple[str, ...], ...]]:
-    """Write the questions as whole-number weights on the entries of one marginal."""
+    """Write the questions as whole-number weights on the entries of one marginal.
+
+    Returns the marginal, the weights ``(questions, entries)``, and the categories of each question. Refuses unknown or
+    repeated attributes, and `where` beside `weights`.
+    """
     known = [one.name for one in domain.attributes]
     for name in (*by, *where):
         if name not in known:
@@ -312,7 +319,7 @@ def _questions(
 
 
 def _allowed(domain: Domain, at: int, where: Mapping[str, Sequence[str]]) -> set[str]:
-    """Read which categories of an attribute are counted."""
+    """Return the categories of an attribute that are counted, all by default; refuse unknown ones, or none."""
     attribute = domain.attributes[at]
     categories = where.get(attribute.name, attribute.categories)
     listed = (categories,) if isinstance(categories, str) else tuple(categories)
@@ -327,7 +334,10 @@ def _allowed(domain: Domain, at: int, where: Mapping[str, Sequence[str]]) -> set
 def _weighted(
     domain: Domain, grouped: tuple[int, ...], weights: ArrayLike
 ) -> tuple[Marginal, NDArray[Any], tuple[tuple[str, ...], ...]]:
-    """Read the weights of one question, and put them into the order of the domain."""
+    """Read the weights of one question in the order of the domain; results are as of :func:`_questions`.
+
+    Refuses other than integers of limited size, one for each entry, not all 0.
+    """
     array = array_of(weights, "weights", "whole numbers")
     size = domain.size_of(tuple(sorted(grouped)))
     if array.dtype.kind not in "iu" or array.size != size:
@@ -349,6 +359,10 @@ def _combined(
     level: int | None,
     regions: Sequence[Sequence[Any]] | None,
 ) -> dict[int, int]:
+    """Return the weight of each region's node in a combination, those of one region added.
+
+    Raises InvalidProblemError beside a level or regions, for weights that are no bounded integers, or zeros only.
+    """
     if level is not None or regions is not None:
         raise InvalidProblemError("level, regions", "none beside combine", "one")
     combination: dict[int, int] = {}
@@ -366,6 +380,7 @@ def _combined(
 
 
 def _sum(frame: TableFrame, regions: dict[int, int]) -> str:
+    """Return a combination of regions in words."""
     names = region_names(frame.tree)
     return " + ".join(f"{weight} x {names[node]}" for node, weight in regions.items())
 

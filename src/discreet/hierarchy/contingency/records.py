@@ -165,6 +165,7 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
 
 
 def _keys_of_attribute(domain: Domain, name: str) -> list[str]:
+    """Return the categories of an attribute as keys of cells, all different."""
     return distinct_keys(
         [_label(one) for one in domain.attributes[domain.place(name)].categories], "domain"
     )

@@ -123,6 +123,7 @@ class RegionTables:
         return f"RegionTables(regions={frame.tree.n}, cells={frame.domain.size})"
 
     def _repr_html_(self) -> str:
+        """Return the root's published cells as bars in HTML."""
         domain = self.frame.domain
         names = [", ".join(one) for one in domain.labels(domain.full)]
         cells = [*zip(names, self.cells[0].tolist(), strict=True)]

@@ -245,7 +245,11 @@ class Program:
         return np.where(self.weights > 0, self.totals / 2 / np.sqrt(variances), 0.0)
 
     def precision(self, shares: Floats, base: Floats) -> Floats:
-        """``(kinds, interactions)``: what shares of measured marginals buy."""
+        """Return the precision of each interaction by kind of region, ``(kinds, interactions)``, above 0.
+
+        `shares` ``(kinds, marginals)`` are parts of the budget, `base` ``(marginals, interactions)`` the precision of
+        each marginal at the whole budget; with Gaussian noise it is linear in shares, else quadratic.
+        """
         made = np.maximum((shares**2 if self.squared else shares) @ base, LEAST_PRECISION)
         if self.total_is_known:
             made[0, self.subsets.index(())] = 1 / LEAST_PRECISION

@@ -230,6 +230,9 @@ def system_weights(
     ------
     InvalidProblemError
         For too many numbers.
+
+    Complexity ---------- For each interaction and subtree some products and inverses of matrices with a row for each
+    cell that structural zeros tie together.
     """
     chosen = interactions(layout.domain, layout.parts(within)[1])
     numbers = len(subtrees.strata) * len(chosen) * layout.size**2
@@ -312,6 +315,10 @@ class _Systems:
     def _gains(
         self, stratum: int, prior: NDArray[Any] | None
     ) -> tuple[NDArray[Any], dict[Marginal, NDArray[Any]]]:
+        """Return the covariance of a stratum's estimate, and the gain of each measured marginal.
+
+        `prior` is the covariance before them, or ``None``. Inverts a matrix of one row a cell.
+        """
         listed = {
             q: self._number(max(one, self.least)) for q, one in self.variances[stratum].items()
         }
@@ -365,6 +372,7 @@ class _Systems:
         return done if kind != "floats" else _as_floats(done)
 
     def _to_integers(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return a matrix in whole units, as Python's integers; an exact one as it is."""
         if self.exact:
             return matrix.copy()
         # By way of Python's integers: a weight may be beyond 64 bits.
@@ -376,6 +384,7 @@ class _Systems:
         return Fraction(value) if self.exact else float(value)
 
     def _inverse(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return the inverse of a matrix ``(n, n)`` in ``O(n^3)``: of fractions exactly, else in floats."""
         if not self.exact:
             return np.asarray(np.linalg.inv(matrix))
         size = len(matrix)
@@ -391,6 +400,8 @@ class _Systems:
 
 
 def _as_floats(step: Step) -> Step:
+    """Return the matrices of a step, which are in whole units, as floats."""
+
     def made(matrix: NDArray[Any] | None) -> NDArray[Any] | None:
         return None if matrix is None else (matrix / UNIT).astype(np.float64)
 
@@ -405,7 +416,7 @@ def _as_floats(step: Step) -> Step:
 def summed_to(
     tables: NDArray[Any], domain: Domain, given: Marginal, subset: Marginal
 ) -> NDArray[Any]:
-    """Add up the last axis, of the entries of regular attributes, to those of fewer."""
+    """Add up the last axis, the entries of `given`, to those of `subset`, a part of it."""
     shaped = tables.reshape(*tables.shape[:-1], *domain.shape_of(given))
     before = tables.ndim - 1
     dropped = tuple(before + k for k, at in enumerate(given) if at not in subset)

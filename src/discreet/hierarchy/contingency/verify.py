@@ -108,7 +108,10 @@ def verify(release: Release[Any]) -> Certificate:
 
 
 def _verify_workload(frame: TableFrame, guarantee: Guarantee, stated: Any) -> list[Check]:  # noqa: ANN401 - as read
-    """Compute the loss of the shares and its lower bounds anew, where a record states them."""
+    """Compute the loss of the shares and its lower bounds anew, where a record states them; return their checks.
+
+    A record of another form is refused.
+    """
     if stated is None:
         return []
     fields = {"loss", "tables", "prices", "weights", "most", "linear", "any_noise"}
@@ -184,7 +187,10 @@ def verify_tables(
 
 
 def _apart(frame: TableFrame, cells: NDArray[Any], marginal: Marginal, values: NDArray[Any]) -> int:
-    """Count the entries of a marginal that are not the sum of their cells, cell by cell."""
+    """Count the entries of a marginal, ``(nodes, entries)``, that are not the sum of their cells.
+
+    `cells` are ``(nodes, cells)``, added up one by one.
+    """
     shape = frame.domain.shape
     size = int(np.prod([shape[at] for at in marginal], dtype=np.int64))
     if values.shape != (frame.tree.n, size):
@@ -199,7 +205,7 @@ def _apart(frame: TableFrame, cells: NDArray[Any], marginal: Marginal, values: N
 
 
 def _possible(frame: TableFrame) -> NDArray[np.bool_]:
-    """Find anew where a record may be."""
+    """Find anew in which cells a record may be: ``(cells,)`` booleans, false for structural zeros."""
     domain = frame.domain
     index = np.indices(domain.shape).reshape(len(domain.shape), -1)
     allowed = np.ones(domain.size, dtype=bool)
@@ -336,7 +342,7 @@ def verify_measured(measured: Any) -> Certificate:  # noqa: ANN401 - its type dr
 
 
 def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction | None]]:  # noqa: ANN401 - as read
-    """Read the scales of each marginal: positive fractions as text, or ``"none"``."""
+    """Read the scales of each marginal by stratum: positive fractions as text, or ``"none"``; refuse others."""
     strata = 2 * (frame.tree.depth + 1) if frame.kinds is None else max(frame.kinds) + 1
     if not isinstance(stated, Mapping):
         raise InvalidProblemError("scales", "scales by marginal", type(stated).__name__)
@@ -388,7 +394,10 @@ def _cost(
     noise: str,
     neighbors: str,
 ) -> Fraction:
-    """What the marginals of the regions of a stratum cost a person."""
+    """Return what the marginals of the regions of a stratum cost a person: epsilon, or rho for Gaussian noise.
+
+    Residuals with Laplace noise are refused.
+    """
     squared = noise == "gaussian"
     k = frame.max_rows
     spent = Fraction(0)

@@ -224,7 +224,7 @@ class _RegionKinds:
 
 
 def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats]:  # noqa: ANN401 - as read
-    """Asked marginals, and their weights by level."""
+    """Return the asked marginals, and their weights ``(levels, marginals)``; refuse others or weights out of range."""
     names = {name_of_marginal(frame, q): q for q in frame.marginals}
     if not isinstance(tables, Mapping) or not tables or not set(tables) <= set(names):
         raise InvalidProblemError("workload", "marginals that are measured", "others")
@@ -244,7 +244,7 @@ def _read_tables(frame: TableFrame, tables: Any) -> tuple[list[Marginal], Floats
 def _read_prices(
     tree: _RegionKinds, stated: Mapping[str, Any], weights: Floats
 ) -> tuple[Floats, Floats]:
-    """Prices of leaves with the sum 1, and weights of variances."""
+    """Return prices of leaves with the sum 1, by kind of region, and weights of variances; refuse other shapes."""
     expected = "prices and weights for each kind of region, none negative"
     try:
         prices = np.array(stated["prices"], dtype=np.float64)

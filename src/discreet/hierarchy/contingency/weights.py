@@ -130,6 +130,10 @@ def table_weights(measured: MeasuredTables) -> TableWeights:
 def _tree_weights(
     measured: MeasuredTables, precision: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return theta, beta and total precision, ``(interactions, nodes)`` each, from the precisions of the measurements.
+
+    Theta is a region's own share in its mix with those below it, beta its share in what its parent has more.
+    """
     tree = measured.frame.tree
     total, theta, beta = precision.copy(), np.ones(precision.shape), np.ones(precision.shape)
     starts = tree.level_start.tolist()

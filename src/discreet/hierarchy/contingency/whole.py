@@ -216,7 +216,10 @@ def _descend(
     threads: int,
     report: Reporter,
 ) -> tuple[NDArray[np.int64], tuple[LevelGap, ...]]:
-    """Go down from the table of the root, level by level; the parents of a level know nothing of one another."""
+    """Go down from the table ``(cells,)`` of the root, level by level; return all tables and the gaps by level.
+
+    The parents of a level know nothing of one another, and are solved in threads, at most `rounds` rounds each.
+    """
     domain, tree = frame.domain, frame.tree
     basis, means, precision = made.basis, made.means, made.weights.precision
     out = np.zeros((tree.n, domain.size), dtype=np.int64)

@@ -90,6 +90,10 @@ class Widths:
     def _computed(
         self, question: NDArray[Any], regions: Mapping[int, int]
     ) -> tuple[Fraction, Fraction]:
+        """Return the variance of an answer's noise and the half width of its interval.
+
+        By its law for the first answers, else by a bound; `question` is ``(entries,)``, `regions` are weights by node.
+        """
         noise = noise_of_answer(self.fit, question, regions)
         variance, bound = noise.variance, half_width(noise.variance, self.interval, noise.steepest)
         # With structural zeros hardly any two answers have the same noise: their laws are not limited.

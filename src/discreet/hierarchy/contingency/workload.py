@@ -158,6 +158,7 @@ def read_workload(
 
 
 def _level_weights(levels: Any, n_levels: int) -> list[Fraction]:  # noqa: ANN401 - as for read_workload
+    """Read the weight of each level, 1 by default; refuse another number of them, or any out of range."""
     if levels is None:
         return [Fraction(1)] * n_levels
     expected = f"{n_levels} weights, the root first, each 0 or from 1e-15 to 1e15, not all 0"
@@ -173,7 +174,7 @@ def _level_weights(levels: Any, n_levels: int) -> list[Fraction]:  # noqa: ANN40
 
 
 def _by_level(tables: Any, n_levels: int) -> list[list[tuple[str, Any]]]:  # noqa: ANN401 - as for read_workload
-    """Names with weights for each level."""
+    """Return names with weights for each level, from a text, a mapping, names, or one of these for each level."""
     expected = "names such as sex, sex:age=2 or cells, or a list of them for each level"
     if isinstance(tables, str):
         words = [word.strip() for word in tables.replace(";", ",").split(",")]
@@ -191,6 +192,7 @@ def _by_level(tables: Any, n_levels: int) -> list[list[tuple[str, Any]]]:  # noq
 
 
 def _weighted(word: Any) -> tuple[str, Any]:  # noqa: ANN401 - as typed
+    """Return name and weight of ``name=weight``, 1 by default; refuse no text."""
     if not isinstance(word, str):
         raise InvalidProblemError("workload", "names of marginals", repr(word))
     name, mark, weight = word.partition("=")

@@ -17,7 +17,10 @@ __all__ = ["pool_floats", "pool_integers", "pool_medians"]
 
 @kernel
 def pool_integers(sums: NDArray[np.int64], weights: NDArray[np.int64]) -> None:
-    """Replace each row of weighted sums by the fit; both arrays are used up."""
+    """Replace each row of weighted sums by its nondecreasing least-squares fit, means rounded half up, in place.
+
+    Both arrays are ``(rows, n)`` and are used up; weights are positive. ``O(n)`` a row.
+    """
     rows, n = sums.shape
     length = np.empty(n, np.int64)
     for r in range(rows):
@@ -54,7 +57,7 @@ def pool_integers(sums: NDArray[np.int64], weights: NDArray[np.int64]) -> None:
 
 @kernel
 def pool_floats(values: NDArray[np.float64]) -> None:
-    """Replace each row by its fit."""
+    """Replace each row of ``(rows, n)``, in place, by its nondecreasing least-squares fit, in ``O(n)`` a row."""
     rows, n = values.shape
     length = np.empty(n, np.int64)
     for r in range(rows):
@@ -81,10 +84,11 @@ def pool_floats(values: NDArray[np.float64]) -> None:
 
 @kernel
 def pool_medians(values: NDArray[np.int64]) -> None:
-    """Replace each row by its fit in absolute deviations.
+    """Replace each row of ``(rows, n)``, in place, by its nondecreasing fit in absolute deviations.
 
     After entry ``i`` the cost of the best row up to ``i``, as a function of a bound on its last entry, falls up to the
     largest number of the heap and is flat beyond; a smaller entry takes one slope away there and adds one at itself.
+    ``O(n log n)`` a row.
     """
     rows, n = values.shape
     for r in range(rows):

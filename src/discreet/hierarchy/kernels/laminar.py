@@ -27,7 +27,10 @@ def _merge(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     keys_too: NDArray[np.float64],
     jumps_too: NDArray[np.float64],
 ) -> int:
-    """Merge sorted runs ``edges[i] .. edges[i + 1]`` into one, by pairs; tell in which arrays it ends, 0 or 1."""
+    """Merge sorted runs ``edges[i] .. edges[i + 1]`` into one, by pairs; return in which arrays it ends, 0 or 1.
+
+    Keys carry their jumps; the second pair of arrays is as long as the first. ``O(m log runs)`` for m keys.
+    """
     side = 0
     while runs > 1:
         made = 0
@@ -131,7 +134,11 @@ def bends(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     values: NDArray[np.float64],
     slopes: NDArray[np.float64],
 ) -> None:
-    """Compute for each size where the flow of the root bends, its value there, and its slope after it."""
+    """Compute for each size where the flow of the root bends, its value there, and its slope after it.
+
+    ``ys`` is ``(sizes, nodes)``, ``weights`` ``(nodes,)``, the last three ``(sizes, offsets[1] - offsets[0])``. Each
+    size costs a merge of all leaves, a level at a time: ``O(depth n log n)``.
+    """
     for s in range(len(ys)):
         _, price, value, slope = _bend(children, offsets, ys[s], weights, 0)
         if children[0] == children[1]:
@@ -150,7 +157,10 @@ def flows_at(
     p: float,
     out: NDArray[np.float64],
 ) -> None:
-    """Write the flows of all roots at one price."""
+    """Write the flows of all roots at price ``p`` into ``out`` ``(sizes,)``.
+
+    The first three are as :func:`bends` wrote them. A bisection a size.
+    """
     for s in range(len(prices)):
         j = _last(prices[s], 0, prices.shape[1], p)
         out[s] = 0.0
@@ -165,7 +175,10 @@ def price_of(
     slopes: NDArray[np.float64],
     total: int,
 ) -> float:
-    """Find the price at which all roots together have the flow ``total``, as nearly as floats can tell."""
+    """Return the price at which all roots together have the flow ``total``, as nearly as floats can tell.
+
+    The arrays are as :func:`bends` wrote them. A bisection over floats, with :func:`flows_at` in each step.
+    """
     flows = np.empty(len(prices))
     low, step = float(prices[:, 0].min()), 1.0
     while True:
@@ -195,7 +208,10 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     root_flows: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the flows of all regions at a price of the roots; where theirs are given, they need not be found again."""
+    """Write the flows of all regions at a price of the roots; where theirs are given, they need not be found again.
+
+    ``ys`` and ``out`` are ``(sizes, nodes)``, ``root_flows`` ``(sizes,)`` or empty. The cost is that of :func:`bends`.
+    """
     top = 1 if len(root_flows) else 0
     paid = np.empty(ys.shape[1])
     for s in range(len(ys)):
@@ -223,7 +239,10 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 
 @kernel
 def select(a: NDArray[np.int64], start: int, stop: int, rank: int) -> None:
-    """Rearrange ``a[start:stop]`` so that place ``rank`` holds what sorting would put there, no greater one before."""
+    """Rearrange ``a[start:stop]`` so that place ``rank`` holds what sorting would put there, no greater one before.
+
+    Linear time on average.
+    """
     left, right = start, stop - 1
     while left < right:
         x, y, z = a[left], a[(left + right) // 2], a[right]
@@ -322,7 +341,11 @@ def tops(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     lengths: NDArray[np.int64],
     tables: NDArray[np.int64],
 ) -> None:
-    """Write the windows of the roots, one row a size."""
+    """Write the windows of the roots, one row a size: least count, number of increments, and the increments.
+
+    ``ys`` and ``centers`` are ``(sizes, nodes)``; a window has ``half`` steps of ``step`` on either side of its center.
+    ``lows`` and ``lengths`` are ``(sizes,)``, ``tables`` has a row of increments for each size.
+    """
     for s in range(len(ys)):
         low, length, table, _ = _grow(children, ys[s], centers[s], weights, step, half)
         lows[s], lengths[s] = low[0], length[0]
@@ -339,7 +362,10 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     half: int,
     roots: NDArray[np.int64],
 ) -> None:
-    """Replace the centers by the best counts in their windows, for the roots given, or free ones without any."""
+    """Replace the centers by the best counts in their windows, for the roots given, or free ones without any.
+
+    Arrays are as of :func:`tops`; ``roots`` is ``(sizes,)`` or empty. The cost is linear in all windows on average.
+    """
     for s in range(len(ys)):
         x = centers[s]
         low, length, table, buffer = _grow(children, ys[s], x, weights, step, half)

@@ -36,7 +36,7 @@ class RawNoisy:
     promises: ClassVar[tuple[str, ...]] = ("integral",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Return a copy of the noisy counts; they may be negative, and need not add up."""
+        """Return a copy of the noisy counts ``(nodes, sizes)``; they may be negative, and need not add up."""
         check_kind(measured, "direct")
         return np.array(measured.values)
 
@@ -52,7 +52,7 @@ class Clipped:
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Return the noisy counts with negative ones set to 0; they need not add up."""
+        """Return the noisy counts ``(nodes, sizes)`` with negative ones set to 0; they need not add up."""
         check_kind(measured, "direct")
         return np.maximum(measured.values, 0)
 
@@ -71,7 +71,7 @@ class BottomUp:
     only_leaves: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Project the counts of the leaves and add them up."""
+        """Project the counts of the leaves and add them up; return ``(nodes, sizes)``."""
         check_kind(measured, "direct", everywhere=False)
         tree, totals = measured.frame.tree, measured.frame.group_totals
         noisy = measured.values[tree.leaves]
@@ -100,7 +100,7 @@ class BottomUpCumulative:
     only_leaves: ClassVar[bool] = True
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the survival counts of the leaves and add up the counts."""
+        """Fit the survival counts of the leaves and add up the counts; return ``(nodes, sizes)``."""
         check_kind(measured, "survival", everywhere=False)
         frame = measured.frame
         return frame.tree.totals(counts_of(frame, fitted(measured, self.loss))[frame.tree.leaves])

@@ -147,6 +147,10 @@ def _bounds(  # noqa: PLR0917 - the state of the iteration
     best: JointFit,
     step: int,
 ) -> JointFit:
+    """Return the best fit and bound after this step: the cost of `z` added up, and the dual bound of `u`.
+
+    `target` is ``(nodes, sizes)``, `heavy` ``(nodes,)``; `pull`, `z` and `u` are of leaves. Solves the tree once.
+    """
     tree = plain.tree
     rows = tree.totals(z)
     upper = float((heavy[:, None] * (rows - target) ** 2).sum())
@@ -185,7 +189,7 @@ class Joint:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Round the joint fit to monotone whole rows, and make their counts consistent."""
+        """Round the joint fit to monotone whole rows, and make their counts consistent; return ``(nodes, sizes)``."""
         frame = measured.frame
         counts = counts_of(frame, rounded(measured, self, on_progress))
         weights = node_weights(measured, self.weights)
@@ -193,7 +197,7 @@ class Joint:
 
 
 def rounded(measured: Measured, how: Joint, on_progress: Tell | None) -> NDArray[np.int64]:
-    """Fit jointly and round each number half up, which keeps rows monotone."""
+    """Fit jointly and round each number half up, which keeps rows monotone; return ``(nodes, sizes)``."""
     try:
         fit = fit_jointly(
             measured,

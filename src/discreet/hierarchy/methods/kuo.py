@@ -47,7 +47,7 @@ class KuoNaive:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Project the counts of each region on those that sum to its groups, then match."""
+        """Project the counts of each region on those that sum to its groups, then match; return ``(nodes, sizes)``."""
         check_kind(measured, "direct")
         counts = apportion(measured.values, _totals(measured))
         return match_down(measured.frame.tree, counts, measured.variances())
@@ -71,7 +71,7 @@ class KuoHc:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the survival counts of each region, then match."""
+        """Fit the survival counts of each region, then match; return ``(nodes, sizes)``."""
         check_kind(measured, "survival")
         _totals(measured)
         counts = counts_of(measured.frame, fitted(measured, self.loss))
@@ -96,13 +96,14 @@ class KuoHg:
     needs: ClassVar[tuple[Need, ...]] = ("every level", "public units")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:  # noqa: ARG002 - the signature of all methods
-        """Fit the sorted sizes of each region, then match."""
+        """Fit the sorted sizes of each region, then match; return ``(nodes, sizes)``."""
         check_kind(measured, "sorted")
         counts = sorted_histograms(measured, self.loss)
         return match_down(measured.frame.tree, counts, measured.variances())
 
 
 def _totals(measured: Measured) -> NDArray[np.int64]:
+    """Return the public number of groups of each node; refuse private units."""
     totals = measured.frame.group_totals
     if totals is None:
         raise InvalidProblemError("units", "public", "private")
@@ -172,7 +173,7 @@ def _matched(
 
 
 def _shares(waiting: NDArray[np.int64], dealt: int) -> NDArray[np.int64]:
-    """Deal a number of groups out in proportion to those that wait, by largest remainders."""
+    """Deal `dealt` groups out in proportion to those that wait, ``(children,)``, by largest remainders."""
     total = int(waiting.sum())
     floors = np.array([int(w) * dealt // total for w in waiting.tolist()])
     rest = np.array([int(w) * dealt % total for w in waiting.tolist()])

@@ -76,7 +76,10 @@ class MC:
 
 
 def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
-    """Write the program: first the counts of leaves, then for each node and size the increments."""
+    """Write the program: first the counts of leaves, then for each node and size the increments.
+
+    It has one variable for each unit that a count may have; beyond a limit it is refused.
+    """
     from scipy.sparse import coo_array
 
     from discreet.core.lp import LinearProgram
@@ -129,7 +132,7 @@ def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
 
 
 def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which leaves are below a node, or are the node."""
+    """Return which leaves are below a node, or are the node: booleans, one a leaf."""
     at = leaves.copy()
     # Parents have smaller numbers: a node above the node after this is not below it.
     while (at > node).any():

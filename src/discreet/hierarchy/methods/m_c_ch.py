@@ -95,6 +95,7 @@ class Chain:
 
 def _pooled(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     # Where the chain goes up the values are equal: the regions closed by a leaf are one point with it.
+    """Return the chain fitted to leaves with the regions that they close as one point each, clipped to the total."""
     leaves = tree.leaves
     sums = values[leaves].T.copy()
     weights = np.ones_like(sums)
@@ -108,6 +109,7 @@ def _pooled(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int
 
 
 def _last_leaf(tree: Tree) -> NDArray[np.int64]:
+    """Return ``(n,)`` the last leaf below each node."""
     last = np.arange(tree.n)
     for node in range(tree.n - 1, -1, -1):
         below = tree.children(node)
@@ -146,6 +148,7 @@ def _recurrence(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np
 
 
 def _post_order(tree: Tree) -> list[int]:
+    """Return the nodes, each after all nodes below it."""
     order: list[int] = []
     stack = [0]
     while stack:

@@ -48,6 +48,6 @@ class MCRelaxed:
     promises: ClassVar[tuple[str, ...]] = ("integral", "nonnegative", "faithful")
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Solve, round and take differences."""
+        """Solve the relaxed program, round and take differences; return ``(nodes, sizes)``."""
         how = Joint(self.gap, self.max_iterations, self.weights)
         return counts_of(measured.frame, rounded(measured, how, on_progress))

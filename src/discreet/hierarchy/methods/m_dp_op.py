@@ -86,7 +86,7 @@ class _Programs:
         self.table = CountCosts(low, np.array(costs, dtype=np.int64))
 
     def share(self, count: int) -> NDArray[np.int64]:
-        """Solve once more, for the counts."""
+        """Return the count of each table for the sum `count`: one program more."""
         return self._choose(count)[1]
 
     def _choose(self, count: int) -> tuple[int, NDArray[np.int64]]:

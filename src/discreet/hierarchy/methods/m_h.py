@@ -197,7 +197,7 @@ def _sums(
 def _cut(
     model: LinearModel, cells: NDArray[np.int64], v: NDArray[np.int64], w: NDArray[np.float64]
 ) -> None:
-    """Add for some cells the line through the squares of v and v + 1."""
+    """Add for some cells the line through the squares of v and v + 1, times the weights `w` ``(cells,)``, as rows."""
     from scipy import sparse
 
     at, n = np.arange(len(cells)), len(w)

@@ -93,7 +93,7 @@ class _Sorted:
     down: NDArray[np.int64]
 
     def share(self, count: int) -> NDArray[np.int64]:
-        """Take as many increments as it takes from the cheapest counts to ``count``."""
+        """Return the count of each child for the sum `count`: as many of the cheapest increments as that takes."""
         steps, n = count - int(self.cheapest.sum()), len(self.cheapest)
         if steps >= 0:
             return self.cheapest + np.bincount(self.up[:steps], minlength=n)

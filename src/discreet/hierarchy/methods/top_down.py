@@ -149,7 +149,7 @@ class TopDownCumulative:
 
 
 def descend(frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None) -> NDArray[np.int64]:
-    """Variant a, from any counts of all nodes."""
+    """Return counts ``(nodes, sizes)`` by variant a, from any counts of all nodes."""
     tree = frame.tree
     fit = np.empty_like(counts)
     fit[:1] = _top(frame, counts)
@@ -164,6 +164,7 @@ def descend(frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None) -
 
 
 def _top(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the root's counts ``(1, sizes)``, not negative, with the public total if there is one."""
     if frame.total is None:
         return np.maximum(counts[:1], 0)
     return apportion(counts[:1], np.array([frame.total]))
@@ -172,6 +173,10 @@ def _top(frame: Frame, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def _descend_two(
     frame: Frame, counts: NDArray[np.int64], on_progress: Tell | None
 ) -> NDArray[np.int64]:
+    """Return counts ``(nodes, sizes)`` that add up: each parent settles its children by a projection of two levels.
+
+    `counts` are the noisy ones; `on_progress` gets the name of each level.
+    """
     tree = frame.tree
     fit = np.empty_like(counts)
     # The root and its children first, to settle the root.

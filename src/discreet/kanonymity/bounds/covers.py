@@ -85,7 +85,7 @@ class Cover:
 
 
 def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) -> Cover:
-    """List the cells of a column that k rows or more can share.
+    """List the cells of a column that k rows or more can share, the full cell first, larger ones before smaller.
 
     Parameters
     ----------
@@ -96,8 +96,12 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
     k
         Least class size: smaller cells are left out, since no class lies in them.
     bins
-        Most pieces of a numeric column. Between two pieces the nearest ends count, so that a cell costs no more than
-        any interval from one to the other.
+        Most pieces of a numeric column, of which all intervals are cells. Between two pieces the nearest ends count, so
+        that a cell costs no more than any interval from one to the other.
+
+    Complexity
+    ----------
+    All pairs of cells are compared, in each of their atoms; a numeric column has ``bins^2 / 2`` cells.
     """
     codes = np.flatnonzero(counts)
     if isinstance(column.attribute, Numeric):
@@ -125,10 +129,18 @@ def cover_of(column: CodedColumn, counts: NDArray[np.int64], k: int, bins: int) 
 def whole_of(column: CodedColumn, counts: NDArray[np.int64]) -> Cover | None:
     """Take all cells of a column, not listed: every interval between pieces, or sets by how many values they have.
 
+    Parameters
+    ----------
+    column
+        The column.
+    counts
+        ``(D,)`` rows with each code.
+
     Returns
     -------
     Cover or None
-        Nothing for taxonomies, and for sets of more than `COVERS.max_values_by_size` values.
+        The full cell alone, with the ends of pieces, or the costs of sets by their number of values. Nothing for
+        taxonomies, and for sets of more than `COVERS.max_values_by_size` values.
     """
     codes = np.flatnonzero(counts)
     atoms = np.full(len(counts), -1, dtype=np.int64)
@@ -210,7 +222,11 @@ def _sets(column: CodedColumn, codes: NDArray[np.int64]) -> _Listed:
 def _nodes(
     column: CodedColumn, codes: NDArray[np.int64], rows: NDArray[np.int64], k: int
 ) -> _Listed:
-    """Nodes of a taxonomy that k rows share; the codes below one that are in no smaller one are an atom of it."""
+    """List nodes of a taxonomy that k rows share; the codes below one that are in no smaller one are an atom of it.
+
+    `codes` are the used ones, rising, and `rows` how many have each. Returns the atom of each code, the atoms of each
+    cell and its cost. Linear in cells times atoms.
+    """
     joins = column.span_cost(codes[:-1], codes[1:])
     before = np.concatenate([[0], np.cumsum(rows)])
     cells: list[tuple[int, int, float]] = []

@@ -191,6 +191,7 @@ class DualBound:
         return math.ldexp(total - 2.0**-50 * abs(total), self.exponent)
 
     def _solved(self, limits: SearchLimits) -> NDArray[np.float64] | None:
+        """Solve the program by the simplex method and lower the bound; return its solution, ``None`` without one."""
         from discreet.core.errors import LimitReachedError, SolverError
 
         seconds = None if limits.left == math.inf else limits.left
@@ -261,6 +262,7 @@ class DualBound:
         return np.where(rows > 0, points, -1).astype(np.int32), rows
 
     def _append(self, points: NDArray[np.int32], rows: NDArray[np.int32]) -> int:
+        """Add a row to the program for each new class, points and their rows ``(classes, places)``; return how many."""
         from scipy import sparse
 
         if not len(points):

@@ -230,6 +230,7 @@ class ValueMerging:
         return shift, (1 << max(1, int(cover.members.shape[1] - 1).bit_length())) - 1
 
     def _field(self, at: int) -> NDArray[np.int64]:
+        """Return the atoms of one column from the packed keys."""
         shift, mask = self._bits(at)
         atoms: NDArray[np.int64] = (self.keys >> shift) & mask
         return atoms
@@ -237,6 +238,7 @@ class ValueMerging:
     def _mapped(
         self, keys: NDArray[np.int64], at: int, group: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.int64]:
+        """Return packed keys in which the code of one column is replaced by its group."""
         shift, mask = self._bits(at)
         mapped = np.zeros(mask + 1, dtype=np.int64)
         mapped[: len(group)] = group

@@ -188,8 +188,9 @@ class AtomPlaces:
 def _last_column(columns: Sequence[CodedColumn], counts: Sequence[NDArray[np.int64]]) -> int | None:
     """Choose the column that comes last, all of whose cells are looked at without a list of them, or `None`.
 
-    Of two or more sets with more values than all subsets are listed of, the one whose second value costs least, few
-    values first; else the numeric column that weighs most, or the one set.
+    `counts` are the rows with each code, by column. Returns the index of the numeric column that weighs most, else of
+    the one set; of two or more sets with more values than all subsets are listed of, the one whose second value costs
+    least, few values first.
     """
     values = [int(np.count_nonzero(rows)) for rows in counts]
     weights = [column.attribute.weight for column in columns]

@@ -178,7 +178,7 @@ def relax(
 
 
 def _rows(classes: NDArray[np.int32], n: int) -> csr_array[np.float64]:
-    """Write classes as rows of the dual program."""
+    """Write classes ``(classes, places)`` as rows of the dual program: 1 for each member of n rows, then -1."""
     from scipy import sparse
 
     number = sparse.csr_array(np.full((len(classes), 1), -1.0))

@@ -173,6 +173,7 @@ class _Program:
         self.model = self._built()
 
     def _built(self) -> LinearModel:
+        """Return the program of all listed classes: cover each row, at most so many classes, and the cuts."""
         from scipy import sparse
 
         from discreet.core.lp import LinearModel, LinearProgram
@@ -220,6 +221,7 @@ class _Program:
         return _Point(bound, admissible, x)
 
     def _solved(self, admissible: NDArray[np.bool_], limits: SearchLimits) -> LPSolution | None:
+        """Solve the program of the admissible classes; ``None`` if the time is up."""
         from discreet.core.errors import LimitReachedError
 
         high = np.concatenate([np.where(admissible, np.inf, 0.0), np.full(self.listed.n, np.inf)])
@@ -271,6 +273,7 @@ class _Program:
         return useful
 
     def _violated(self, x: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the cuts that a fractional solution violates, as rows of points."""
         fractional = np.flatnonzero((x > INTEGRALITY_TOLERANCE) & (x < 1 - INTEGRALITY_TOLERANCE))
         return violated(self.classes[fractional], x[fractional], self.listed.n)
 
@@ -297,7 +300,7 @@ class _Program:
         }
 
     def holding(self, row: int) -> NDArray[np.bool_]:
-        """Mark the classes that hold a row."""
+        """Mark the classes that hold a row, ``(classes,)``."""
         return np.asarray((self.classes == row).any(axis=1))
 
     def is_partition(self, chosen: NDArray[np.int64]) -> bool:
@@ -306,5 +309,5 @@ class _Program:
         return bool(np.array_equal(np.sort(rows[rows >= 0]), np.arange(self.listed.n)))
 
     def loss_of(self, chosen: NDArray[np.int64]) -> float:
-        """Add up what classes lose."""
+        """Return the total loss of some classes, by their indices."""
         return math.fsum(self.costs[chosen].tolist())

@@ -53,7 +53,7 @@ def span(A: Arrays, a: int, lo: int, hi: int) -> float:
 
 @part
 def pair_cost(A: Arrays, x: NDArray[np.int32], y: NDArray[np.int32], most: float) -> float:
-    """Cost of a row of the class of two points, or anything beyond `most`."""
+    """Return the cost of a row of the class of two points, codes ``(columns,)`` each, or any number beyond `most`."""
     total = 0.0
     for a in range(len(A.kind)):
         if x[a] == y[a]:
@@ -78,7 +78,10 @@ def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     marks: NDArray[np.bool_],
     wider: NDArray[np.float64],
 ) -> None:
-    """Write what a cell of a box costs in one column once each value is added: ``wider[start[a] + v]``."""
+    """Write what a cell of a box costs in column a once each value is added: ``wider[start[a] + v]``.
+
+    `lo` and `hi` are the codes of its ends, `count` and `marks` the values of a set. Linear in the column's values.
+    """
     first, stop = A.start[a], A.start[a + 1]
     if A.kind[a] == 0:
         bottom, top, cap = A.place[first + lo], A.place[first + hi], A.cap[a]
@@ -106,7 +109,10 @@ def extend(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 
 @part
 def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.float64]) -> None:
-    """Write what a cell costs that covers a point's value and each other: ``apart[start[a] + v]``."""
+    """Write what a cell costs that covers the value of point p and each other: ``apart[start[a] + v]``.
+
+    `marks` is all false, before and after. Linear in the values of all columns.
+    """
     one = int(np.int64(1))
     for a in range(len(A.kind)):
         code = code_of(A, p, a)
@@ -117,7 +123,7 @@ def _from_point(A: Arrays, p: int, marks: NDArray[np.bool_], apart: NDArray[np.f
 
 @part
 def _addresses(A: Arrays) -> NDArray[np.int64]:
-    """``start[a] + code`` of each point and column."""
+    """Return ``start[a] + code`` of each point and column, ``(points, columns)``."""
     at = np.empty(A.codes.shape, dtype=np.int64)
     for p in range(len(at)):
         for a in range(len(A.kind)):

@@ -89,7 +89,10 @@ def _room_of(k: int) -> Largest:
 
 @part
 def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
-    """Cost of a cell of the inner box with a value added; infinite outside of the outer one."""
+    """Return the cost of a cell of the inner box with value x added; infinite outside of the outer one.
+
+    ``box`` is ``(4, columns)``: ends, or bits and number of values, of the inner box, then of the outer one.
+    """
     if A.kind[a] == 2:
         bit = np.int64(1) << (x % BITS_PER_SET)
         if box[2, at] & bit:
@@ -107,6 +110,7 @@ def _with(A: Arrays, a: int, box: NDArray[np.int64], at: int, x: int) -> float:
 
 @part
 def _inner_cost(A: Arrays, a: int, box: NDArray[np.int64]) -> float:
+    """Return the cost of the cell of the inner box in column a."""
     if A.kind[a] == 2:
         return float(A.place[A.start[a] + box[1, a] - 1])
     return span(A, a, box[0, a], box[1, a])
@@ -114,6 +118,7 @@ def _inner_cost(A: Arrays, a: int, box: NDArray[np.int64]) -> float:
 
 @inlined
 def _mean(T: Largest, used: int) -> float:
+    """Return the mean multiplier of the rows of the first `used` points of a class."""
     total, rows = 0.0, 0
     for t in range(used):
         total += T.u[t] * T.rows[t]
@@ -155,7 +160,8 @@ def _parted(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> int:
     """Divide the boxes between `inner` and `outer` in the column where the class sticks out most; -1 for none.
 
-    On return `outer` has those that do not reach so far, and `inner` those that do.
+    All three are ``(4, columns)``; the class has `used` points. On return `outer` has those that do not reach so far,
+    and `inner` those that do. The cost is the columns times the points.
     """
     most, where, side, far = 0.0, -1, 0, 0
     for a in range(len(A.kind)):
@@ -312,7 +318,12 @@ def _first_node(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
     paid: NDArray[np.float64],
     box: NDArray[np.int64],
 ) -> int:
-    """List the points that a class of the root may have, and write its boxes; return their number, 0 for no class."""
+    """List the points that a class of the root may have, and write its boxes; return their number, 0 for no class.
+
+    The root is ``order[rank]``; a point p counts if its pair with the root costs less than ``u[root] / times`` a row,
+    and k rows are needed in all. ``counts`` and ``u`` are ``(points,)``, ``points`` and ``paid`` get one entry a point,
+    ``box`` is ``(4, columns)``. The cost is the points times the columns.
+    """
     root = int(np.int64(order[rank]))
     size, n_rows = 0, 0
     for t in range(rank, len(order)):

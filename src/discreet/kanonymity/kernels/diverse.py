@@ -27,7 +27,7 @@ __all__ = ["improve_diverse"]
 def _chain(
     first: NDArray[np.int64], after: NDArray[np.int64], c: int, into: NDArray[np.int64], n: int
 ) -> int:
-    """Write the rows of class c behind ``into[:n]``; give how many there are then."""
+    """Write the rows of class c, ``first[c]`` and its successors, behind ``into[:n]``; return the new length."""
     row = first[c]
     while row >= 0:
         into[n] = row

@@ -97,7 +97,10 @@ def _wider(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     marks: NDArray[np.bool_],
     count: NDArray[np.int64],
 ) -> float:
-    """Return the cost of a row of a box once a row with these codes is added."""
+    """Return the cost of a row of a box once a row with these codes is added, in ``O(columns)``.
+
+    All but ``marks`` ``(values,)`` are ``(columns,)``: codes, ends, and the number of values of a set.
+    """
     cost = 0.0
     for a in range(len(A.kind)):
         if A.kind[a] == 2:
@@ -220,7 +223,10 @@ def part_holds(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     k: int,
     rows: NDArray[np.int64],
 ) -> bool:
-    """Whether part c has k rows and meets the demands."""
+    """Return whether part c of the n rows of a union is empty, or has k rows and meets the demands.
+
+    ``rows`` ``(n,)`` is scratch. The cost is that of :func:`holds`.
+    """
     count = int(np.int64(0))
     for i in range(n):
         if part[i] == c:
@@ -241,7 +247,11 @@ def exchange(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     draw: NDArray[np.int64],
     tries: int,
 ) -> None:
-    """Move rows, or swap two, at random, where both parts still meet the demands and lose less."""
+    """Move rows, or swap two, at random, where both parts still meet the demands and lose less.
+
+    ``codes`` is ``(n, columns)``; ``union`` and ``part`` ``(n,)`` are the rows and, in place, their parts. Each of
+    `tries` tries costs ``O(n columns)`` and a test of the demands.
+    """
     rows = np.empty(n, dtype=np.int64)
     two, sides = np.empty((n, codes.shape[1]), dtype=np.int64), np.empty(n, dtype=np.int64)
     two_sides = int(np.int64(2))

@@ -144,7 +144,7 @@ def _add(A: Arrays, R: Room, d: int, row: int) -> None:
 
 @part
 def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None:
-    """Sort rows by rising cost."""
+    """Sort the first `size` rows by rising cost, in place, with their costs."""
     if size > 40:
         order = np.argsort(cost[:size])
         cost[:size] = cost[:size][order]
@@ -163,7 +163,7 @@ def _sort(cost: NDArray[np.float64], rows: NDArray[np.int32], size: int) -> None
 
 @part
 def _insert(top: NDArray[np.float64], length: int, value: float) -> None:
-    """Keep the largest values, falling; the rest of `top` is minus infinity."""
+    """Insert a value into the `length` largest ones, falling, in place; the rest of `top` is minus infinity."""
     if value <= top[length - 1]:
         return
     to = length - 1
@@ -193,7 +193,11 @@ def _least(R: Room, size: int, cost: float, paid: float, room: int) -> float:
 def _open(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     R: Room, pi: NDArray[np.float64], d: int, count: int, paid: float, below: float
 ) -> int:
-    """Drop rows that no class of reduced cost `below` has, sort the rest, and bound classes by their widest row."""
+    """Drop rows that no class of reduced cost `below` has, sort the rest, and bound classes by their widest row.
+
+    At depth d, `count` rows may come next and the class has `paid` in multipliers ``pi`` ``(rows,)``. Returns how many
+    rows are left. ``O(count (k + log count))``.
+    """
     size, room = d + 1, 2 * R.k - 1 - (d + 1)
     R.top[:] = -np.inf
     for at in range(count):

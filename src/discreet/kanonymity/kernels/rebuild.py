@@ -25,7 +25,10 @@ __all__ = ["below", "part_costs", "polish", "recut", "regrow"]
 
 @part
 def below(draw: NDArray[np.int64], n: int) -> int:
-    """Draw a number below n, of Lehmer's generator; it decides where the search looks, and nothing private."""
+    """Draw a number below n by Lehmer's generator, whose state is ``draw[0]``, in place.
+
+    It decides where the search looks, and nothing private.
+    """
     draw[0] = draw[0] * 48271 % 2147483647
     return int(draw[0] % n)
 
@@ -38,7 +41,10 @@ def part_costs(
     part: NDArray[np.int64],
     n_parts: int,
 ) -> NDArray[np.float64]:
-    """Return the cost of each part of the first n rows. ``O(n m)``."""
+    """Return the cost of each part of the first n rows, ``(n_parts,)``: its rows times the sum of its cells.
+
+    ``codes`` is ``(rows, m)``, ``part`` the part of each row. ``O(n m)``.
+    """
     m = len(A.kind)
     size = np.zeros(n_parts, dtype=np.int64)
     width = np.zeros(n_parts)
@@ -162,8 +168,9 @@ def recut(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> int:
     """Partition the rows into runs of a random order at the least cost; return the number of classes.
 
-    The order is by columns in a random sequence, to and fro, or by a random direction through all of them; the cuts are
-    those of :func:`~discreet.kanonymity.kernels.runs.cut_rows`. ``O(n (log n + k) m)``.
+    ``part`` ``(n,)`` becomes the class of each row of ``codes`` ``(n, m)``. The order is by columns in a random
+    sequence, to and fro, or by a random direction through all of them; the cuts are those of
+    :func:`~discreet.kanonymity.kernels.runs.cut_rows`. ``O(n (log n + k) m)``.
     """
     m = len(A.kind)
     key, least = np.empty(n, dtype=np.float64), np.empty(n + 1, dtype=np.float64)
@@ -222,7 +229,11 @@ def _summarize(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ends: NDArray[np.int64],
     tally: NDArray[np.int64],
 ) -> None:
-    """Two least and two greatest codes of part c in each column, and how often each value of a set occurs."""
+    """Write two least and two greatest codes of part c in each column, and how often each value of a set occurs.
+
+    ``ends`` is ``(parts, m, 4)``, with the number of values of a set first; ``tally`` is ``(parts, values)``. ``O(n
+    m)``.
+    """
     m = len(A.kind)
     for a in range(m):
         ends[c, a, 0], ends[c, a, 1] = A.start[a + 1], A.start[a + 1]
@@ -262,7 +273,10 @@ def _width(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     ends: NDArray[np.int64],
     tally: NDArray[np.int64],
 ) -> float:
-    """Cost of a row of part c without the row `out` and with the row `into`; -1 for none. ``O(m)``."""
+    """Return the cost of a row of part c without the row `out` and with the row `into`; -1 for none. ``O(m)``.
+
+    ``ends`` and ``tally`` are as :func:`_summarize` wrote them.
+    """
     width = 0.0
     for a in range(len(A.kind)):
         if A.kind[a] == 2:
@@ -302,8 +316,8 @@ def polish(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Swap rows of two parts, or move one out of a part of more than k, while that loses less.
 
-    A swap can help only if one of the two rows widens its part, so that pairs of others are not looked at. ``O(n^2 m)``
-    for each of at most `passes` passes.
+    ``part`` ``(n,)`` is changed in place; ``codes`` is ``(n, m)``. A swap can help only if one of the two rows widens
+    its part, so that pairs of others are not looked at. ``O(n^2 m)`` for each of at most `passes` passes.
     """
     m = len(A.kind)
     # A literal as an argument is a type of its own, for which a kernel is compiled once more.

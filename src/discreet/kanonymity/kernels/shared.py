@@ -177,7 +177,7 @@ def _without_column(  # noqa: PLR0917 - the arrays of one search
 
 @inlined
 def _lower_costs(B: NDArray[np.int32], begin: int, end: int, cost: int) -> None:
-    """Lower the costs of rows to `cost`."""
+    """Lower ``B[begin:end]`` to `cost` where it is more."""
     for x in range(begin, end):
         B[x] = min(B[x], cost)
 
@@ -199,7 +199,11 @@ def deal_atoms(
     at: NDArray[np.int64],
     order: NDArray[np.int32],
 ) -> None:
-    """Write the places of packed rows into the run of their first atom's group, from ``at[group]`` on; -1 is left."""
+    """Write the places of packed rows into the run of their first atom's group, from ``at[group]`` on; -1 is left out.
+
+    ``keys`` is ``(rows,)``, with the atom below ``mask``; ``group`` has the group of each atom. ``at`` is changed.
+    Linear.
+    """
     for x in range(len(keys)):
         g = group[keys[x] & mask]
         if g >= 0:
@@ -325,7 +329,8 @@ def descend_below(  # noqa: PLR0917 - as above
 ) -> int:
     """Do what :func:`descend` does for one cell of the first column alone: for the rows in it, in their order.
 
-    Cells that share no row can be searched at the same time.
+    ``keys``, ``counts`` and ``best`` are packed rows, their numbers and bounds; only ``best`` of the places ``rows`` is
+    lowered. Cells that share no row can be searched at the same time.
     """
     bits, cost = L.bits[0], L.cost[cell]
     if L.opens[L.start[0]] == WHOLE:

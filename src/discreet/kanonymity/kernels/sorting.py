@@ -19,9 +19,9 @@ INSERTION_SORT_LENGTH = 16
 
 @part
 def sort_by(key: NDArray[np.float64], order: NDArray[np.int64], spare: NDArray[np.int64]) -> None:
-    """Sort numbers by their keys, stably: ``key[order[i]]`` rises, and equal ones stay in their order.
+    """Sort numbers by their keys, stably, in place: ``key[order[i]]`` rises, and equal ones stay in their order.
 
-    Runs of a few are sorted by insertion, and then merged two by two; `spare` is room for as many.
+    Runs of a few are sorted by insertion, and then merged two by two; `spare` is room for as many. ``O(n log n)``.
     """
     n = len(order)
     for begin in range(0, n, INSERTION_SORT_LENGTH):
@@ -53,7 +53,10 @@ def sort_by(key: NDArray[np.float64], order: NDArray[np.int64], spare: NDArray[n
 
 @part
 def sort_up(values: NDArray[np.int64], n: int) -> None:
-    """Sort the first n of some whole numbers: by Hoare's partition at the median of three, few by insertion."""
+    """Sort the first n of some whole numbers in place: by Hoare's partition at the median of three, few by insertion.
+
+    ``O(n log n)`` on average.
+    """
     # Of two sides the longer one waits, so that no more of them do than a length has bits.
     waiting, count = np.empty((64, 2), dtype=np.int64), 1
     waiting[0, 0], waiting[0, 1] = 0, n - 1

@@ -412,7 +412,10 @@ def _move(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> None:
-    """Sort rows stably by the group of their value; group q is then ``ends[q] : ends[q + 1]``."""
+    """Sort rows `lo` to ``hi - 1`` stably by the group of their value; group q is then ``ends[q] : ends[q + 1]``.
+
+    Linear in the rows.
+    """
     group, value, count, at = S.lists[GROUP], S.lists[VALUE], S.lists[COUNT], S.lists[AT]
     for q in range(groups + 1):
         ends[q] = 0
@@ -463,7 +466,11 @@ def _cut_held(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> int:
-    """Split an interval or a set so that both sides meet the demands: as wanted, else near 1/2, 1/4 or 3/4."""
+    """Split rows `lo` to ``hi - 1`` by an interval or a set so that both sides meet the demands; return 2, or 0.
+
+    The cut is after t of the units of column a, else near 1/2, 1/4 or 3/4 of the rows; ``ends[1]`` is the boundary.
+    Rows are reordered even where no cut works. Four passes at most.
+    """
     size = hi - lo
     group, value, begin, rows = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[ROWS]
     for trial in range(4):
@@ -497,7 +504,11 @@ def _children_held(
     S: Scratch,
     ends: NDArray[np.int64],
 ) -> int:
-    """Separate children that meet the demands; the others stay together, with so many more that they hold it too."""
+    """Separate children that meet the demands; the others stay together, with so many more that they hold it too.
+
+    Of the units of column a, the first t are tried. Returns the number of groups, whose rows begin at ``ends``, or 0. A
+    pass over rows `lo` to ``hi - 1`` for each child that is put back.
+    """
     group, value, begin, end = S.lists[GROUP], S.lists[VALUE], S.lists[BEGIN], S.lists[END]
     rows, apart = S.lists[ROWS], S.lists[APART]
     for x in range(units):
@@ -547,7 +558,8 @@ def split_node(
 ) -> int:
     """Split the rows `lo` to ``hi - 1`` by t units of column a; return the number of groups, 0 if demands forbid it.
 
-    Group q is then the rows ``ends[q]`` to ``ends[q + 1] - 1``. ``O(hi - lo)``, and more where demands are decided.
+    Group q is then the rows ``ends[q]`` to ``ends[q + 1] - 1`` of the table, which is reordered; ``S`` is scratch.
+    ``O(hi - lo)``, and more where demands are decided.
     """
     A, values = T.columns, _present(T, lo, hi, a, S, 0)
     units = _units(A, a, values, _whole_cost(A, a, values, S), S)

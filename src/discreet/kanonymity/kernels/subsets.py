@@ -66,7 +66,11 @@ def room_for(most: int, m: int, k: int) -> Subsets:
 
 @part
 def _number_locally(A: Arrays, codes: NDArray[np.int64], n: int, W: Subsets) -> None:
-    """Number the values of each column among these rows, and table what spans of them cost."""
+    """Number the values of each column among these rows, and table what spans of them cost.
+
+    ``codes`` is ``(rows, columns)``. Writes ``W.local[i, a]``, and the cost of local values x to y, or of x + 1 values
+    of a set, into ``W.table[a]``. ``O(n^2)`` a column.
+    """
     values = np.empty(n, dtype=np.int64)
     for a in range(len(A.kind)):
         n_values = 0

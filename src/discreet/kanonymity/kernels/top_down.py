@@ -20,7 +20,7 @@ __all__ = ["split_nodes"]
 
 @inlined
 def _close(bound: NDArray[np.uint8], lo: int, hi: int) -> None:
-    """Mark a run of rows as one class."""
+    """Mark rows `lo` to ``hi - 1`` as one class."""
     bound[lo] = 1
     for r in range(lo + 1, hi):
         bound[r] = 0
@@ -37,7 +37,11 @@ def _take(
     R: SplitRoom,
     ends: NDArray[np.int64],
 ) -> int:
-    """Split a node by the first of the listed splits that meets the demands; return the number of groups, or 0."""
+    """Split a node by the first of the listed splits that meets the demands; return the number of groups, or 0.
+
+    The node has the rows `lo` to ``hi - 1``; the list is ``R.scratch.ranked[at]``, n columns and numbers of units.
+    Group q is then ``ends[q]`` to ``ends[q + 1]``.
+    """
     ranked, groups, x = R.scratch.ranked, 0, 0
     while not groups and x < n:
         groups = split_node(T, lo, hi, ranked[at, 0, x], ranked[at, 1, x], k, R.scratch, ends)

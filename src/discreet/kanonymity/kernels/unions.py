@@ -70,9 +70,10 @@ def _pick(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     picked: NDArray[np.int64],
     union: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Pick a class that loses something and classes near to its rows; give how many, and write their rows.
+    """Pick a class that loses something and classes near to its rows; return their number and that of their rows.
 
-    Active are the classes that lost something when the rounds began, or slots that they left.
+    The classes are written into ``picked``, their rows into ``union``, `most_classes` and `most_rows` at most. Active
+    are the `n_active` classes that lost something when the rounds began, or slots that they left.
     """
     c = active[below(S.draw, n_active)]
     for _ in range(20):

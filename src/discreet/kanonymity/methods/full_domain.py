@@ -141,7 +141,7 @@ def levels_of(column: CodedColumn) -> list[NDArray[np.int64]]:
 
 
 def _prices(column: CodedColumn, levels: list[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
-    """Return the cost of the cell of each code at each level."""
+    """Return the cost of the cell of each code, ``(D,)``, at each level."""
     prices = []
     for level in levels:
         sizes = np.bincount(level)
@@ -172,6 +172,7 @@ def _cheapest_first(
 def _groups(
     points: NDArray[np.int32], levels: list[list[NDArray[np.int64]]], node: tuple[int, ...]
 ) -> NDArray[np.int64]:
+    """Return the group of each point, ``(points,)`` from 0, when column j is generalized to level ``node[j]``."""
     group = np.zeros(len(points), dtype=np.int64)
     for j, level in enumerate(node):
         part = levels[j][level][points[:, j]]

@@ -176,7 +176,10 @@ class PairProgram:
 
 
 def _positions(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values in units of cost, from 0 on, and the largest of each column."""
+    """Return the values ``(n, columns)`` in units of cost, from 0 on, and the largest of each column.
+
+    Raises InvalidProblemError for too many rows, or a column that is not numeric or has missing values.
+    """
     if problem.n > MOST_ROWS:
         raise InvalidProblemError("problem", f"at most {MOST_ROWS} rows", "more")
     values, tops = [], []

@@ -185,6 +185,7 @@ class _Search:
         return CandidateClasses("optimal", self.labels, max(0.0, min(self.lower, self.loss)), note)
 
     def _relax(self) -> Relaxed:
+        """Solve the relaxed partition by column generation, from the classes of the incumbent."""
         k, boxes = self.k, self.problem.boxes(self.labels)
         costs = boxes.costs.sum(axis=1)
         pool = Pool(2 * k - 1)
@@ -262,6 +263,10 @@ class _Search:
     def _listed(self, relaxed: Relaxed, width: float) -> Pricing:
         # One class of a partition takes the place of a root that the bound counts, which is no more than -mu. A little
         # more, so that rounding leaves no class of such a partition out.
+        """List the classes whose reduced cost leaves room for a better partition, `width` below the incumbent.
+
+        Takes a quarter of the time that is left.
+        """
         below = width - relaxed.mu + 1e-9 * self.loss
         seconds = self.limits.left / 4
         return self.pricer.price(
@@ -273,6 +278,7 @@ class _Search:
         )
 
     def _classes(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the rows of each class, ``(classes, 2 k - 1)``, with -1 behind them."""
         order = np.argsort(labels, kind="stable")
         sizes = np.bincount(labels)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
@@ -281,12 +287,14 @@ class _Search:
         return classes
 
     def _labels(self, classes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the class of each row, ``(n,)``, from the rows of each class; -1 for rows in none."""
         labels = np.full(self.problem.n, -1, dtype=np.int32)
         member = classes >= 0
         labels[classes[member]] = np.repeat(np.arange(len(classes)), member.sum(axis=1))
         return labels
 
     def _take(self, labels: NDArray[np.int32]) -> None:
+        """Replace the incumbent by these labels ``(n,)`` if they lose less."""
         loss = self.problem.loss_of(labels)
         if loss < self.loss:
             self.labels, self.loss = labels, loss

@@ -253,6 +253,6 @@ def _share(limits: SearchLimits, parts: int) -> SearchLimits:
 
 
 def _width(problem: Problem, rows: NDArray[np.int64]) -> float:
-    """What one row of a class costs."""
+    """Return the cost of one row of the class of some rows."""
     part = Problem(problem.columns, problem.codes[rows], problem.loss)
     return float(part.boxes(np.zeros(len(rows), dtype=np.int32)).costs.sum())

@@ -71,6 +71,7 @@ def optimum_of(
 def _solved(
     problem: Problem, rows: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int32], float, Subsets]:
+    """Return the best partition of some rows, its loss and its working memory, by dynamic programming over subsets."""
     from discreet.kanonymity.kernels.subsets import best_partition, room_for
 
     n, part = len(rows), np.empty(len(rows), dtype=np.int64)

@@ -155,5 +155,6 @@ def _sorted_by_part(
 
 
 def _fails(demands: Sequence[Demand], rows: NDArray[np.int64]) -> bool:
+    """Return whether rows as one class fail a demand."""
     some = [replace(demand, codes=demand.codes[rows]) for demand in demands]
     return bool(some) and bool(failing_classes(some, np.zeros(len(rows), np.int64)).any())

@@ -125,6 +125,7 @@ class CodedColumn:
 
     @property
     def _tree(self) -> Tree:
+        """Tree of the column's taxonomy; raises InvalidProblemError for another kind of column."""
         if not isinstance(self.attribute, Taxonomy):
             raise InvalidProblemError(self.name, "a taxonomy", type(self.attribute).__name__)
         return self.attribute.tree
@@ -175,7 +176,10 @@ def code_column(
 def _code_levels(
     levels: Levels, values: Sequence[Any] | NDArray[Any], loss: str
 ) -> tuple[CodedColumn, NDArray[np.int32]]:
-    """Number values in the order of their taxonomy; what the span of a node holds is what it costs."""
+    """Number values in the order of their taxonomy; what the span of a node holds is what it costs.
+
+    Returns the column and the code of each row. The loss "range" is refused.
+    """
     if loss == "range":
         raise InvalidProblemError(
             "loss", "one for sets, such as 'ncp'", f"'range' for {levels.name}"
@@ -209,6 +213,10 @@ def _code_levels(
 def _code(
     attribute: Resolved, values: Sequence[Any] | NDArray[Any]
 ) -> tuple[tuple[Hashable, ...], NDArray[np.int32]]:
+    """Return the domain of a column and the code of each row, ``(n,)``; missing values come last.
+
+    Raises InvalidProblemError, with the row, for a value that is not in the taxonomy or the declared values.
+    """
     if isinstance(attribute, Numeric):
         return _code_numbers(attribute, values)
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
@@ -238,6 +246,10 @@ def _code(
 def _code_numbers(
     attribute: Numeric, values: Sequence[Any] | NDArray[Any]
 ) -> tuple[tuple[Hashable, ...], NDArray[np.int32]]:
+    """Return the rising numbers of a column and the code of each row, ``(n,)``; missing values come last.
+
+    Raises InvalidProblemError for other values, numbers beyond 2^53, or ones outside of declared bounds.
+    """
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -277,6 +289,7 @@ def _code_numbers(
 
 
 def _sorted(values: set[Any]) -> list[Any]:
+    """Return values in order; by type and text where they cannot be compared."""
     try:
         return sorted(values)
     except TypeError:
@@ -284,7 +297,7 @@ def _sorted(values: set[Any]) -> list[Any]:
 
 
 def _places(attribute: Resolved, domain: tuple[Hashable, ...], loss: str) -> NDArray[np.float64]:
-    """Costs by code at a weight of 1, as :class:`CodedColumn` describes them."""
+    """Return costs by code at a weight of 1, as :class:`CodedColumn` describes them; refuse "range" for sets."""
     if isinstance(attribute, Numeric):
         return _positions(attribute, domain, loss)
     if loss == "range":
@@ -306,6 +319,7 @@ def _places(attribute: Resolved, domain: tuple[Hashable, ...], loss: str) -> NDA
 
 
 def _positions(attribute: Numeric, domain: tuple[Hashable, ...], loss: str) -> NDArray[np.float64]:
+    """Return the position of each number in units of the range; for ARX's loss, its rank. Missing values are at 2."""
     present: NDArray[np.float64] = np.array(
         [v for v in domain if v is not MISSING], dtype=np.float64
     )

@@ -230,6 +230,7 @@ def leveled(levels: Levels, values: Sequence[Any]) -> Leveled:
 def _calendar(
     levels: Dates, values: list[Any]
 ) -> tuple[dict[Any, tuple[Any, str]], dict[tuple[Any, str], tuple[str, ...]]]:
+    """Return the key of each date, and the spans above it by key, the widest first; refuse cells of another form."""
     form = resolved_format(levels.name, values, levels.format)
     above = max(CALENDAR.index(levels.finest), CALENDAR.index(FINEST.get(form, "day")))
     keys, paths = {}, {}
@@ -264,6 +265,10 @@ def _spans_above(day: date) -> tuple[str, ...]:
 def _prefixed(
     levels: Prefixes, values: list[Any]
 ) -> tuple[dict[Any, tuple[Any, str]], dict[tuple[Any, str], tuple[str, ...]]]:
+    """Return the key of each code, and its prefixes by key, the shortest first.
+
+    Refuses numbers of different lengths, and codes with a star.
+    """
     texts = {value: str(value).strip() for value in values}
     lengths = {len(text) for text in texts.values()}
     numbers = any(not isinstance(value, str) for value in values)
@@ -299,6 +304,7 @@ def _prefix(text: str, cut: int, *, even: bool) -> str:
 def _rounded(
     levels: Rounded, values: list[Any]
 ) -> tuple[dict[Any, tuple[Any, str]], dict[tuple[Any, str], tuple[str, ...]]]:
+    """Return the key of each number, and the intervals above it by key, the widest first; refuse other values."""
     numbers: dict[Any, Fraction] = {}
     for value in values:
         try:
@@ -328,6 +334,7 @@ def _rounded(
 
 
 def _steps_of(levels: Rounded, numbers: list[Fraction]) -> list[Fraction]:
+    """Return the widths of the intervals; after a single one, two and five times wider in turn, up to one interval."""
     steps = list(levels.steps)
     if len(steps) > 1 or not numbers:
         return steps
@@ -342,6 +349,7 @@ def _steps_of(levels: Rounded, numbers: list[Fraction]) -> list[Fraction]:
 
 
 def _interval(number: Fraction, step: Fraction, *, whole: bool) -> str:
+    """Return the name of the interval of a width in which a number lies; if `whole` with both ends."""
     low = math.floor(number / step) * step
     if not whole:
         return f"[{_text(low)}, {_text(low + step)})"
@@ -353,7 +361,7 @@ def _text(number: Fraction) -> str:
 
 
 def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArray[np.int64]:
-    """Count what each node holds."""
+    """Return how many units each node holds, ``(nodes,)``: values, numbers or days."""
     sizes = np.asarray(tree.leaf_counts, dtype=np.int64).copy()
     if isinstance(levels, Dates):
         spans = [span_of(str(label)) for label in tree.labels[1:]]
@@ -382,6 +390,7 @@ def _leaf_places(tree: Tree) -> list[int]:
 
 
 def _depths(tree: Tree) -> list[int]:
+    """Return the depth of each node, the root's 0."""
     depths: list[int] = []
     for parent in tree.parents.tolist():
         depths.append(0 if parent < 0 else depths[parent] + 1)

@@ -100,7 +100,7 @@ class Values:
         return value_codes
 
     def meaning_codes(self) -> NDArray[np.int64]:
-        """Number the values by their meaning; -1 for missing ones."""
+        """Return the number of each value by its meaning, ``(values,)``; -1 for missing ones."""
         number: dict[Hashable, int] = {"": -1}
         keys = map(self._meaning, range(len(self.values)))
         codes = (number.setdefault(key, len(number) - 1) for key in keys)
@@ -217,12 +217,14 @@ def rank_of(value: object) -> Rank:
 
 
 def _text(value: object) -> str:
+    """Return a value as text; missing ones are empty."""
     if isinstance(value, float):
         return "" if math.isnan(value) else str(value + 0.0)
     return "" if value is None else str(value)
 
 
 def _refused(name: str, kind: object) -> InvalidProblemError:
+    """Return the error for a column of a type that is not read."""
     expected = f"{_EXPECTED}; convert or drop the column"
     return InvalidProblemError(name, expected, str(kind), code="value-type")
 
@@ -278,12 +280,14 @@ def _of_moments(
 
 
 def _bits(numbers: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return floats as unsigned integers of their bits; refuse those wider than 64 bits."""
     if numbers.dtype.itemsize > MAX_INTEGER_BYTES:
         raise _refused(name, numbers.dtype)
     return np.ascontiguousarray(numbers).view(f"u{numbers.dtype.itemsize}")
 
 
 def _of_polars(series: Any, name: str) -> Values:  # noqa: ANN401 - no library of tables is imported here
+    """Return codes by row and the value of each code, from a series of Polars; refuse nested types."""
     kind, dtype = series.dtype.base_type().__name__, series.dtype
     if kind in {"Object", "Null"}:
         return _of_objects(series.to_list(), name)
@@ -316,7 +320,7 @@ def _of_polars(series: Any, name: str) -> Values:  # noqa: ANN401 - no library o
 
 
 def _firsts(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first row of each of the codes 0, 1, ..."""
+    """Return the first row of each of the codes 0, 1, ..., ``(codes,)``."""
     return np.unique(codes, return_index=True)[1]
 
 
@@ -331,6 +335,7 @@ _ARROW_MOMENTS = {
 
 
 def _of_arrow(column: Any, name: str) -> Values:  # noqa: ANN401 - as above
+    """Return codes by row and the value of each code, from a column of Arrow; refuse nested types."""
     kind = column.type
     type_name = str(kind)
     if type_name.startswith("dictionary"):
@@ -362,6 +367,7 @@ def _of_arrow(column: Any, name: str) -> Values:  # noqa: ANN401 - as above
 
 
 def _of_numpy(array: NDArray[Any], name: str) -> Values:
+    """Return codes by row and the value of each code, from a vector; refuse other shapes and types."""
     kind = array.dtype.kind
     if array.ndim != 1:
         raise _refused(name, f"an array of {array.ndim} axes")
@@ -387,6 +393,7 @@ def _of_numpy(array: NDArray[Any], name: str) -> Values:
 
 
 def _of_objects(values: list[Any], name: str) -> Values:
+    """Return codes by row and the value of each code, from Python's objects, one by one."""
     number: dict[Hashable, int] = {}
     first_values: list[Any] = []
     codes = np.empty(len(values), dtype=np.int64)
@@ -402,7 +409,10 @@ def _of_objects(values: list[Any], name: str) -> Values:
 
 
 def _key(value: Any, name: str) -> Hashable:  # noqa: ANN401 - a value of any kind
-    """Return a key that is equal for two values only if they are the same; ``None`` for a missing value."""
+    """Return a key that is equal for two values only if they are the same; ``None`` for a missing value.
+
+    Raises InvalidProblemError for a value of another type than those of tables.
+    """
     kind = type(value)
     if value is None or kind.__name__ in {"NAType", "NaTType"}:
         return None
@@ -449,6 +459,7 @@ def _moment(kind: str, number: int, unit: str, zone: str | None) -> Any:  # noqa
 
 
 def _zone(zone: str) -> dt.tzinfo:
+    """Return a time zone by name; UTC for an unknown one."""
     from zoneinfo import ZoneInfo
 
     try:

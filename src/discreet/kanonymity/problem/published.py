@@ -85,7 +85,10 @@ class Cells:
 
 
 def _interval(text: str, values: NDArray[np.float64], size: int) -> tuple[int, int]:
-    """Return the least and greatest code that a cell of a numeric column covers; a missing number has the last code."""
+    """Return the least and greatest code that a cell of a numeric column covers; (0, -1) for no number or interval.
+
+    `values` are the rising numbers; "*" covers all `size` codes, and an empty text the last one, of missing numbers.
+    """
     if text == "*":
         return 0, size - 1
     if not text:

@@ -161,6 +161,7 @@ class Diverse:
         k: int,
         limits: SearchLimits,
     ) -> None:
+        """Improve `labels` ``(n,)`` in place: cut unions of near classes anew, until rounds or time are over."""
         from discreet.kanonymity.kernels.diverse import improve_diverse
 
         draw = np.array([self.seed * 104729 % 2147483646 + 1], dtype=np.int64)

@@ -96,6 +96,7 @@ def kinds_for(problem: Problem) -> list[Attribute]:
 
 
 def _open(column: CodedColumn) -> Attribute:
+    """Return a column's attribute without declared bounds or values, so that it takes any table."""
     attribute = column.attribute
     if column.levels is not None:
         return column.levels

@@ -112,7 +112,10 @@ def _partners(
 def _values_of_classes(
     problem: Problem, labels: NDArray[np.int32], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the different codes of each class in a column of sets, and where the codes of a class begin."""
+    """Return the different codes of each class in a column of sets, and where the codes of a class begin.
+
+    Other columns give ``None``; the second array is ``(classes + 1,)``.
+    """
     column = problem.columns[j]
     if not column.is_set:
         return None

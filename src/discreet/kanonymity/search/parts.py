@@ -313,7 +313,10 @@ class _Work:
             self.split(rules, 0)
 
     def largest_first(self, rules: Rules, end: float) -> None:
-        """Split the largest nodes first, by sizes that fall fourfold."""
+        """Split the largest nodes first, by sizes that fall fourfold, in place.
+
+        Ends at time `end` of the clock, or soon after a stop.
+        """
         least = len(self.rows.words)
         while len(self.nodes) + len(self.aside):
             least = 0 if least <= rules.trial_rows else least // 4

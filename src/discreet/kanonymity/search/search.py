@@ -274,6 +274,7 @@ def _check(
     suppress: float,
     threads: int,
 ) -> None:
+    """Raise InvalidProblemError for a gap, share, time limit or number of threads out of range."""
     relative_gap(gap)
     positive_seconds(time_limit)
     whole_number(threads, "threads", "at least one thread")
@@ -382,14 +383,17 @@ class _Run:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do: no time, or a gap that is small enough."""
+        """Whether there is an incumbent and nothing left to do: no time, or a gap that is small enough."""
         if self.best is None:
             return False
         reached = self.loss - self.lower <= max(self.limits.gap, OPTIMALITY_TOLERANCE) * self.loss
         return reached or self.limits.left <= 0
 
     def all(self, method: Method | None) -> None:
-        """Run one method, or several, and raise the bound in a part of the time, and in what is left in the end."""
+        """Run one `method`, or without one the library's by their cost, and raise the bound before and after them.
+
+        A part of the time goes to the bound. The incumbent, the bound and the steps are kept; nothing is returned.
+        """
         proves = self.k <= SEARCH.max_provable_k and self.problem.n <= SEARCH.max_provable_rows
         share = (
             SEARCH.share_of_time_for_branching
@@ -440,7 +444,10 @@ class _Run:
         self.took, self.learning = ended - began, clock() - ended
 
     def hold(self, method: Method | None) -> None:
-        """Find classes that meet the demands: split top-down under them, or merge the classes of other methods."""
+        """Find classes that meet the demands, and keep the best: split top-down under them, or merge those of a method.
+
+        Without a `method` the library's own are run. Nothing is returned; an unmet demand leaves no incumbent.
+        """
         from discreet.kanonymity.methods.top_down import TopDown
         from discreet.kanonymity.search.diverse import Diverse
 
@@ -486,7 +493,7 @@ class _Run:
             self.on_step(step)
 
     def result(self) -> Found:
-        """Return the incumbent."""
+        """Return the incumbent; raise InvalidProblemError if no method gave one."""
         if self.best is None:
             raise InvalidProblemError("method", "one that gives a partition", "none")
         return Found(

@@ -108,7 +108,7 @@ def read_edges(table: object, nodes: Mapping[str, tuple[float, float]] | None) -
 
 
 def _course(geometry: Any) -> list[tuple[float, float]]:  # noqa: ANN401 - text, points, or nothing
-    """Read a course: WKT, coordinates, or nothing."""
+    """Read a course of pairs: WKT, coordinates, or nothing; refuse a text that is no LINESTRING."""
     if isinstance(geometry, str) and geometry.strip():
         match = _WKT.fullmatch(geometry)
         if match is None:
@@ -128,6 +128,7 @@ def _name(value: object) -> str:
 
 
 def _float(value: object) -> float:
+    """Read a float from text or a number; NaN for anything else."""
     try:
         return math.nan if value is None or value == "" else float(str(value))
     except ValueError:

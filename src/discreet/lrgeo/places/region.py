@@ -135,12 +135,12 @@ class Region:
         unit
             ``"km"`` or ``"m"``.
         origin
-            Latitude and longitude of the corner in the southwest.
+            Latitude and longitude of the corner in the southwest; ``None`` for a plane.
 
         Raises
         ------
         InvalidProblemError
-            For a single cell, or a side that is no even number of decimeters.
+            For a single cell, a side that is no even number of decimeters or too large, or an `origin` that is no pair.
 
         Examples
         --------
@@ -177,9 +177,9 @@ class Region:
         origin: tuple[float, float] | None = None,
         planar: bool = False,
     ) -> Region:
-        """Return the region of a road network: places on its roads, about `spacing` apart.
+        """Return the region of a road network: places on its roads, about `spacing` apart, in the unit.
 
-        See :func:`discreet.lrgeo.places.roads.place_on_roads` for the tables that it reads.
+        See :func:`discreet.lrgeo.places.roads.place_on_roads` for the tables that it reads, its errors and its cost.
 
         Examples
         --------
@@ -263,7 +263,7 @@ class Region:
         return shown
 
     def _where(self, plane: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert points of the plane to the coordinates of reports."""
+        """Convert points of the plane, ``(..., 2)`` decimeters, to the coordinates of reports."""
         if self.origin is None:
             return plane / per_unit(self.unit)
         return plane_to_sphere(plane, self.origin, self.cosine)
@@ -279,7 +279,7 @@ class Region:
     def travel(self) -> NDArray[np.float64]:
         """Array ``(K, K)`` of travel distances in the unit, row to column: along roads if there are any, else straight.
 
-        One-way roads make it asymmetric.
+        One-way roads make it asymmetric. Along roads, one search by Dijkstra for each place, at the first access.
 
         Raises
         ------
@@ -360,9 +360,9 @@ class Region:
         return first, second
 
     def geojson(self) -> dict[str, Any]:
-        """Return places and roads as a GeoJSON feature collection.
+        """Return places and roads as a GeoJSON feature collection, longitude first.
 
-        Without an origin the coordinates are those of the plane, which GeoJSON does not foresee.
+        Without an origin the coordinates are those of the plane, in the unit, which GeoJSON does not foresee.
         """
         features = [
             _feature("Point", [x, y], {"place": index})
@@ -373,19 +373,20 @@ class Region:
         return {"type": "FeatureCollection", "features": features}
 
     def _lines(self, roads: Roads, one_way: bool) -> dict[str, Any]:  # noqa: FBT001 - which of two kinds
+        """Return the roads of one or of two directions as one feature of GeoJSON."""
         ends = roads.vertices[roads.segments[roads.one_way == one_way]].astype(np.float64)
         shown = self._where(ends)
         lines = [[[x, y] for y, x in self._shown(line)] for line in shown]
         return _feature("MultiLineString", lines, {"one_way": one_way})
 
     def _shown(self, coordinates: NDArray[np.float64]) -> list[list[float]]:
-        """Return the coordinates as (north, east), in decimal places that are finer than a decimeter."""
+        """Return coordinates of reports ``(n, 2)`` as pairs north first, in decimals finer than a decimeter."""
         order = coordinates if self.origin is not None else coordinates[:, ::-1]
         shown: list[list[float]] = positions(order, 7 if self.origin is not None else 4).tolist()
         return shown
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: places in decimeters, origin, unit, roads and digest."""
         return {
             "places": self.places.tolist(),
             "origin": None if self.origin is None else list(self.origin),
@@ -420,6 +421,7 @@ class Region:
 
 
 def _point(point: object) -> NDArray[np.float64]:
+    """Read two finite numbers as ``(2,)`` floats; the refusal of anything else does not repeat them."""
     try:
         position = np.array(point, dtype=np.float64)
     except (OverflowError, TypeError, ValueError):
@@ -430,5 +432,6 @@ def _point(point: object) -> NDArray[np.float64]:
 
 
 def _feature(kind: str, coordinates: list[Any], properties: dict[str, Any]) -> dict[str, Any]:
+    """Return a feature of GeoJSON."""
     geometry = {"type": kind, "coordinates": coordinates}
     return {"type": "Feature", "geometry": geometry, "properties": properties}

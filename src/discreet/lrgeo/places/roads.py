@@ -107,7 +107,7 @@ class Roads:
         return csr_array((length[first], (start[first], stop[first])), shape=shape)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: lists of vertices, segments, lengths in decimeters, directions and stops."""
         return {
             "vertices": self.vertices.tolist(),
             "segments": self.segments.tolist(),
@@ -118,7 +118,7 @@ class Roads:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Roads:
-        """Read what :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote; raise KeyError if an entry is missing. Values are not checked."""
         return cls(
             np.array(data["vertices"], dtype=np.int64).reshape(-1, 2),
             np.array(data["segments"], dtype=np.int64).reshape(-1, 2),
@@ -256,7 +256,10 @@ def _largest(
     lengths: NDArray[np.float64],
     one_way: NDArray[np.bool_],
 ) -> Roads:
-    """Keep the largest part in which each vertex can be reached from each other."""
+    """Keep the largest part in which each vertex can be reached from each other; refuse roads without one.
+
+    `vertices` is ``(V, 2)``, `pieces` ``(P, 2)`` ends, `lengths` and `one_way` ``(P,)``. The cost is linear.
+    """
     from scipy.sparse.csgraph import connected_components
 
     if not len(pieces):

@@ -166,6 +166,10 @@ class PointClient:
 
 
 def _refuse_weaker(mechanism: PublishedPoints, accepts: MetricDP) -> None:
+    """Raise CertificateError for a mechanism whose epsilon per kilometer is above the accepted one's.
+
+    An accepted guarantee with a radius is an InvalidProblemError.
+    """
     if accepts.radius is not None:
         raise InvalidProblemError("accepts", "a guarantee for all pairs, without a radius", accepts)
     claim = mechanism.guarantee

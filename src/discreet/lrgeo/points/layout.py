@@ -111,6 +111,7 @@ def _reach(region: Region) -> int:
 
 
 def _plane(region: Region) -> tuple[PointFrame, NDArray[np.int64]]:
+    """Return the frame of a region and its places in the plane, ``(K, 2)`` decimeters."""
     if region.origin is None:
         return PointFrame.plain(region.unit), region.places
     sphere = region.coordinates
@@ -174,7 +175,11 @@ def cell_sides(
 
 
 def _side(cell: int, wanted: Fraction, coarser: Fraction, finer: int) -> int:
-    """Return a side of about so many decimeters that divides the cells of a grid, if the region is one."""
+    """Return the side of a net's cells in decimeters: a part of the grid's `cell` of about the `wanted` side.
+
+    `cell` is 0 for a region that is no grid. The parts of a cell are at least ``cell / (wanted coarser)``, and at most
+    `finer` times as many; if none divides it, the side is `wanted`, rounded down.
+    """
     if cell:
         fewest = math.ceil(cell / (wanted * coarser))
         # No part is less than a decimeter: with a large epsilon there would be no end to try.

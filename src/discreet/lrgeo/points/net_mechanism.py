@@ -94,6 +94,7 @@ class NetDesign(OnNet):
         return f"{type(self).__name__}({self.K} reports, {count} {what}{loss}{bound}, {verdict_of(self)})"
 
     def _repr_html_(self) -> str:
+        """Return the design as HTML, with the reports of the most central control point on a map."""
         places = self.reports / per_unit(self.unit)
         middle = most_central(places)
         x, y = self.reports[middle].tolist()
@@ -129,14 +130,17 @@ class PublishedNet(OnNet, PublishedPoints):
 
     @abc.abstractmethod
     def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
-        """Draw a report from a control point."""
+        """Draw a report, 0 to ``K - 1``, from the control point in a column and row of the net."""
 
     @abc.abstractmethod
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
+        """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
+
+        It is the one in a column and a row of the net.
+        """
 
     def find(self, point: object) -> NetSpot:
-        """Find the control points of a point as it was stated, and its weights: private, as the point is.
+        """Find the control points of a point, as :meth:`draw` takes it, and its weights: private, as the point is.
 
         Raises
         ------
@@ -155,12 +159,20 @@ class PublishedNet(OnNet, PublishedPoints):
             doubles, which are read by their shortest decimals.
         bits
             Source of randomness; the operating system's by default.
+
+        Raises
+        ------
+        InvalidProblemError
+            For no point, or one beyond the reach; the message does not repeat it.
         """
         position, source = self.find(point), bits or SystemBits()
         return self.draw_at(*position.draw(source), source)
 
     def law(self, point: object) -> list[Fraction]:
-        """Return the exact probability of each of the K reports at a point, which is as private as the point."""
+        """Return the exact probabilities of the K reports at a point, as private as the point; they sum to 1.
+
+        `point` is as in :meth:`draw`, with the errors of :meth:`find`. Mixes four rows of K integers.
+        """
         position = self.find(point)
         weights = np.zeros(self.K, dtype=object)
         for i, across in enumerate(position.across):
@@ -172,19 +184,27 @@ class PublishedNet(OnNet, PublishedPoints):
         return [Fraction(weight, total) for weight in weights.tolist()]
 
     def own_parts(self) -> dict[str, Any]:
-        """Plain values for JSON: the net."""
+        """Plain values for JSON: the net's corner and side in decimeters, and its numbers of cells."""
         net = self.net
         return {"low": list(net.low), "side": net.side, "cells": list(net.cells)}
 
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what :meth:`own_parts` wrote."""
+        """Return the net, by name, from what :meth:`own_parts` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For parts of another form.
+        """
         low, cells = (read_pair(data, name) for name in ("low", "cells"))
         return {"net": ControlNet(low, data["side"], cells, reach=data["reach"])}
 
 
 def read_pair(data: Mapping[str, Any], name: str) -> tuple[int, int]:
-    """Read two integers."""
+    """Read two integers; raise InvalidProblemError for anything else."""
     stated = data[name]
     if not isinstance(stated, list) or len(stated) != 2 or {*map(type, stated)} != {int}:
         raise InvalidProblemError(name, "two integers", "others")

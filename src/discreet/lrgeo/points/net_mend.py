@@ -112,7 +112,7 @@ def mend_net(
 def _project(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float, sweeps: int, threads: int
 ) -> None:
-    """Sweep over the nodes to and fro, in place."""
+    """Project the columns of a table ``(control points, K)`` on the condition, in place, in sweeps over the nodes."""
     from concurrent.futures import ThreadPoolExecutor
 
     from discreet.lrgeo.points.kernels.nets import project_nets
@@ -163,7 +163,7 @@ def _around(
 def _needed(
     cells: tuple[int, int], table: NDArray[np.float64], rho: float
 ) -> NDArray[np.float64] | None:
-    """Return the additions at the control points of violated nodes, or ``None`` if no node is violated."""
+    """Return the additions ``(control points, K)`` at violated nodes, or ``None`` if no node is violated."""
     needed, worst = np.full(table.shape, 1e-18), 0.0
     points = stencils(cells).points
     for nodes, length, value in gradients(cells, table):

@@ -176,6 +176,7 @@ class NetIterate:
         self._judge(math.sqrt(self.weight * dx + dl / self.weight))
 
     def _step(self, first: int, last: int, weight: np.float32) -> None:
+        """Take one step in the blocks from `first` to `last`; `weight` is the new point's share against the anchor."""
         from discreet.lrgeo.points.kernels.nets import net_step
 
         net_step(
@@ -194,6 +195,7 @@ class NetIterate:
         )
 
     def _judge(self, size: float) -> None:
+        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them."""
         if self.age == 1:
             self.first = size
         if size > 1e3 * self.first or not math.isfinite(size):
@@ -211,12 +213,14 @@ class NetIterate:
             self._move_anchor()
 
     def _push(self) -> None:
+        """Compute anew what the multipliers add to reduced costs."""
         from discreet.lrgeo.points.kernels.nets import push_nets
 
         kinds, points, weights = self.stencils
         push_nets(self.P, self.D, kinds, points, weights.astype(np.float32), np.float32(self.rho))
 
     def _move_anchor(self) -> None:
+        """Replace the anchor by the iterate, and balance the primal weight by how far both sides have moved."""
         np.maximum(self.X, 0.0, out=self.X)
         self.X[self.X < 1e-18] = 0.0
         self.L[np.abs(self.L) < 1e-12] = 0.0
@@ -293,7 +297,7 @@ def _importance(
 
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Split a table into blocks of reports, the last one padded with zeros."""
+    """Split a table ``(control points, K)`` into blocks of reports, the last one padded with zeros."""
     n, k = table.shape
     blocks = -(-k // _REPORTS_PER_BLOCK)
     padded = np.zeros((n, blocks * _REPORTS_PER_BLOCK), dtype=np.float32)

@@ -105,7 +105,10 @@ class NoiseMechanism(NoiseRows, PublishedNet):
         return np.cumsum(self.noise.ravel())
 
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
+        """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
+
+        It is the one in a column and a row of the net. Linear in the nodes of the torus.
+        """
         weights = np.zeros(self.K, dtype=np.int64)
         moved = np.roll(self.noise, (column, row), axis=(0, 1))
         np.add.at(weights, self.names.ravel(), moved.ravel())
@@ -122,7 +125,13 @@ class NoiseMechanism(NoiseRows, PublishedNet):
 
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what :meth:`own_parts` wrote."""
+        """Return arguments of the constructor, by name, from what :meth:`own_parts` wrote.
+
+        Raises
+        ------
+        InvalidProblemError
+            For parts of another form.
+        """
         m, n = read_pair(data, "torus")
         if m < 1 or n < 1 or m * n > MOST_NODES:
             raise InvalidProblemError("torus", f"at most {count(MOST_NODES)} nodes", "others")

@@ -217,7 +217,11 @@ def _lay_net(
     most_nodes: int = _MOST_NODES,
     spacing: Exact | None = None,
 ) -> tuple[ControlNet, tuple[int, int]]:
-    """Return a net over the box around places, and the size of its torus."""
+    """Return a net over the box around places, and the size of its torus, columns and rows of nodes.
+
+    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter. Sides are tried from fine to
+    coarse; a torus beyond `most_nodes` is refused.
+    """
     most = _FEW_NODES if spacing is None else most_nodes
     for side in cell_sides(
         region, rate, _RATES, spacing, coarser=Fraction(1), finer=_LARGEST_FACTOR
@@ -265,7 +269,7 @@ def _rounding(frame: PointFrame, places: NDArray[np.int64], costs: ImplicitCosts
 def _certified(
     frame: PointFrame, net: ControlNet, shape: tuple[int, int], reports: int, claim: MetricDP
 ) -> NDArray[np.int64]:
-    """Return noise that passes the verifier."""
+    """Return noise on the torus that passes the verifier; raise SolverError if none of a few does."""
     rho = claim.epsilon * net.side / per_unit(frame.unit)
     for shaved in _SHAVED:
         noise = noise_table(rho, shape, shaved=shaved)

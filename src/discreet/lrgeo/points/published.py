@@ -179,7 +179,10 @@ class PublishedPoints(EveryPoint):
 
     @abc.abstractmethod
     def law(self, point: object) -> list[Fraction]:
-        """Return the exact probability of each report at a point. It is as private as the point."""
+        """Return the exact probabilities of the K reports at a point, which is as in :meth:`draw`.
+
+        They are as private as the point.
+        """
 
     @abc.abstractmethod
     def own_parts(self) -> dict[str, Any]:
@@ -196,6 +199,7 @@ class PublishedPoints(EveryPoint):
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
+        """Plain values for JSON: texts, integers, and arrays packed into base64."""
         frame = self.frame
         return {
             "form": self.FORM,
@@ -263,7 +267,7 @@ class PublishedPoints(EveryPoint):
         return {**self.to_plain(), "digest": self.digest}
 
     def check_parts(self) -> None:
-        """Refuse parts that do not fit each other, or a certificate that did not pass."""
+        """Raise InvalidProblemError for parts that do not fit each other, or a certificate that did not pass."""
         reports = self.reports
         if reports.ndim != 2 or reports.shape[1] != 2 or len(self.shown) != len(reports):
             raise InvalidProblemError("reports", "a place and a text for each", "others")
@@ -278,7 +282,7 @@ class PublishedPoints(EveryPoint):
 
 
 def _read_shared(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the parameters that mechanisms of all forms have."""
+    """Return the parameters that mechanisms of all forms have, by name; refuse values of other types."""
     if any(type(data[name]) is not int for name in ("east", "north", "reach", "bits")):
         raise InvalidProblemError("east, north, reach and bits", "integers", "others")
     check_texts(data)

@@ -49,7 +49,7 @@ class LatticeRows(OnNet):
 
     @property
     def mesh_gap(self) -> float | None:
-        """The gap to mechanisms on this net."""
+        """The gap to mechanisms on this net, ``(upper - mesh_lower) / upper``; ``None`` without both bounds."""
         return relative(self.upper, self.mesh_lower)
 
     def claimed(self) -> ClaimedTable:
@@ -95,12 +95,15 @@ class LatticeMechanism(LatticeRows, PublishedNet):
         return {"reports": self.K, "control points": len(self.weights)}
 
     def draw_at(self, column: int, row: int, bits: RandomBits) -> int:
-        """Draw a report from the row of a control point."""
+        """Draw a report, 0 to ``K - 1``, from the control point in a column and row of the net, in ``O(K)``."""
         drawn = bits.randrange(1 << self.bits)
         return int(np.searchsorted(np.cumsum(self.row_at(column, row)), drawn, side="right"))
 
     def row_at(self, column: int, row: int) -> NDArray[np.int64]:
-        """Return ``(K,)`` integers: probabilities of reports from a control point, times :math:`2^{bits}`."""
+        """Return ``(K,)`` int64: probabilities of reports from a control point, times :math:`2^{bits}`.
+
+        It is the one in a column and a row of the net.
+        """
         weights: NDArray[np.int64] = self.weights[column * self.net.points[1] + row]
         return weights
 
@@ -114,7 +117,15 @@ class LatticeMechanism(LatticeRows, PublishedNet):
 
     @classmethod
     def read_own(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read what :meth:`own_parts` wrote."""
+        """Return net, weights ``(control points, K)`` and bound, by name, from what :meth:`own_parts` wrote.
+
+        Raises
+        ------
+        KeyError
+            If an entry is missing.
+        InvalidProblemError
+            For a net of another form; ValueError for another number of weights.
+        """
         parts = super().read_own(data)
         columns, rows = parts["net"].points
         weights = unpacked(data["weights"]).reshape(columns * rows, len(data["shown"]))

@@ -253,7 +253,7 @@ class _Search:
         self.trace.append(f"{state.count} primal-dual steps, {state.restarts} restarts.")
 
     def _away(self) -> NDArray[np.float64]:
-        """Measure from control points to reports, in sides of a cell."""
+        """Return the distances from control points to reports, ``(control points, K)``, in sides of a cell."""
         columns, rows = np.divmod(np.arange(len(self.cost)), self.net.points[1])
         at = (np.stack([columns, rows], axis=1) - 0.5)[:, None]
         home = (self.places - self.net.low) / self.net.side
@@ -270,13 +270,14 @@ class _Search:
         return float(((self.cost * matrix).sum(axis=1) / sums).sum())
 
     def _mend(self, state: NetIterate, rho: float, *, sweeps: int) -> None:
+        """Repair the iterate in at most `sweeps` sweeps and hand it in, if there is time for enough of them."""
         matrix, within = state.matrix(), rho * (1 - _TUNING.rounding_share)
         if matrix.sum(axis=1).min() > 0 and sweeps >= _TUNING.min_sweeps:
             cells = self.net.cells
             self._hand_in(mend_net(cells, matrix, within, sweeps=sweeps, threads=self.threads))
 
     def _hand_in(self, table: NDArray[np.float64]) -> None:
-        """Round, verify, and keep what loses less."""
+        """Round a table ``(control points, K)`` to integers, verify it, and keep it if it is private and loses less."""
         if self.best is not None and float((self.cost * table).sum()) >= self.upper:
             return
         weights = round_net(self.net.cells, table, float(self.rho))
@@ -338,7 +339,10 @@ def _net(
     rate: Fraction,
     spacing: Exact | None,
 ) -> ControlNet:
-    """Return a net over the box around places: the finest of a few whose table is small enough."""
+    """Return a net over the box around places: the finest of a few whose table is small enough, or a refusal.
+
+    `places` are ``(K, 2)`` decimeters, as `reach`; `rate` is epsilon per decimeter.
+    """
     sides = cell_sides(region, rate, _RATES, spacing, coarser=_COARSER, finer=_LARGEST_FACTOR)
     x, y = places.min(axis=0).tolist()
     size = 0
@@ -371,4 +375,5 @@ def _on_points(
 def _claimed(
     frame: PointFrame, net: ControlNet, weights: NDArray[np.int64], claim: MetricDP
 ) -> ClaimedTable:
+    """Return weights ``(control points, K)`` with their net and claim, as the verifier takes them."""
     return ClaimedTable(*plane_and_net(frame, net), NET_BITS, claim, weights)

@@ -159,6 +159,7 @@ def check_claims(claimed: Claimed) -> list[Check]:
 
 
 def _digest(stated: Claimed) -> str:
+    """Return the SHA-256 of the frame, reach and outline of a claim: of the space that its guarantee is about."""
     east, north = stated.factors
     named = {
         "unit": stated.unit,

@@ -90,7 +90,7 @@ def prices_of_blocks(
 
 
 def _near_reports(part: Part, inside: NDArray[np.int64], far: float) -> NDArray[np.int64]:
-    """Return the reports that may need prices in a block."""
+    """Return the reports that may need prices in a block of secrets `inside`, those beyond `far` left out."""
     if far == np.inf or part.home is None:
         return np.arange(part.n_reports)
     cost = part.cost[inside]

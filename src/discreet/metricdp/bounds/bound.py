@@ -130,6 +130,7 @@ class Multipliers:
 
 
 def _read_index(index: ArrayLike, field: str, shape: tuple[int, ...]) -> NDArray[np.int32]:
+    """Read indices of a shape as read-only int32; refuse another shape, negative ones, or 2^31 and more."""
     array = np.asarray(index)
     if array.shape != shape:
         raise InvalidProblemError(field, f"shape {shape}", f"shape {array.shape}")
@@ -232,7 +233,7 @@ def row_levels(
 
 
 def sum_of_levels(levels: NDArray[np.float64]) -> float:
-    """Add up lower bounds of rows, rounded down; minus infinity if one of them is not finite or too large."""
+    """Add up lower bounds ``(n,)`` of rows, rounded down; minus infinity if one is not finite or too large."""
     if not np.isfinite(levels).all() or float(np.abs(levels).max()) > _MAX_SUM / len(levels):
         return -math.inf
     return math.nextafter(math.fsum(levels), -math.inf)
@@ -241,8 +242,9 @@ def sum_of_levels(levels: NDArray[np.float64]) -> float:
 def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
     """Bound ``e^(rate * length)`` from above by floats, within one part in ``10^14``; infinite beyond the floats.
 
-    Integers bracket the exponential of each chunk of bits; the product of chunks is rounded to nearest by IEEE
-    arithmetic, at most once for each, and raised by more than that. No libm is trusted.
+    Lengths are not negative, of any shape; the result has that shape. Integers bracket the exponential of each chunk of
+    bits; the product of chunks is rounded to nearest by IEEE arithmetic, at most once for each, and raised by more than
+    that. No libm is trusted.
     """
     result = np.ones(lengths.shape)
     mask = (1 << _BITS_PER_EXPONENTIAL) - 1
@@ -260,6 +262,7 @@ def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
 # A design evaluates its bound many times with the same lengths, which are public.
 @lru_cache(maxsize=1 << 15)
 def _exp_up(x: Fraction) -> float:
+    """Return ``e^x`` rounded up to a float, infinite beyond the largest."""
     if x > _MAX_FINITE_EXPONENT:
         return math.inf
     return float_ceil(Fraction(exp_ceil(x, 64), 1 << 64))
@@ -272,7 +275,10 @@ def _bracket_sums(
     shape: tuple[int, ...],
     classes: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the positive and the negative price terms of each bracket, and the number of summands."""
+    """Return the positive and the negative price terms of each bracket, and the number of summands.
+
+    Each is of `shape`, (classes, reports). A price of an unconstrained pair or of no report is refused.
+    """
     from discreet.metricdp.kernels.brackets import add_prices, mark_priced
 
     earned, spent = np.zeros(shape), np.zeros(shape)

@@ -103,7 +103,7 @@ class CostsInBlocks(Protocol):
         ...
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return ``p_i c_ik`` of some secrets and reports."""
+        """Return ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``."""
         ...
 
 
@@ -233,6 +233,7 @@ def _search(
 
 
 def _progress(elapsed: float, steps: int, lower: float) -> Progress:
+    """Return the progress of a local bound after some seconds and steps."""
     from discreet.core.progress import Progress
 
     return Progress(elapsed, "local bound", steps, lower=lower)
@@ -258,7 +259,7 @@ def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np
 def length_table(
     source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Compute all lengths between some secrets and others."""
+    """Compute all lengths between secrets i and j, ``(len(i), len(j))`` in stored units."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
@@ -356,6 +357,7 @@ class Plan:
         return sum(2 * edges * reports for _, edges, reports in self._sizes(self.reach))
 
     def _bytes(self, reach: float) -> int:
+        """Estimate the memory of all tiles of a reach, in bytes."""
         return sum(bytes_of(*sizes) for sizes in self._sizes(reach))
 
     def _sizes(self, reach: float) -> Iterator[tuple[int, int, int]]:
@@ -410,6 +412,10 @@ class Plan:
     def _tile(
         self, group: NDArray[np.int64], inside: NDArray[np.int64], nats: NDArray[np.float64]
     ) -> Tile:
+        """Return the tile of a group of reports, on the secrets `inside` and the constraints between them.
+
+        `nats` are the lengths of all constraints of the graph.
+        """
         graph = self.graph
         place = np.full(graph.n, -1)
         place[inside] = np.arange(len(inside))
@@ -484,7 +490,7 @@ class Plan:
         return raised
 
     def _record_outside_costs(self, group: NDArray[np.int64], inside: NDArray[np.int64]) -> None:
-        """Update the cost of the cheapest report outside of its tiles for each secret."""
+        """Lower, in place, the cost of the cheapest report outside of its tiles for each secret."""
         least = _least_costs(self.costs, group)
         least[inside] = np.inf
         np.minimum(self.far, least, out=self.far)

@@ -85,7 +85,7 @@ def pair_prices(part: Part) -> Multipliers:
 def _nearest_edges(
     pairs: NDArray[np.int32], lengths: NDArray[np.int64], n: int
 ) -> NDArray[np.int64]:
-    """Return the edges that are among the shortest of one of their ends."""
+    """Return the indices of the edges ``(m, 2)`` that are among the shortest of one of their ends."""
     edge = np.tile(np.arange(len(pairs)), 2)
     end = pairs.T.ravel()
     order = np.lexsort((lengths[edge], end))
@@ -95,7 +95,7 @@ def _nearest_edges(
 
 
 def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> list[int]:
-    """Return the edges of a greedy matching in descending order of value."""
+    """Return the indices of the edges of a greedy matching, in descending order of `value` ``(m,)``."""
     free, chosen = [True] * n, []
     order = np.argsort(-value, kind="stable")
     ends = pairs[order].tolist()

@@ -82,7 +82,7 @@ class _PartCosts:
         return own if self.outside is None else np.append(own, self.outside.argmin())
 
     def block(self, secrets: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return lower bounds on ``p_i c_ik`` of some secrets and reports."""
+        """Return lower bounds on ``p_i c_ik`` of some secrets and reports, ``(secrets, reports)``."""
         from scipy.spatial.distance import cdist
 
         away = cdist(self.coordinates[secrets], self.coordinates[self.homes[reports]])

@@ -283,6 +283,7 @@ def _used_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
 def _read(
     matrix: ArrayLike, cost: ArrayLike, binding: Adjacency, rate: Fraction
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return matrix and cost as floats ``(n, k)``; refuse other shapes, or entries that are not finite."""
     table, price = np.array(matrix, dtype=np.float64), np.asarray(cost, dtype=np.float64)
     if rate <= 0:
         raise InvalidProblemError("epsilon", "a positive number", rate)
@@ -300,7 +301,10 @@ def _read(
 
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
-    """Scale rows to sum 1; set columns to zero in components that hardly use them, and no other entry."""
+    """Scale rows to sum 1, in place; set columns to zero in components that hardly use them, and no other entry.
+
+    A row without a positive entry is refused.
+    """
     np.maximum(table, 0.0, out=table)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():
@@ -324,6 +328,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     threads: int,
     is_late: Callable[[], bool],
 ) -> _Frame:
+    """Return what all closures of a repair share: constraints as a sparse graph, lengths in nats, scale and limits."""
     n = binding.n
     nats = np.asarray(binding.lengths * float(rate / 2**binding.scale_bits), dtype=np.float64)
     nearest = np.full(n, np.inf)
@@ -358,7 +363,10 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return a matrix that has slack without a closure, as closed forms and interior points may, or ``None``."""
+    """Return a matrix ``(n, k)`` that has slack without a closure, as closed forms may, or ``None``.
+
+    The cost is edges times reports.
+    """
     table = _raise_to_floor(table, frame)
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
@@ -373,7 +381,10 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
 def _least_slack(
     table: NDArray[np.float64], logs: NDArray[np.float64], frame: _Frame
 ) -> float | None:
-    """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack."""
+    """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack.
+
+    `table` and the logarithms `logs` of its scaled rows, of some columns, have a row for each secret.
+    """
     from discreet.metricdp.kernels.columns import farthest_apart
 
     slack = frame.nats - farthest_apart(logs, frame.pairs)
@@ -386,6 +397,7 @@ def _least_slack(
 
 
 def _raise_to_floor(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.float64]:
+    """Return a table ``(n, k)`` whose positive entries are at least what a channel's integers can hold."""
     floored: NDArray[np.float64] = np.maximum(table, _MIN_ENTRY[frame.limbs])
     floored[~(table > 0)] = 0.0
     return floored
@@ -399,7 +411,7 @@ def _logs(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _close_at_delta(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed:
-    """Close and divide at a delta, or at the first larger one at which this ends in time."""
+    """Close a table ``(n, k)`` and divide at a delta, or at the first larger one at which this ends in time."""
     while True:
         closed = _attempt(table, frame, delta)
         if closed is not None:
@@ -415,6 +427,11 @@ def _next_delta(delta: Fraction, frame: _Frame) -> Fraction:
 
 
 def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Closed | None:
+    """Close a table ``(n, k)`` at ``1 - delta`` times the lengths, divide by row sums, and repeat until it is private.
+
+    Returns ``None`` where the rounds end, or will end, before the differences of row sums fit into the delta. A round
+    costs k times the edges of the frame, or ``n^2 k`` where all pairs are bound.
+    """
     share = float(delta)
     extra = min(share, _MAX_EXTRA_SHARE) * frame.scale
     lengths = np.maximum((1 - share) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
@@ -453,6 +470,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
+    """Return the table unchanged if it has slack and rounding it is cheap, else closed at the cheapest delta."""
     unchanged = _keep_unchanged(table, frame)
     if unchanged is not None and _rounding_is_cheap(unchanged, price, _MAX_UNCHANGED_LOSS):
         return unchanged
@@ -540,6 +558,7 @@ def _round_delta(delta: float, frame: _Frame) -> Fraction:
 
 
 def _rounding_is_cheap(closed: _Closed, price: NDArray[np.float64], part: float) -> bool:
+    """Return whether rounding with one limb loses at most a `part` of the table's loss."""
     return _rounding_loss(closed, price, 1) <= part * float((price * closed.matrix).sum())
 
 

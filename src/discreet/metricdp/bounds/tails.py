@@ -334,7 +334,11 @@ def _to_integers(
     parts: tuple[Fraction, Fraction],
     anchors: NDArray[np.float64],
 ) -> AnchoredChannel:
-    """Round anchors, scaled to their largest sum, to integers, with the least lift that the theorem allows."""
+    """Round anchors, scaled to their largest sum, to integers, with the least lift that the theorem allows.
+
+    `parts` are the shares of epsilon for the totals, and of the rest for rounding. Secrets that nearly coincide are
+    refused.
+    """
     column = guarantee.epsilon * (1 - parts[0])
     rate = column * (1 - parts[1])
     shortest = int(edges.lengths.min(initial=1 << 46))
@@ -358,7 +362,8 @@ def _equalize_totals(
 ) -> tuple[NDArray[np.float64], int, bool]:
     """Equalize row totals until their ratio on each edge fits its room.
 
-    Returns the anchors, the number of rounds, and whether the totals fit.
+    `operator` maps anchors ``(n,)`` to totals, once a round; `room` is in nats a stored unit. Returns the anchors, the
+    number of rounds, and whether the totals fit.
     """
     i, j = edges.pairs.T
     scale = operator(np.ones_like(anchors))
@@ -419,7 +424,7 @@ def _operators(space: MetricSpace) -> Callable[[float], Operator] | None:
 
 
 def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
-    """Compute all distances in single precision, in blocks; the channel computed from them is verified."""
+    """Compute all distances ``(n, n)`` in single precision, in blocks; the channel computed from them is verified."""
     n, source = space.n, space.source
     lengths = np.empty((n, n), dtype=np.float32)
     every, step = np.arange(n), max(1, _WEIGHTS_PER_BLOCK // n)
@@ -435,6 +440,7 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
 
 
 def _convolution(height: int, width: int, rate: float) -> Operator:
+    """Return the product with ``e^(-rate distance)`` on a grid, as a function of a vector: a fast Fourier transform."""
     from scipy.fft import irfft2, next_fast_len, rfft2
 
     shape = (next_fast_len(2 * height - 1, real=True), next_fast_len(2 * width - 1, real=True))

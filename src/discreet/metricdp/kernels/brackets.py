@@ -40,7 +40,8 @@ def mark_priced(  # noqa: PLR0917 - a compiled kernel takes its arrays one by on
 ) -> int:
     """Mark the constraints that have a price; return the first price of none, or of no report, or -1.
 
-    Pairs whose lower secret is i are those from ``starts[i]`` to ``starts[i + 1]``, their others in ``ends``.
+    Prices are ``(prices,)`` arrays, ``used`` is ``(constraints,)``. Pairs whose lower secret is i are those from
+    ``starts[i]`` to ``starts[i + 1]``, their others in ``ends``. A bisection a price.
     """
     for p in range(len(report)):
         place = _place(min(source[p], target[p]), max(source[p], target[p]), starts, ends)
@@ -66,7 +67,9 @@ def add_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Add each price to what the bracket of its source earns, and growth times it to what that of its target spends.
 
-    Rows of the tables are classes of secrets; a growth of zero leaves a price out. ``terms`` counts summands.
+    Prices and constraints are as of :func:`mark_priced`, ``growth`` is ``(constraints,)``; the last three are tables
+    ``(classes, reports)``. Rows are classes of secrets; a growth of zero leaves a price out. ``terms`` counts summands.
+    A bisection a price.
     """
     for p in range(len(report)):
         place = _place(min(source[p], target[p]), max(source[p], target[p]), starts, ends)

@@ -26,7 +26,8 @@ def raise_columns(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
 ) -> None:
     """Raise columns, in place, to the least ones above them with ``z_i >= factor_ij z_j`` on every edge.
 
-    After ``most`` sweeps they are left as they are.
+    After ``most`` sweeps they are left as they are. ``Z`` is ``(n, columns)``; node i has the neighbors and factors at
+    ``start[i]`` to ``start[i + 1]``. A sweep costs the edges times the columns, or less.
 
     Columns are those of the strips of eight from ``first`` to ``last``; each strip is copied into the cache. Labels are
     corrected in alternating sweeps over the rows until nothing changes; an edge is looked at again only if its other

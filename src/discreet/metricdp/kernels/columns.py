@@ -25,7 +25,8 @@ def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
 ) -> None:
     """Set ``raised_ik`` to the largest ``factor_ij Z_jk``, ``width`` columns at a time; factors of a secret are 1.
 
-    Columns are those from ``first`` to ``last``.
+    Columns are those from ``first`` to ``last`` of ``Z`` and ``raised`` ``(n, columns)``; ``factor`` is ``(n, n)``. The
+    cost is ``O(n^2 (last - first))``.
 
     Where factors are closed, ``factor_ij factor_jk <= factor_ik``, these are the least columns above that keep all
     ratios.
@@ -56,7 +57,7 @@ def raise_over_all(  # noqa: PLR0917 - a compiled kernel takes its arrays one by
 
 @kernel
 def farthest_apart(L: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Find for each pair of rows the largest absolute difference."""
+    """Return ``max_k |L_ik - L_jk|`` for each pair of rows, ``(pairs,)``, in ``O(pairs columns)``."""
     n_columns = L.shape[1]
     whole = n_columns - n_columns % 16
     farthest = np.empty(len(pairs))

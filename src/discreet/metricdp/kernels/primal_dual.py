@@ -52,11 +52,14 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     sums: NDArray[np.float64],
     moved: NDArray[np.float64],
 ) -> None:
-    """Take one reflected step, averaged with the anchor, in the chunks of blocks from ``first`` to ``last``.
+    """Take one reflected step, averaged with the anchor, in the chunks of blocks from ``first`` to ``last``, in place.
 
-    ``G`` holds what the multipliers add to reduced costs, and is kept up. Each chunk has its rows of ``sums``, the row
-    sums of the reflected point, and ``moved``, the squared lengths of both halves of the step; ``Z`` and ``rows`` are
-    room to work in.
+    Chunk c has the blocks ``cuts[c]`` to ``cuts[c + 1]`` of 16 reports. ``X``, ``X0``, ``S``, ``W`` and ``G`` are
+    ``(blocks, n, 16)``: variables, anchor, scale, scaled cost, and what the multipliers add to reduced costs, which is
+    kept up; ``R`` has the scales of ratios, ``L`` and ``L0`` two rows a constraint, for its directions. ``ends`` ``(m,
+    2)`` and ``shrink`` ``(m,)`` are the constraints and ``e^-nats``, ``y`` the row multipliers, ``tau`` and ``sigma``
+    the steps. Each chunk has its rows of ``sums``, the row sums of the reflected point, and ``moved``, the squared
+    lengths of both halves of the step; ``Z`` and ``rows`` are room to work in. The cost is ``O(n + m)`` a report.
     """
     n, m = X.shape[1], len(shrink)
     rest = np.float32(1.0) - weight
@@ -132,7 +135,10 @@ def largest_value(
     shrink: NDArray[np.float32],
     rounds: int,
 ) -> float:
-    """Estimate the largest squared singular value of the scaled ratios of any report, by the power method."""
+    """Estimate the largest squared singular value of the scaled ratios of any report, by the power method.
+
+    Arrays are as of :func:`step`. ``O(rounds m)`` a report.
+    """
     blocks, n, _ = S.shape
     most = 0.0
     v0 = np.empty((n, 16), dtype=np.float32)

@@ -175,6 +175,7 @@ class _Build:
 def _push(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     _typing: Value, G: Value, R: Value, L: Value, e: Value, i: Value, j: Value, a: Value
 ) -> Value:
+    """Generate the vector code that adds the multipliers of edge e, between i and j, to their reduced costs."""
     del G, R, L, e, i, j, a
     whole = types.int64
     signature = types.void(_TABLE, _TABLE, _TABLE, whole, whole, whole, types.float32)
@@ -208,6 +209,7 @@ def _pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     rest: Value,
     weight: Value,
 ) -> Value:
+    """Generate the vector code of the dual half step of edge e, between i and j, of which `push` is a part."""
     del Z, R, L, L0, G, moved, e, i, j, a, sigma, rest, weight
     whole, single = types.int64, types.float32
     signature = types.void(*[_TABLE] * 6, *[whole] * 3, *[single] * 4)
@@ -255,6 +257,7 @@ def _move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     rest: Value,
     weight: Value,
 ) -> Value:
+    """Generate the vector code of the primal half step of secret i."""
     del X, X0, S, W, G, Z, rows, moved, i, level, tau, rest, weight
     signature = types.void(*[_TABLE] * 8, types.int64, *[types.float32] * 4)
 

@@ -147,7 +147,7 @@ class Anchored:
         return Candidate("anchored", matrix, None, note, facts)
 
     def alternate(self, part: Part, limits: PartLimits) -> Answer:
-        """Alternate the program and the remap, and return the best round."""
+        """Alternate the program and the remap, and return the best round; the cost is that of :meth:`solve`."""
         seconds = None if limits.seconds is None else self.share * limits.seconds - limits.handling
         stop = np.inf if seconds is None else clock() + max(0.0, seconds)
 
@@ -272,6 +272,7 @@ def anchored_blocks(
 
 
 def _typical_step(n: int, pairs: NDArray[np.int32], nats: NDArray[np.float64]) -> float:
+    """Return the median over n secrets of the length to the nearest one, in nats, from pairs ``(m, 2)``."""
     nearest = np.full(n, np.inf)
     np.minimum.at(nearest, pairs.ravel(), np.repeat(nats, 2))
     return float(np.median(nearest))
@@ -316,7 +317,10 @@ def _ratios_of_all(
     inside: NDArray[np.bool_],
     number: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of :func:`_ratios` for all pairs, report by report and without a list of pairs."""
+    """Return the rows of :func:`_ratios` for all pairs, report by report and without a list of pairs.
+
+    `apart` is ``(n, n)`` nats; the others, ``(n, k)`` and `number` with one row more, are as of :func:`_ratios`.
+    """
     n = len(inside)
     small, large, powers = [], [], []
     for report in range(inside.shape[1]):

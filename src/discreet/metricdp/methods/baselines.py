@@ -83,7 +83,10 @@ class Exponential:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Return the matrix."""
+        """Return the channel ``z_ik`` proportional to ``e^(-epsilon d(i, k) / 2)``.
+
+        ``O(n K)`` after all shortest paths.
+        """
         nats = -0.5 * part.rate * part.paths[:, part.places]
         matrix = np.exp(nats - nats.max(axis=1, keepdims=True))
         matrix /= matrix.sum(axis=1, keepdims=True)
@@ -160,7 +163,7 @@ class Uniform:
     """
 
     def solve(self, part: Part, limits: PartLimits) -> Candidate:  # noqa: ARG002 - every method has both
-        """Return the matrix."""
+        """Return the channel in which all K reports have probability 1 / K."""
         matrix = np.full_like(part.cost, 1 / part.n_reports)
         return Candidate("uniform", matrix, None, "All reports are equally likely.")
 
@@ -292,7 +295,10 @@ def nearest_output_floor(problem: Problem) -> float:
 def _cell_masses(
     secrets: NDArray[np.float64], reports: NDArray[np.float64], epsilon: float
 ) -> NDArray[np.float64]:
-    """Integrate planar Laplace noise around each secret over the Voronoi cell of each report."""
+    """Integrate planar Laplace noise around each secret over the Voronoi cell of each report, ``(secrets, reports)``.
+
+    Both are ``(m, 2)`` points; about 15 exponentials an entry.
+    """
     from scipy.spatial import Voronoi, cKDTree
 
     from discreet.metricdp.kernels.columns import swept_tails

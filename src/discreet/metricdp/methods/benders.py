@@ -145,6 +145,7 @@ class Benders:
         return self._candidate(layout, chains, result, anchor)
 
     def _layout(self, part: Part, anchor: NDArray[np.float64]) -> Layout:
+        """Return the blocks and boundary of a part; the loss of `anchor` ``(n, k)`` scales the program."""
         from discreet.metricdp.boundary import Layout
 
         edges = priced_edges(part)
@@ -202,6 +203,7 @@ class Benders:
     def _candidate(
         self, layout: Layout, chains: Chains, result: BendersResult, anchor: NDArray[np.float64]
     ) -> Candidate:
+        """Return the channel and the prices of a run, with its facts; without a solution the channel is the anchor."""
         split, last_iteration = layout.split, result.history[-1] if result.history else None
         matrix = anchor if result.x is None else np.maximum(result.x, 0.0).reshape(anchor.shape)
         iterations = 0 if last_iteration is None else last_iteration.iteration
@@ -220,6 +222,7 @@ class Benders:
 
 
 def _space(part: Part) -> MetricSpace:
+    """Return the part's space; refuse a part without one."""
     if part.space is None:
         raise InvalidProblemError("part", "one that knows its metric space", "one made by hand")
     return part.space

@@ -124,6 +124,7 @@ class ConstOPT:
     def _candidate(
         self, matrix: NDArray[np.float64], free: NDArray[np.bool_], rows: int, attempts: int
     ) -> Candidate:
+        """Return the channel with its facts: the share of free entries, rows, and attempts."""
         share = float(free.mean())
         note = f"ConstOPT with {printed_share(share)} of the entries free had {rows} rows (radius number {attempts})."
         facts = {"rate": str(self.rate), "free entries": int(free.sum()), "rows": rows}
@@ -144,6 +145,7 @@ class ConstOPT:
         free: NDArray[np.bool_],
         limits: PartLimits,
     ) -> NDArray[np.float64]:
+        """Solve the program of the free entries ``(n, k)`` and return the channel; `home` is each report's secret."""
         from discreet.core.lp import solve
 
         form = _Form(part, nats, float(self.rate) * nats[:, home], free)
@@ -171,7 +173,7 @@ class _Form:
         self.at[free] = self.k + np.arange(int(free.sum()))
 
     def matrix(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the channel of a solution."""
+        """Return the ``(n, k)`` channel of a solution ``(k + free entries,)``; its rows sum to about 1."""
         which = np.where(self.free, self.at, np.arange(self.k))
         table: NDArray[np.float64] = np.exp(-self.decay) * np.maximum(x, 0.0)[which]
         return table

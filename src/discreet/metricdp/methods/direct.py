@@ -128,6 +128,7 @@ class Direct:
         return Candidate("direct", matrix, _prices(part, edges, solution), note, facts)
 
     def _program(self, part: Part, edges: Adjacency) -> LinearProgram:
+        """Return the program of the whole channel: a ratio row for each edge, direction and report; scaled costs."""
         from discreet.core.lp import LinearProgram
 
         matrix, upper = constraint_matrix(part, edges)
@@ -143,6 +144,7 @@ class Direct:
         limits: PartLimits,
         stop: float | None,
     ) -> LPSolution:
+        """Solve the program until `stop`, in seconds of the clock, without crossover."""
         from discreet.core.lp import solve
 
         return solve(
@@ -154,6 +156,7 @@ class Direct:
         )
 
     def _first_solver(self, part: Part) -> Literal["simplex", "ipm"]:
+        """Return the stated solver, else the simplex method where secrets are far apart, else interior points."""
         if self.solver != "auto":
             return self.solver
         nearest = np.full(part.n, np.iinfo(np.int64).max)

@@ -53,12 +53,13 @@ class Kernel:
     """
 
     def solve(self, part: Part, _limits: PartLimits) -> Candidate | None:
-        """Solve two linear systems with one matrix.
+        """Solve two linear systems with one matrix, ``T_ij = e^(-epsilon d(i, j))``.
 
         Returns
         -------
         Candidate or None
-            ``None`` if the part has not one report for each secret, if T is singular, or if y has a negative entry.
+            ``None`` if the part has not one report for each secret, if T is singular, or if ``T^-1 1`` has a negative
+            entry.
 
         Complexity
         ----------
@@ -93,7 +94,10 @@ class Kernel:
 def _solve_checked(
     table: NDArray[np.float64], sides: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Solve a symmetric system; return ``None`` for a singular matrix or an inaccurate solution."""
+    """Solve a symmetric system ``(n, n)`` for sides ``(n, s)``, in ``O(n^3)``.
+
+    Returns ``None`` for a singular matrix or an inaccurate solution.
+    """
     try:
         solutions = np.asarray(np.linalg.solve(table, sides), dtype=np.float64)
     except np.linalg.LinAlgError:

@@ -96,7 +96,10 @@ class MultivariateLaplace:
 
 
 def _directions(dimensions: int, count: int) -> NDArray[np.float64]:
-    """Return fixed directions that cover the sphere evenly, each with its mirror image."""
+    """Return fixed unit vectors that cover the sphere evenly, ``(2 * count, dimensions)``: each with its mirror image.
+
+    In one dimension there are only two.
+    """
     if dimensions == 1:
         return np.array([[1.0], [-1.0]])
     if dimensions == 2:

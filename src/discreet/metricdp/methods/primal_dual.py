@@ -138,8 +138,8 @@ class PrimalDual:
         Returns
         -------
         Candidate or None
-            ``None`` without constraints. A candidate without a matrix and multipliers if the caller takes offers, or if
-            there is no time to prepare the steps.
+            ``None`` without constraints or a second report. A candidate without a matrix and multipliers if the caller
+            takes offers, or if there is no time to prepare the steps.
 
         Complexity
         ----------
@@ -244,6 +244,7 @@ class _Run:
             raise
 
     def _steps(self) -> Candidate:
+        """Take steps until a candidate is good enough, the steps or the time are over; return it."""
         state, started = self.state, clock()
         with state.pool() as self.pool:
             while clock() < self.stop or not state.count:
@@ -265,6 +266,7 @@ class _Run:
         return self._candidate(None)
 
     def _steps_between_offers(self) -> float:
+        """Return how many steps to take before the next channel is offered."""
         return _STEPS_PER_WORK_OF_OFFER * self._work_of_mending()
 
     def _work_of_mending(self) -> float:
@@ -352,6 +354,7 @@ class _Run:
         return raised
 
     def _is_close(self, upper: float, lower: float) -> bool:
+        """Return whether the bounds are within this run's share of the gap."""
         return upper - lower <= self.gap_share * self.limits.gap * upper
 
     def _is_late(self) -> bool:
@@ -360,7 +363,10 @@ class _Run:
         return clock() > self.stop + _OVERTIME_IN_SECONDS
 
     def _mend(self, matrix: NDArray[np.float64]) -> float:
-        """Mend an iterate, store the channel if it is the best, and return its loss; infinity if time is up."""
+        """Mend an iterate ``(n, k)``, store the channel if it is the best, and return its loss.
+
+        The loss is infinite if time is up.
+        """
         cost, threads = self.near.cost, self.limits.threads
         if self.every is not None:
             delta = min(_MAX_DELTA_OVER_ALL, 0.1 * self.limits.gap + 1e-7)
@@ -386,7 +392,7 @@ class _Run:
         return upper
 
     def _merge_reports(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Merge reports of an iterate before it is mended over all pairs, at the cost of a share of the gap."""
+        """Merge reports of an iterate ``(n, k)`` before it is mended over all pairs, for a share of the gap."""
         near = self.near
         loss = float((near.cost.T @ matrix).min(axis=0).sum())
         allowed = _MERGING_SHARE_OF_GAP * max(loss - self.state.best, 0.0)
@@ -415,6 +421,7 @@ class _Run:
         return None if channel is None else self.near.restore_order(channel)
 
     def _candidate(self, matrix: NDArray[np.float64] | None) -> Candidate:
+        """Return a channel, if any, with the facts of the run, and its prices if they prove more than those before."""
         state, plan, prices = self.state, self.plan, None
         if state.best > self.offered_bound:
             least = max(LEAST_PRICE, state.least_gain)

@@ -193,6 +193,7 @@ class Tile:
         self.X *= change
 
     def _measure(self, units: NDArray[np.float64]) -> None:
+        """Set the scales and scaled costs of all entries from their units ``(n, k)``."""
         scale = units / self.degree_roots
         self.S, self.R = to_blocks(scale), to_blocks(1.0 / units)
         self.W = to_blocks(self.cost / self.unit * scale)
@@ -435,6 +436,7 @@ class TiledIterate:
             self._restart_if_due(math.sqrt(self.weight * dx + dl / self.weight), pool)
 
     def _restart_if_due(self, size: float, pool: ThreadPoolExecutor | None) -> None:
+        """Move the anchor if the step's length `size` says so; if steps diverge, return to it and shorten them."""
         if self.age == 1:
             self.first = size
         if size > 1e3 * self.first or not math.isfinite(size):

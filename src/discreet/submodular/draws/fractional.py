@@ -171,7 +171,10 @@ def swap_round(
 
 
 def _exchange(matroid: Matroid, first: set[int], second: set[int]) -> tuple[int, int]:
-    """Find i and j that the bases may exchange; strong exchange states that there are some."""
+    """Return i and j that two bases may exchange; strong exchange states that there are some.
+
+    Raises InvalidProblemError for no matroid. Up to ``2 r`` tests of independence.
+    """
     i = min(first - second)
     for j in sorted(second - first):
         if matroid.is_independent((first - {i}) | {j}) and matroid.is_independent(
@@ -196,7 +199,11 @@ class Rounds(ABC):
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw a base in each round, then round."""
+        """Draw a base in each round, one element after another, then round the bases to one by swaps.
+
+        `on_draw` gets the number of draws so far. Returns pairs of an element and kind 0. Each draw scores all
+        elements.
+        """
         scores_of = self.scorer(objective, plan, bits)
         counts = np.zeros(matroid.n_elements, dtype=np.int64)
         bases: list[tuple[int, ...]] = []

@@ -148,7 +148,10 @@ class LazyThinning:
         fresh: NDArray[np.bool_],
         rejections: int,
     ) -> None:
-        """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals."""
+        """Refresh, with each rejection, twice as many of the highest stale bounds: they are the next proposals.
+
+        `flat` and `fresh` have an entry for each candidate and kind, and are changed in place.
+        """
         some = min(1 << (rejections - 1), _MAX_REFRESHED)
         stale = np.flatnonzero(~fresh)
         if rejections == 1 or not stale.size:
@@ -270,7 +273,13 @@ class GreedyDraws:
     lazy: bool
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for r draws."""
+        """Return the plan of r draws, r the matroid's rank, with the largest coefficient that the guarantee allows.
+
+        Raises
+        ------
+        InvalidProblemError
+            For a function or guarantee for which no draw is private.
+        """
         draws = Draws(matroid.rank)
         coefficient, accounting = strongest(draws, statement, guarantee, rules=self.rules)
         return DrawPlan(coefficient, accounting, matroid.rank, parameters=self.parameters)
@@ -288,7 +297,10 @@ class GreedyDraws:
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw a base, one pair after another."""
+        """Draw a base, one pair of an element and its kind after another; return the pairs in this order.
+
+        `on_draw` gets the number of draws so far. Each draw computes the gains of all candidates.
+        """
         state = self._start(objective, plan, bits)
         rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)
         grown, among = matroid.start(), self._candidates(matroid, plan, bits)
@@ -296,7 +308,7 @@ class GreedyDraws:
         return grow(state, grown, drawer, plan.draws, among=among, on_draw=on_draw)
 
     def _start(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> GrowingChoice:
-        """Start with the empty set."""
+        """Start with nothing chosen, on all records unless a method draws some of them."""
         del plan, bits
         return objective.start()
 

@@ -163,6 +163,7 @@ def _sums(weights: Sequence[Interval], precision: int) -> tuple[list[int], list[
 
 
 def _shift(value: int, by: int, *, up: bool) -> int:
+    """Return ``value * 2^by``, rounded up or down to an integer."""
     if by >= 0 or not value:
         return value << max(by, 0)
     return -(-value >> -by) if up else value >> -by

@@ -195,6 +195,7 @@ def _share(
 
 
 def _known(value: Interval | None) -> Interval:
+    """Return a value that is always there."""
     if value is None:  # pragma: no cover - the ranges of need and of options are the same numbers
         raise AssertionError
     return value
@@ -312,6 +313,7 @@ def _graph(edges: Sequence[tuple[int, int, Fraction]], precision: int) -> Graph:
 
 
 def _join(graph: Graph, u: int, v: int, weight: Interval, precision: int) -> None:
+    """Add a weight to the edge between u and v, in place."""
     total = add(graph[u].get(v, ZERO), weight, precision)
     graph[u][v] = graph[v][u] = total
 

@@ -29,7 +29,11 @@ __all__ = [
 def facility_gains(
     S: NDArray[Any], best: NDArray[Any], elements: NDArray[np.int64], out: NDArray[np.int64]
 ) -> None:
-    """Sum ``max(S[e, i] - best[i], 0)`` over the records i, for each element e."""
+    """Write ``sum_i max(S[e, i] - best[i], 0)`` for each element e into ``out``.
+
+    ``S`` ``(n_elements, n_records)`` and ``best`` ``(n_records,)`` are in units of the objective, ``elements`` and
+    ``out`` ``(m,)``. The cost is ``O(m n_records)``.
+    """
     for a in range(len(elements)):
         row = S[elements[a]]
         total = np.int64(0)
@@ -50,9 +54,11 @@ def facility_marginals(  # noqa: PLR0917 - a compiled kernel takes its arrays on
 ) -> None:
     """Add to ``out`` each record's part of ``E[F(R + e)] - E[F(R)]``, in units of 1 / scale, rounded down.
 
-    Only the elements with ``x > 0`` matter for R. For each record they are sorted by similarity, most first: with
-    ``P_j`` the chance that none of the first j is in R, ``E[F_i(R)]`` is the sum of ``s_j x_j P_j``, and with e it is
-    the same sum over the more similar ones, plus ``s_e`` where none of those is in R.
+    ``S`` is ``(n_elements, n_records)``, ``kept`` masks the records, ``x`` has the chances of the elements ``support``,
+    both ``(m,)``, and ``margin`` is subtracted from each part. Only the elements with ``x > 0`` matter for R. For each
+    record they are sorted by similarity, most first: with ``P_j`` the chance that none of the first j is in R,
+    ``E[F_i(R)]`` is the sum of ``s_j x_j P_j``, and with e it is the same sum over the more similar ones, plus ``s_e``
+    where none of those is in R. The cost is ``O(n_records (m + n_elements) log m)``.
     """
     n_elements, n = S.shape
     m = len(support)
@@ -116,7 +122,10 @@ def covered_gains(
     elements: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Count the records of ``left`` that each element covers."""
+    """Count the records of ``left`` that each element covers, into ``out`` ``(m,)``.
+
+    ``bits`` ``(n_elements, words)`` has a bit for each record, ``left`` is ``(words,)``. The cost is ``O(m words)``.
+    """
     for a in range(len(elements)):
         row = bits[elements[a]]
         total = np.uint64(0)
@@ -132,7 +141,11 @@ def cover_keep(
     x: NDArray[np.float64],
     keep: NDArray[np.float64],
 ) -> None:
-    """Multiply ``keep``, in place, by the chance that no chosen element covers a record."""
+    """Multiply ``keep`` ``(64 words,)``, in place, by the chance that no chosen element covers a record.
+
+    ``keep[i]`` gets the factor ``1 - x[j]`` of each element ``support[j]`` that covers record i. ``bits`` is
+    ``(n_elements, words)``; ``support`` and ``x`` are ``(m,)``. The cost is the set bits of the m rows.
+    """
     for j in range(len(support)):
         row = bits[support[j]]
         factor = 1.0 - x[j]
@@ -148,7 +161,10 @@ def cover_keep(
 def cover_marginals(
     bits: NDArray[np.uint64], parts: NDArray[np.int64], out: NDArray[np.int64]
 ) -> None:
-    """Sum the parts of the records that each element covers."""
+    """Sum ``parts`` ``(64 words,)`` over the records that each element covers, into ``out`` ``(n_elements,)``.
+
+    ``bits`` is ``(n_elements, words)``. The cost is the set bits.
+    """
     for e in range(len(bits)):
         total = np.int64(0)
         for i in range(bits.shape[1]):
@@ -168,7 +184,10 @@ def weighted_gains(
     elements: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Sum ``left`` over the records that each element covers."""
+    """Sum ``left`` ``(n_records,)`` over the records that each element covers, into ``out`` ``(m,)``.
+
+    Element e covers ``records[start[e]]`` to ``records[start[e + 1] - 1]``. The cost is the edges of ``elements``.
+    """
     for a in range(len(elements)):
         total = np.int64(0)
         for at in range(start[elements[a]], start[elements[a] + 1]):
@@ -186,7 +205,11 @@ def concave_gains(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
     elements: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Sum ``table[total + weight] - table[total]`` over the slots to which each element adds weight."""
+    """Sum ``table[total + weight] - table[total]`` over the slots of each element, into ``out`` ``(m,)``.
+
+    Element e adds ``weights`` to ``slots`` at ``start[e]`` to ``start[e + 1]``; ``totals`` has each slot's total, and
+    beyond its end ``table`` is constant. The cost is the slots of ``elements``.
+    """
     last = len(table) - 1
     for a in range(len(elements)):
         gained = np.int64(0)

@@ -63,7 +63,7 @@ class UniformMatroid(Matroid):
         return _Few(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether a set has at most ``rank`` elements."""
+        """Return whether a set has at most ``rank`` elements; raise InvalidProblemError for an unknown element."""
         return len(self.check(chosen)) <= self.rank
 
     def _facts(self) -> str:
@@ -80,6 +80,7 @@ class _Few(IndependentSet):
         return self._free.copy()
 
     def _add(self, element: int) -> None:
+        """Close the element, and all others once the capacity is used."""
         self._left -= 1
         self._free[element] = False
         if not self._left:
@@ -149,7 +150,7 @@ class PartitionMatroid(Matroid):
         return _Grouped(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether no group holds more than its capacity."""
+        """Return whether no group holds more than its capacity; raise InvalidProblemError for an unknown element."""
         groups = self.labels[np.array(self.check(chosen), dtype=np.int64)]
         return bool((np.bincount(groups, minlength=len(self.capacities)) <= self.capacities).all())
 
@@ -168,6 +169,7 @@ class _Grouped(IndependentSet):
         return self._free.copy()
 
     def _add(self, element: int) -> None:
+        """Take one from the capacity of the element's group, and close the group when nothing is left of it."""
         group = self._labels[element]
         self._left[group] -= 1
         self._free[element] = False
@@ -236,7 +238,7 @@ class LaminarMatroid(Matroid):
         return _Nested(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether no group holds more than its capacity."""
+        """Return whether no group holds more than its capacity; raise InvalidProblemError for an unknown element."""
         members = np.zeros(self.n_elements, dtype=np.bool_)
         members[list(self.check(chosen))] = True
         return all(
@@ -245,6 +247,7 @@ class LaminarMatroid(Matroid):
         )
 
     def _facts(self) -> str:
+        """Return what the digest covers: size, sets and capacities."""
         groups = [group.tolist() for group in self.groups]
         return f"{self.n_elements} {groups} {self.capacities}"
 
@@ -263,6 +266,7 @@ class _Nested(IndependentSet):
         return self._free.copy()
 
     def _add(self, element: int) -> None:
+        """Take one from the capacity of each set that holds the element, and close those of which nothing is left."""
         self._free[element] = False
         for g, group in enumerate(self._groups):
             at = int(np.searchsorted(group, element))

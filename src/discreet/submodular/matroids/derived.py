@@ -46,7 +46,7 @@ class Truncation(Matroid):
         return _Short(self)
 
     def is_independent(self, chosen: Iterable[int]) -> bool:
-        """Return whether a set is small enough and independent."""
+        """Return whether a set is small enough and independent; raise InvalidProblemError for an unknown element."""
         members = self.check(chosen)
         return len(members) <= self.rank and self.matroid.is_independent(members)
 
@@ -61,10 +61,12 @@ class _Short(IndependentSet):
         self._left = matroid.rank
 
     def feasible(self) -> NDArray[np.bool_]:
+        """Return the inner set's feasible elements ``(n,)``, or none once it is long enough."""
         mask = self._inner.feasible()
         return mask if self._left else np.zeros_like(mask)
 
     def _add(self, element: int) -> None:
+        """Add the element to the inner set, and count it."""
         self._inner.add(element)
         self._left -= 1
 
@@ -118,6 +120,7 @@ class _Beside(IndependentSet):
         return np.concatenate([part.feasible() for part in self._parts])
 
     def _add(self, element: int) -> None:
+        """Add the element to the set of its part, under its number there."""
         part = int(np.searchsorted(self._starts, element, side="right")) - 1
         self._parts[part].add(element - int(self._starts[part]))
 
@@ -191,6 +194,7 @@ class _Spared(IndependentSet):
         return mask
 
     def _add(self, element: int) -> None:
+        """Note the element as left out; the feasible ones are computed anew when asked for."""
         self._out[element] = True
         self._mask = None
 
@@ -240,6 +244,7 @@ class _Beyond(IndependentSet):
                 self._inner.add(element)
 
     def feasible(self) -> NDArray[np.bool_]:
+        """Return the inner set's feasible elements ``(n,)``, the contracted ones excepted."""
         mask = self._inner.feasible()
         mask[self._gone] = False
         return mask

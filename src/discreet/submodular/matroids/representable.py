@@ -80,10 +80,12 @@ class _Forest(IndependentSet):
         self._tree = np.arange(matroid.n_nodes)
 
     def feasible(self) -> NDArray[np.bool_]:
+        """Return ``(n,)``: whether an edge joins two trees of the forest."""
         ends = self._tree[self._edges]
         return np.asarray(ends[:, 0] != ends[:, 1])
 
     def _add(self, element: int) -> None:
+        """Unite the trees of both ends, in ``O(nodes)``."""
         u, v = self._tree[self._edges[element]]
         self._tree[self._tree == v] = u
 
@@ -138,6 +140,7 @@ class _Reduced(IndependentSet):
         return np.asarray(self._rest.any(axis=1))
 
     def _add(self, element: int) -> None:
+        """Eliminate the element's vector from all others, over two elements, in ``O(n rows)``."""
         vector = self._rest[element].copy()
         pivot = int(np.argmax(vector))
         self._rest[self._rest[:, pivot]] ^= vector
@@ -196,6 +199,7 @@ class _Matched(IndependentSet):
         self._trace()
 
     def _trace(self) -> None:
+        """Search breadth-first, from the free slots, the next slot of each slot's holder on a path to a free one."""
         free = np.flatnonzero(self._holder < 0).tolist()
         self._next = dict.fromkeys(free, -1)
         busy = np.flatnonzero(self._holder >= 0)
@@ -208,10 +212,12 @@ class _Matched(IndependentSet):
                     queue.append(other)
 
     def feasible(self) -> NDArray[np.bool_]:
+        """Return ``(n,)``: whether a path leads from an element's slots to a free one."""
         reach = self._suits[:, sorted(self._next)].any(axis=1)
         return np.asarray(reach & ~self._matched)
 
     def _add(self, element: int) -> None:
+        """Match the element to a slot, moving holders along the path to a free slot, and trace the paths anew."""
         slot = next(s for s in sorted(self._next) if self._suits[element, s])
         moving = element
         while slot >= 0:
@@ -222,7 +228,7 @@ class _Matched(IndependentSet):
 
 
 def _read_booleans(values: ArrayLike, field: str) -> NDArray[np.bool_]:
-    """Read a table of booleans with a row for each element, read-only."""
+    """Read a table of booleans with a row for each element, read-only; refuse any other array."""
     read = array_of(values, field, "a table of booleans")
     if read.ndim != 2 or read.dtype != np.bool_ or not len(read):
         raise InvalidProblemError(field, "a table of booleans", f"{read.dtype} {read.shape}")

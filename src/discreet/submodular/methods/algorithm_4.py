@@ -95,6 +95,10 @@ class Algorithm4(SampledCandidates):
         return DrawPlan(_GREEDY_COEFFICIENT, (), matroid.rank, parameters=self.parameters)
 
     def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among:
+        """Return a sampler of the candidates of each draw: the feasible ones of a random subset of the unused elements.
+
+        If there are none, all feasible elements. Sizes depend on public facts and `gamma` alone.
+        """
         n, r = matroid.n_elements, plan.draws
 
         def among(

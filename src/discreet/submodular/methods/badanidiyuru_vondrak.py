@@ -63,7 +63,13 @@ class BadanidiyuruVondrak(Rounds):
         positive(self.samples, "samples")
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows for r M draws."""
+        """Return the plan of r M draws (rank times `rounds`) with the largest coefficient that the guarantee allows.
+
+        Raises
+        ------
+        InvalidProblemError
+            For more than one kind, or a function or guarantee for which no draw is private.
+        """
         need_set_function(self.name, statement)
         count = self.rounds * matroid.rank
         coefficient, accounting = strongest(Draws(count, one_pass=False), statement, guarantee)
@@ -71,6 +77,10 @@ class BadanidiyuruVondrak(Rounds):
         return DrawPlan(coefficient, accounting, count, mechanism="rounds", parameters=parameters)
 
     def scorer(self, objective: Objective, plan: DrawPlan, bits: RandomBits) -> Scorer:
-        """Return the marginals at the point that the draws have reached."""
+        """Return a function from the counts of draws so far to the marginals of the multilinear extension there.
+
+        Each call takes a closed form, or else `samples` random sets, each with the gains of all elements. `plan` is
+        unused.
+        """
         del plan
         return lambda counts: marginals(objective, counts, self.rounds, self.samples, bits)

@@ -144,10 +144,12 @@ class _WithoutNoise(_Baseline):
         return grow(state, matroid.start(), drawer, matroid.rank, among=among, on_draw=on_draw)
 
     def _candidates(self, objective: Objective, matroid: Matroid, bits: RandomBits) -> Among | None:
+        """Return a sampler of the candidates of each choice, or ``None`` for all feasible elements."""
         del objective, matroid, bits
         return None
 
     def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
+        """Return what picks the pair of largest gain at each choice, from gains computed anew."""
         del objective
         return FreshGains(state, lambda gains: int(np.argmax(gains)))
 
@@ -162,6 +164,11 @@ class _LazyBest:
         self._fresh = True
 
     def draw(self, candidates: NDArray[np.int64]) -> tuple[int, int]:
+        """Return the element and the kind of the largest gain among the candidates, the first one of equal gains.
+
+        `candidates` are element numbers. Old gains are upper bounds; only those that may beat the best are computed
+        anew.
+        """
         bounds = self._bounds
         feasible = np.zeros(len(bounds), dtype=np.bool_)
         feasible[candidates] = True
@@ -238,6 +245,7 @@ class LazyGreedy(_WithoutNoise):
     name: ClassVar[str] = "lazy-greedy"
 
     def _drawer(self, objective: Objective, state: GrowingChoice) -> Drawer:
+        """Return what picks the pair of largest gain, with old gains as bounds; refuse a function not submodular."""
         if not objective.submodular:
             expected = "a function known to be submodular"
             raise InvalidProblemError("objective", expected, repr(objective))
@@ -282,6 +290,13 @@ class StochasticGreedy(_WithoutNoise):
             raise InvalidProblemError("gamma", "a number between 0 and 1", self.gamma)
 
     def _candidates(self, objective: Objective, matroid: Matroid, bits: RandomBits) -> Among:
+        """Return a sampler of ``ceil(n / r log(1 / gamma))`` feasible elements for each addition.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another matroid than a uniform one, or several kinds.
+        """
         if not isinstance(matroid, UniformMatroid) or objective.n_kinds != 1:
             raise InvalidProblemError("matroid", "a uniform matroid and one kind", matroid)
         log = -math.log(to_fraction(self.gamma, "gamma"))
@@ -330,6 +345,10 @@ class ContinuousGreedy(_WithoutNoise):
     def _chosen(
         self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen:
+        """Add the heaviest base for the marginals at x, `steps` times, and round the bases to one by swaps.
+
+        Returns pairs of an element and kind 0. More than one kind is refused.
+        """
         if objective.n_kinds != 1:
             raise InvalidProblemError("objective", "a function of one kind", objective)
         x = np.zeros(objective.n_elements, dtype=np.int64)
@@ -370,6 +389,10 @@ class RandomBase(_Baseline):
     def _chosen(
         self, objective: Objective, matroid: Matroid, bits: RandomBits, on_draw: OnDraw
     ) -> Chosen:
+        """Go through the elements in random order, and add each that keeps the set independent, with a random kind.
+
+        Returns pairs of an element and its kind. `on_draw` is called with the size of the set after each addition.
+        """
         left = np.arange(objective.n_elements)
         grown = matroid.start()
         chosen = []

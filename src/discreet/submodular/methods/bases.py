@@ -219,7 +219,13 @@ class MeasuredContinuousGreedy(_WholeBases):
 def _walk_line(
     count: int, rank: int, statement: ChoiceFacts, guarantee: DPGuarantee
 ) -> tuple[Fraction, AccountLine]:
-    """Divide epsilon by the number of draws; delta must cover how far the walk's law is from the wanted one."""
+    """Return the coefficient for the sensitivity and the line of account: epsilon is divided by the number of draws.
+
+    Raises
+    ------
+    InvalidProblemError
+        If delta does not cover how far the walk's law is from the wanted one.
+    """
     if not isinstance(guarantee, ApproxDP):  # pragma: no cover - the caller has asked
         raise TypeError
     loss = short_down(guarantee.epsilon / count)

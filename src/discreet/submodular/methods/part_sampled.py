@@ -101,11 +101,21 @@ class PartSampled(SampledCandidates):
     name: ClassVar[str] = "part-sampled"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find the largest coefficient that the guarantee allows, for a uniform or partition matroid."""
+        """Return the plan with the largest coefficient that the guarantee allows, for a uniform or partition matroid.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another matroid, or a function or guarantee for which no draw is private.
+        """
         parts_of(matroid, self.name)
         return super().plan(statement, matroid, guarantee)
 
     def _candidates(self, matroid: Matroid, plan: DrawPlan, bits: RandomBits) -> Among:
+        """Return a sampler of the candidates of each draw: random feasible elements of that draw's part.
+
+        Raises InvalidProblemError for a matroid without parts.
+        """
         turns = [
             (part, len(part) - s, capacity - s)
             for part, capacity in parts_of(matroid, self.name)

@@ -111,5 +111,6 @@ class PermuteAndFlip(GreedyDraws):
     def _drawer(
         self, state: GrowingChoice, rate: Fraction, bits: RandomBits, *, submodular: bool
     ) -> FreshGains:
+        """Return what draws a pair by permute-and-flip at `rate` a unit of gain, from gains computed anew."""
         del submodular
         return FreshGains(state, lambda gains: permute_and_flip(gains, rate, bits))

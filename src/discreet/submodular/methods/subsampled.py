@@ -77,12 +77,12 @@ class Subsampled(GreedyDraws):
     name: ClassVar[str] = "subsampled"
 
     def plan(self, statement: ChoiceFacts, matroid: Matroid, guarantee: DPGuarantee) -> DrawPlan:
-        """Find c; the share of records that is kept follows from epsilon.
+        """Return the plan of r draws, with coefficient c; the share of records that is kept follows from epsilon.
 
         Raises
         ------
         InvalidProblemError
-            For a function that is no sum over records.
+            For a function that is no sum over records, or a guarantee that is not pure.
         """
         if not statement.decomposable:
             raise InvalidProblemError(

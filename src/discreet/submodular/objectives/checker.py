@@ -98,5 +98,6 @@ def _gains(objective: Objective, kinds: tuple[int, ...]) -> list[list[int]]:
 
 
 def _worst(name: str, violations: list[int], slack: int, of: str) -> Check:
+    """Return the check that no violation exceeds the slack; `of` names what was tried."""
     worst = max(0, *violations, 0)
     return Check(name, worst, slack, exact=True, detail=f"{len(violations)} {of}")

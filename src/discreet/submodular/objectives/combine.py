@@ -74,6 +74,11 @@ class Sum(Objective):
             The specs of the parts.
         weights
             As for the class.
+
+        Raises
+        ------
+        InvalidProblemError
+            For weights that are not positive, one for each part, with a sum of at most 1.
         """
         stated: Any = parts
         multiples, _, bits = _combined(stated, weights)
@@ -113,7 +118,10 @@ class Sum(Objective):
         return _Summed(self, [part.start(records) for part in self._parts])
 
     def weighted(self, values: Sequence[Any]) -> Any:  # noqa: ANN401 - numbers or arrays
-        """Combine the parts' values in the common unit."""
+        """Return the weighted sum of the parts' values as an integer in the common unit.
+
+        There is one value for each part, in its own unit.
+        """
         terms = zip(values, self._weights, self._shifts, strict=True)
         return sum(value * (weight << shift) for value, weight, shift in terms)
 
@@ -121,7 +129,10 @@ class Sum(Objective):
 def _combined(
     parts: Sequence[Objective] | Sequence[ObjectiveSpec], weights: Sequence[Exact] | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Return weights as multiples of 1/256, the shift of each part to the common unit, and the bits of that unit."""
+    """Return weights as multiples of 1/256, the shift of each part to the common unit, and the bits of that unit.
+
+    Weights must be positive, one for each part, with a sum of at most 1; equal by default. Others are refused.
+    """
     equal = [Fraction(1, len(parts))] * len(parts)
     exact = equal if weights is None else [to_fraction(w, "weights") for w in weights]
     if len(exact) != len(parts) or min(exact) <= 0 or sum(exact) > 1:
@@ -136,6 +147,7 @@ def _combined(
 def _weighted_sensitivity(
     weights: Sequence[int], parts: Sequence[Objective] | Sequence[ObjectiveSpec]
 ) -> Fraction:
+    """Return the sensitivity of a weighted sum; `weights` are multiples of 1/256."""
     changes = [part.sensitivity for part in parts]
     total = sum((w * one for w, one in zip(weights, changes, strict=True)), Fraction(0))
     return total / (1 << _WEIGHT_BITS)
@@ -151,6 +163,7 @@ class _Summed(GrowingChoice):
         return np.asarray(self._of.weighted([state.gains(elements) for state in self._inner]))
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the pair to each part; return the weighted gain."""
         gained = [state.gain(element, kind) for state in self._inner]
         for state in self._inner:
             state.add(element, kind)
@@ -198,7 +211,10 @@ class FromRecords(Objective):
     def spec(
         cls, part: Callable[[Any, Any], float], *, n_kinds: int = 1, scale_bits: int = 15
     ) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the records come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the records come later.
+
+        `part` is the function of a record and a set, to [0, 1]; the other arguments are those of the class.
+        """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"part": part, "n_kinds": kinds, "scale_bits": bits}
         records = [RecordArgument("records")]
@@ -231,7 +247,7 @@ class FromRecords(Objective):
     ) -> NDArray[np.int64]:
         """Evaluate the function for each record, clipped to [0, 1], NaN as 0: int64 in units of ``2^-scale_bits``.
 
-        Private.
+        `numbers` ``(m,)`` are the records, `chosen` pairs of an element and its kind; one call a record. Private.
         """
         argument = sets_of(chosen, self.n_kinds)
         values = [self._part(self._records[i], argument) for i in numbers.tolist()]
@@ -251,6 +267,7 @@ class _Parts(GrowingChoice):
         self._reached = reached
 
     def _after(self, element: int, kind: int) -> NDArray[np.int64]:
+        """Return the largest value reached by each part once a pair is added, ``(parts,)``."""
         values = self._of.parts(self._numbers, (*self._members, (element, kind)))
         return np.maximum(values, self._reached)
 
@@ -258,6 +275,7 @@ class _Parts(GrowingChoice):
         return int((self._after(element, kind) - self._reached).sum())
 
     def _add(self, element: int, kind: int) -> int:
+        """Note the values reached with the pair; return the sum of their rises."""
         after = self._after(element, kind)
         gained = int((after - self._reached).sum())
         self._reached = after
@@ -306,7 +324,10 @@ class FromFunction(Objective):
 
     @classmethod
     def spec(cls, *, sensitivity: Exact, n_kinds: int = 1, scale_bits: int = 15) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the function comes later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the function comes later.
+
+        The arguments are those of the class.
+        """
         kinds, bits = positive(n_kinds, "n_kinds"), read_bits(scale_bits)
         public = {"sensitivity": sensitivity, "n_kinds": kinds, "scale_bits": bits}
         change = to_positive(sensitivity, "sensitivity") + Fraction(1, 1 << bits)
@@ -352,7 +373,9 @@ class FromFunction(Objective):
         return _Called(self)
 
     def evaluate(self, chosen: tuple[tuple[int, int], ...]) -> int:
-        """Evaluate the function, rounded down to units of ``2^-scale_bits``. Private.
+        """Evaluate the function once, rounded down to units of ``2^-scale_bits``. Private.
+
+        `chosen` are pairs of an element and its kind.
 
         Raises
         ------

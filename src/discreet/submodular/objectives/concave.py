@@ -225,7 +225,7 @@ class ConcaveOverModular(Objective):
         return made
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         mask = kept_records(records, self.n_records)
         totals = np.zeros(self.n_records, dtype=np.int64)
         if mask is not None:
@@ -239,7 +239,10 @@ class ConcaveOverModular(Objective):
         return len(self._table) - 1
 
     def rises(self, totals: NDArray[np.int64], elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the gain of each element where records have the weights `totals` already: int64. Private."""
+        """Return the gain of each element, ``(m,)`` int64. Private.
+
+        `totals` ``(n_records,)`` are the weights that records have already. Linear in the edges of the elements.
+        """
         from discreet.submodular.kernels.gains import concave_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -262,6 +265,7 @@ class _Weighted(GrowingChoice):
         return self._of.rises(self._totals, elements)[:, None]
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the element's weights to the totals of its slots, up to the limit; return the gain."""
         del kind
         gained = int(self._of.rises(self._totals, np.array([element]))[0])
         slots, weights = self._of.raised(element)
@@ -270,6 +274,7 @@ class _Weighted(GrowingChoice):
 
 
 def _is_concave(table: NDArray[np.int64]) -> bool:
+    """Return whether a table starts at 0, rises ever less, and stays within a unit of 1."""
     steps = np.diff(table)
     falling = bool((np.diff(steps) <= 0).all()) and bool((steps >= 0).all())
     return table[0] == 0 and falling and int(table[-1]) <= 1 << TABLE_BITS
@@ -354,7 +359,10 @@ class Influence(ConcaveOverModular):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; chances of independent elements multiply."""
+        """Compute :meth:`Objective.multilinear_marginals`, where chances of independent elements multiply.
+
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges.
+        """
         at = probabilities(x, self.n_elements)
         mask = kept_records(records, self.n_records)
         p = np.minimum(-np.expm1(-self._weights * (np.log(2.0) / _STEPS_PER_HALVING)), 1.0)

@@ -133,7 +133,9 @@ class Coverage(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape, or the names and types of columns.
+        """Check the shape of a table, or the names and types of the two columns of edges, of a frame or of a file.
+
+        Of a file of edges only the beginning is read. No value is checked.
 
         Raises
         ------
@@ -171,7 +173,10 @@ class Coverage(Objective):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read a table, or edges, each by the name of its candidate, or by its number where they have none."""
+        """Read a table, or edges, each by the name of its candidate, or by its number where they have none.
+
+        Edges of other candidates are dropped, with a private note. A source that cannot be read is refused.
+        """
         if spec.edges is None:
             return super().open_source(spec, source, n_elements, candidates)
         names = range(n_elements) if candidates is None else candidates
@@ -181,16 +186,22 @@ class Coverage(Objective):
 
     @classmethod
     def from_edges(cls, records: ArrayLike, elements: ArrayLike, *, n_elements: int) -> Coverage:
-        """Read which element covers which record from pairs.
+        """Read which element covers which record from pairs, into ``n_elements * n_records`` bits.
 
         Parameters
         ----------
         records
-            ``(n_edges,)`` any labels of the records.
+            ``(n_edges,)`` any labels of the records; a record without an edge does not exist here.
         elements
-            ``(n_edges,)`` the elements that cover them, from 0. An edge may come twice.
+            ``(n_edges,)`` the elements that cover them, from 0. An edge may come twice. An edge of an element beyond
+            `n_elements` is dropped, with a private note on standard error.
         n_elements
             Size of the public ground set.
+
+        Raises
+        ------
+        InvalidProblemError
+            For arrays of different lengths, or `n_elements` that is not a positive integer.
 
         Examples
         --------
@@ -209,15 +220,16 @@ class Coverage(Objective):
         return made
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered."""
+        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         return _Reached(self, self._bits, self._left(records))
 
     def served(self) -> NDArray[Any]:
-        """See :meth:`Objective.served`: 1 where an element covers a record."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: 1 where an element covers a record."""
         ones = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")
         return ones[:, : self.n_records]
 
     def _left(self, records: ArrayLike | None) -> NDArray[np.uint64]:
+        """Return the bits of the records that count, by the mask ``(n_records,)`` or all, in words of 64."""
         mask = kept_records(records, self.n_records)
         left = np.zeros(8 * self._bits.shape[1], dtype=np.uint8)
         ones = np.ones(self.n_records, dtype=np.bool_) if mask is None else mask
@@ -228,7 +240,11 @@ class Coverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
+        """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
+
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges
+        and bits.
+        """
         from discreet.submodular.kernels.gains import cover_keep, cover_marginals
 
         p = probabilities(x, self.n_elements)
@@ -245,6 +261,7 @@ class Coverage(Objective):
 
 
 def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eager or a lazy frame
+    """Return the frame of a table of edges, lazy for a plain file; only the wanted columns are read."""
     from discreet.tables.frames import frame_of
 
     if isinstance(source, str | os.PathLike):
@@ -258,6 +275,7 @@ def _frame(source: object, spec: ObjectiveSpec) -> Any:  # noqa: ANN401 - an eag
 
 
 def _schema(frame: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """Return the types of a frame's columns by name, or refuse it without the words of its library's error."""
     try:
         return dict(frame.collect_schema())
     except Exception as error:  # noqa: BLE001 - each library has errors of its own, which may quote a row
@@ -324,7 +342,7 @@ class _Reached(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
-
+        """Mark the records that the element covers; return how many are new."""
         del kind
         gain = int(self._gains(np.array([element]))[0, 0])
         self._left &= ~self._bits[element]
@@ -401,7 +419,7 @@ class WeightedCoverage(Objective):
             array.setflags(write=False)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing covered."""
+        """Start with nothing covered; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         mask = kept_records(records, self.n_records)
         left = self._weights.copy()
         if mask is not None:
@@ -411,7 +429,10 @@ class WeightedCoverage(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; a record is uncovered with a product of probabilities."""
+        """Compute :meth:`Objective.multilinear_marginals`: a record is uncovered with a product of probabilities.
+
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges.
+        """
         p = probabilities(x, self.n_elements)
         keep = np.ldexp(self._weights.astype(np.float64), -self.scale_bits)
         for e in np.flatnonzero(p):
@@ -424,7 +445,7 @@ class WeightedCoverage(Objective):
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
 
     def served(self) -> NDArray[Any]:
-        """See :meth:`Objective.served`: the weight of a record where an element covers it."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: weights of records where they are covered."""
         table = np.zeros((self.n_elements, self.n_records), dtype=np.int64)
         for e in range(self.n_elements):
             reached = self.covered_by(e)
@@ -452,6 +473,7 @@ class _Weighed(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
+        """Take the weights of the records that the element covers; return the sum of those that were left."""
         del kind
         reached = self._cover.covered_by(element)
         gained = int(self._left[reached].sum())

@@ -55,7 +55,7 @@ __all__ = ["MutualInformation", "SensorPlacement"]
 
 
 def _increments(n: int, most_records: object) -> NDArray[np.int64]:
-    """Tabulate f at 0, ..., n; one unit of 1 is its largest increment."""
+    """Return f at 0, ..., n, ``(n + 1,)``; one unit of 1 is its largest increment. Refuses `most_records` below 2."""
     if not isinstance(most_records, int) or isinstance(most_records, bool) or most_records < 2:
         raise InvalidProblemError("most_records", "an integer of at least 2", repr(most_records))
     counts = np.arange(1, n + 1, dtype=np.float64)
@@ -71,7 +71,10 @@ def _rise(c: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _read_values(values: ArrayLike, n_values: object, field: str, dims: int) -> NDArray[np.int64]:
-    """Read discrete readings, clipped to the public range 0, ..., n_values - 1."""
+    """Read discrete readings, clipped to the public range 0, ..., n_values - 1.
+
+    Raises InvalidProblemError for other than `dims` dimensions of integers, or `n_values` below 2.
+    """
     if not isinstance(n_values, int) or isinstance(n_values, bool) or n_values < 2:
         raise InvalidProblemError("n_values", "an integer of at least 2", repr(n_values))
     read = integers_of(values)
@@ -97,23 +100,29 @@ class _OfCells(Objective):
         self._f = _increments(self.n_records, most_records)
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen; a subsample has no use where F is no sum over records."""
+        """Start with nothing chosen; raise for a mask of records, since F is no sum over records."""
         if records is not None:
             raise InvalidProblemError("records", "None where F is no sum over records", "a mask")
         return _Cells(self, np.zeros(self.n_records, dtype=np.int64))
 
     def sum_over(self, cells: NDArray[np.int64]) -> int:
-        """Return the sum of f over the counts of the cells. Private."""
+        """Return the sum of f over the counts of the cells, in units of ``2^-scale_bits``. Private.
+
+        `cells` are as of :meth:`level`.
+        """
         return int(self._f[np.bincount(cells)].sum()) if len(cells) else 0
 
     def split(self, cells: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
-        """Split cells by one more column; numbers of the new cells have gaps. Private."""
+        """Split cells ``(n_records,)`` by one more column; numbers of the new cells have gaps. Private."""
         split: NDArray[np.int64] = cells * self._n_values + self._codes[element, kind]
         return split
 
     @abstractmethod
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return the part of F that depends on the cells. Private."""
+        """Return the part of F that depends on the cells, in units of ``2^-scale_bits``. Private.
+
+        `cells`: ``(n_records,)`` number of the cell of each record, from 0, possibly with gaps.
+        """
 
 
 class _Cells(GrowingChoice):
@@ -128,6 +137,7 @@ class _Cells(GrowingChoice):
         return self._of.level(finer) - self._of.level(self._cells)
 
     def _add(self, element: int, kind: int) -> int:
+        """Split the cells by the pair, numbered without gaps; return the gain."""
         gain = self._gain(element, kind)
         finer = self._of.split(self._cells, element, kind)
         self._cells = np.unique(finer, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -171,7 +181,10 @@ class MutualInformation(_OfCells):
 
     @classmethod
     def spec(cls, *, n_values: int, most_records: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; features and labels come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; features and labels come later.
+
+        `n_values` and `most_records` are as of the class; below 2 they are refused.
+        """
         _read_values(np.zeros(0, dtype=np.int64), n_values, "features", 1)
         _increments(0, most_records)
         private = [
@@ -191,7 +204,10 @@ class MutualInformation(_OfCells):
         self._hold(read[:, :, None], n_values, most_records)
 
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return the sum of f over the cells with the label less that without it. Private."""
+        """Return the sum of f over the cells with the label less that without it. Private.
+
+        In units of ``2^-scale_bits``; `cells` ``(n_records,)`` are the numbers of the records' cells.
+        """
         return self.sum_over(cells * self._n_values + self._labels) - self.sum_over(cells)
 
 
@@ -232,7 +248,15 @@ class SensorPlacement(_OfCells):
 
     @classmethod
     def spec(cls, *, n_kinds: int, n_values: int, most_records: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the readings come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the readings come later.
+
+        Parameters
+        ----------
+        n_kinds
+            Number of kinds of sensors, 1 or more.
+        n_values, most_records
+            As of the class.
+        """
         _read_values(np.zeros(0, dtype=np.int64), n_values, "readings", 1)
         _increments(0, most_records)
         readings = RecordArgument("readings", ("record", "element", "kind"), "iub")
@@ -246,5 +270,8 @@ class SensorPlacement(_OfCells):
         self._hold(read, n_values, most_records)
 
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return minus the sum of f over the cells. Private."""
+        """Return minus the sum of f over the cells. Private.
+
+        In units of ``2^-scale_bits``; `cells` ``(n_records,)`` are the numbers of the records' cells.
+        """
         return -self.sum_over(cells)

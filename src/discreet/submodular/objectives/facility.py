@@ -157,7 +157,13 @@ class FacilityLocation(Objective):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the shape; of a file, only its header is read."""
+        """Check the shape; of a file, only its header is read.
+
+        Raises
+        ------
+        InvalidProblemError
+            For another shape or type, or a file that cannot be read.
+        """
         if isinstance(source, str | os.PathLike):
             source = open_similarity(source)
         super().check_source(spec, source, n_elements)
@@ -166,7 +172,7 @@ class FacilityLocation(Objective):
     def open_source(
         cls, spec: ObjectiveSpec, source: object, n_elements: int, candidates: Sequence[Any] | None
     ) -> Objective:
-        """Read the similarities; once the budget is charged, nothing that they look like is refused."""
+        """Read the similarities, a table or a file; after the charge, nothing that they look like is refused."""
         opened = replace(spec, public=(*spec.public, ("public_elements", True)))
         return super().open_source(opened, source, n_elements, candidates)
 
@@ -220,7 +226,8 @@ class FacilityLocation(Objective):
         Raises
         ------
         InvalidProblemError
-            For anything but a table of numbers with a column for each element.
+            For anything but a table of numbers with a column for each element, a `farthest` that is not positive, or,
+            unless `public_elements`, a symmetric table with a zero diagonal.
 
         Examples
         --------
@@ -328,7 +335,7 @@ class FacilityLocation(Objective):
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         mask = kept_records(records, self.n_records)
         best = np.zeros(self.n_records, dtype=self._S.dtype)
         if mask is not None:
@@ -339,7 +346,11 @@ class FacilityLocation(Objective):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """See :meth:`Objective.multilinear_marginals`; elements are sorted by similarity for each record."""
+        """Compute :meth:`Objective.multilinear_marginals`; elements are sorted by similarity for each record.
+
+        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. ``O(n_records (m +
+        n_elements) log m)`` for m elements of positive probability.
+        """
         from discreet.submodular.kernels.gains import facility_marginals
 
         p = probabilities(x, self.n_elements)
@@ -359,6 +370,7 @@ class _Served(GrowingChoice):
         self._best = best
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return gains ``(len(elements), 1)``: sums over records of the rise of the best similarity; one pass a row."""
         from discreet.submodular.kernels.gains import facility_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -366,7 +378,7 @@ class _Served(GrowingChoice):
         return out[:, None]
 
     def _add(self, element: int, kind: int) -> int:
-
+        """Raise each record's best to the element's similarity; return the gain."""
         del kind
         gain = int(self._gains(np.array([element]))[0, 0])
         np.maximum(self._best, self._places.similarities[element], out=self._best)
@@ -418,6 +430,7 @@ def _unit_rows(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _farthest(value: object) -> float:
+    """Read a positive finite distance; raise InvalidProblemError for others."""
     if not isinstance(value, int | float) or not 0 < value < np.inf:
         raise InvalidProblemError("farthest", "a positive number", repr(value))
     return float(value)
@@ -426,6 +439,7 @@ def _farthest(value: object) -> float:
 def _table(
     shape: tuple[int, int], kind: np.dtype[Any], spill: str | os.PathLike[str] | None
 ) -> NDArray[Any]:
+    """Return an empty table in memory, or mapped to a nameless file in the folder `spill`; another path is refused."""
     if spill is None or 0 in shape:
         return np.empty(shape, dtype=kind)
     import tempfile

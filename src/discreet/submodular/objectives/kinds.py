@@ -82,7 +82,7 @@ class Tagged(Objective):
         self.n_records = pairs.n_records // repeats
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         mask = kept_records(records, self.n_records)
         inner = self._pairs.start(None if mask is None else np.repeat(mask, self._repeats))
         return _Paired(self, inner)
@@ -95,11 +95,13 @@ class _Paired(GrowingChoice):
         self._inner = inner
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return gains ``(len(elements), kinds)``; each pair is an element of the inner function."""
         kinds = self._tags.n_kinds
         numbers = elements[:, None] * kinds + np.arange(kinds)
         return self._inner.gains(numbers.reshape(-1)).reshape(-1, kinds)
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the pair to the inner function as one element; return the gain."""
         before = self._inner.value
         self._inner.add(element * self._tags.n_kinds + kind)
         return self._inner.value - before
@@ -168,7 +170,10 @@ class AdAllocation(Tagged):
 
     @classmethod
     def spec(cls, *, n_agencies: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; records, elements and agencies come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; records, elements and agencies come later.
+
+        `n_agencies` is the number of kinds, 1 or more.
+        """
         public = {"n_agencies": read_kinds([], n_agencies, "agencies")[1]}
         names = ("records", "elements", "agencies")
         return cls.edge_facts(names, public, n_kinds=n_agencies)
@@ -231,7 +236,10 @@ class TopicInfluence(Tagged):
 
     @classmethod
     def spec(cls, *, n_topics: int) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the edges come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the edges come later.
+
+        `n_topics` is the number of kinds, 1 or more.
+        """
         public = {"n_topics": read_kinds([], n_topics, "topics")[1]}
         names = ("records", "elements", "topics", "chances")
         return cls.edge_facts(names, public, n_kinds=n_topics)
@@ -284,7 +292,10 @@ class ResourceLocation(Objective):
 
     @classmethod
     def spec(cls, *, n_resources: int, scale_bits: int = 15, scale: Exact = 1) -> ObjectiveSpec:
-        """State the public facts for :func:`~discreet.submodular.plan`; the tables come later."""
+        """State the public facts for :func:`~discreet.submodular.plan`; the tables come later.
+
+        `n_resources` is the number of kinds, the others are as of the class; what the class refuses is refused.
+        """
         tables = RecordArgument("similarities", ("kind", "record", "element"), "fiub")
         kinds = read_kinds([], n_resources, "resources")[1]
         bits = read_bits(scale_bits)
@@ -346,7 +357,7 @@ class ResourceLocation(Objective):
         )
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:
-        """Start with nothing chosen."""
+        """Start with nothing chosen; `records` is a mask ``(n_records,)`` of those that count, by default all."""
         return _Offered(self, [places.start(records) for places in self._of])
 
 
@@ -360,6 +371,7 @@ class _Offered(GrowingChoice):
         return np.concatenate([state.gains(elements) for state in self._inner], axis=1)
 
     def _add(self, element: int, kind: int) -> int:
+        """Add the element to the function of its kind; return the gain."""
         before = self._inner[kind].value
         self._inner[kind].add(element)
         return self._inner[kind].value - before

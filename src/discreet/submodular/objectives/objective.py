@@ -136,7 +136,7 @@ class GrowingChoice(ABC):
         return np.array(rows, dtype=np.int64).reshape(len(elements), len(kinds))
 
     def _gain(self, element: int, kind: int) -> int:
-        """Compute the gain of one pair, unless :meth:`_gains` is overridden."""
+        """Return the gain of one pair; raises NotImplementedError unless it or :meth:`_gains` is overridden."""
         raise NotImplementedError
 
     @abstractmethod
@@ -297,7 +297,7 @@ class ObjectiveSpec:
         return f"{own}, or a mapping with {names}" if names else own
 
     def arguments(self, source: object) -> dict[str, Any]:
-        """Return the private arguments by name, and refuse names that are missing or unknown."""
+        """Return the private arguments by name; raise InvalidProblemError for missing or unknown names."""
         names = [argument.name for argument in self.private]
         if not isinstance(source, Mapping):
             if len(names) != 1 or isinstance(source, bytes):
@@ -384,7 +384,7 @@ class Objective(ABC):
         return Fraction(1)
 
     def take_facts(self, other: Objective) -> None:
-        """Copy the attributes of another function of the same records."""
+        """Copy sizes, scale and properties of another function of the same records, but not its sensitivity."""
         for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
             if name != "sensitivity":
                 setattr(self, name, getattr(other, name))
@@ -405,7 +405,7 @@ class Objective(ABC):
         """
 
     def value(self, chosen: Iterable[int] | Iterable[tuple[int, int]]) -> int:
-        """Compute F of a set, or of k disjoint ones, in units of ``2^-scale_bits``. Private.
+        """Compute F of a set, or of k disjoint ones, in units of ``2^-scale_bits``: a gain for each element. Private.
 
         Parameters
         ----------
@@ -463,7 +463,7 @@ class Objective(ABC):
         takes_size: bool = False,
         edges: tuple[str, str] | None = None,
     ) -> ObjectiveSpec:
-        """Return the spec of a class from the facts that its ``spec`` states."""
+        """Return the spec of a class from the facts that its ``spec`` states; by default they are the class's own."""
         return ObjectiveSpec(
             cls,
             cls.n_kinds if n_kinds is None else n_kinds,
@@ -494,7 +494,7 @@ class Objective(ABC):
 
     @classmethod
     def check_source(cls, spec: ObjectiveSpec, source: object, n_elements: int) -> None:
-        """Check the names and shapes of the records of a spec; see :meth:`ObjectiveSpec.check`."""
+        """Raise InvalidProblemError for names or shapes of records that do not fit; see :meth:`ObjectiveSpec.check`."""
         sizes = {"element": n_elements, "kind": spec.n_kinds}
         arguments = spec.arguments(source)
         lengths: dict[str, tuple[str, int]] = {}
@@ -515,7 +515,7 @@ class Objective(ABC):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read the records that a spec asks for; see :meth:`ObjectiveSpec.open`."""
+        """Read the records of a spec from `source`, a table, file or mapping; refusals never quote a record."""
         del candidates
         arguments = spec.arguments(source) | dict(spec.public)
         if spec.takes_size:
@@ -548,7 +548,7 @@ class Objective(ABC):
         return read
 
     def check_pair(self, element: int, kind: int) -> None:
-        """Refuse an unknown element or kind."""
+        """Raise InvalidProblemError for an unknown element or kind."""
         if not 0 <= element < self.n_elements:
             raise InvalidProblemError("element", f"0 to {self.n_elements - 1}", element)
         if not 0 <= kind < self.n_kinds:

@@ -27,7 +27,10 @@ def mix(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 ) -> None:
     """Minimize over the coefficients in place: near the targets, near ``moved``, with given sums where they are fixed.
 
-    ``gap`` is scratch of one number a coefficient, ``precision`` has one a child and interaction.
+    Child c and coefficient j get ``(p t + step m) / (p + step)``, with ``p = precision[c, subset[j]]``, and where
+    ``fixed``, an equal price that makes their sum ``parent[j]``. ``moved`` and ``target`` are ``(children,
+    coefficients)``, ``precision`` ``(children, interactions)``, the others ``(coefficients,)``; ``gap`` is scratch.
+    Linear cost.
     """
     k, size = moved.shape
     for j in range(size):
@@ -59,7 +62,9 @@ def clip(
 ) -> float:
     """Clip at zero with over-relaxation, move the multipliers, and write what is transformed next.
 
-    Returns the largest difference between the cells and the clipped ones.
+    All arrays are ``(children, cells)``, but ``free`` ``(cells,)``, whose other cells become 0. ``kept`` becomes the
+    clipped cells, ``dual`` the multipliers, ``out`` their difference. Returns the largest difference between the cells
+    and the clipped ones. Linear cost.
     """
     k, size = cells.shape
     worst = 0.0

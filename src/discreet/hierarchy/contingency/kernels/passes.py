@@ -21,7 +21,12 @@ def up(
     theta: NDArray[np.float64],
     subset: NDArray[np.int64],
 ) -> None:
-    """Replace the mean of each inner region by its best mix with the sum of the regions below it, in place."""
+    """Replace the mean of each inner region by its best mix with the sum of the regions below it, in place.
+
+    ``means[v] = theta means[v] + (1 - theta) sum of means below``, from the last node up. Node v has the children
+    ``children[v]`` to ``children[v + 1]``; ``means`` is ``(nodes, coefficients)``, ``theta`` ``(interactions, nodes)``,
+    ``subset`` ``(coefficients,)`` the interaction of each. Linear cost.
+    """
     n, size = means.shape
     sums = np.empty(size)
     for node in range(n - 1, -1, -1):
@@ -44,7 +49,10 @@ def down(
     beta: NDArray[np.float64],
     subset: NDArray[np.int64],
 ) -> None:
-    """Hand down to the children what their parent has more than their sum, in place."""
+    """Hand down to the children what their parent has more than their sum, in place, by their shares ``beta``.
+
+    Arrays are as of :func:`up`, with ``beta`` in the form of its ``theta``. Linear cost.
+    """
     n, size = means.shape
     gap = np.empty(size)
     for node in range(n):

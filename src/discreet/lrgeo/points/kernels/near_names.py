@@ -77,8 +77,10 @@ def add_losses(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Add up, for places from ``begin`` to ``end``, the noise that leads to nodes within reach, and noise times loss.
 
-    ``places`` and ``named``, ``(m, n, D)``, are coordinates of places and of the names of nodes. A loss is the distance
-    between them, or with a radius the arc above that chord; ``out`` gets both sums of each place.
+    ``table`` ``(m, n)`` is the noise on the torus. Place p has the taps ``weights[p]`` ``(2, taps)`` from node
+    ``first[p]`` on; ``places`` ``(P, D)`` and ``named`` ``(m, n, D)`` are coordinates of places and of the names of
+    nodes, ``reach`` is in nodes. A loss is the distance between them, or with a radius the arc above that chord;
+    ``out`` ``(P, 2)`` gets both sums of each place. ``O((reach + taps)^2 taps)`` a place.
     """
     m, n = table.shape
     taps, dimensions = weights.shape[2], places.shape[1]

@@ -42,11 +42,15 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     sums: NDArray[np.float64],
     moved: NDArray[np.float64],
 ) -> None:
-    """Take one reflected step, averaged with the anchor, in the blocks from ``first`` to ``last``.
+    """Take one reflected step, averaged with the anchor, in the blocks from ``first`` to ``last``, in place.
 
-    What the multipliers add to reduced costs is kept up. ``sums``, a row for each block, gets the row sums of the
-    reflected point, ``moved`` the squared lengths of both halves of the step. Stencils are products of one in each
-    direction, so that values and slopes along the first are taken once for a line of nodes.
+    The net has ``wide`` times ``tall`` cells, ``(wide + 2) (tall + 2)`` control points and ``(2 wide + 1) (2 tall +
+    1)`` nodes; ``P`` and ``D`` are as above, ``y`` has each control point's row multiplier, ``rho`` is in nats a cell,
+    ``tau`` and ``sigma`` are the primal and the dual step, and ``weight`` is the share of the new point. What the
+    multipliers add to reduced costs is kept up. ``sums``, a row for each block, gets the row sums of the reflected
+    point, ``moved`` ``(blocks, 2)`` the squared lengths of both halves of the step. Stencils are products of one in
+    each direction, so that values and slopes along the first are taken once for a line of nodes. The cost is
+    ``O(nodes)`` a report.
     """
     rows, lanes = tall + 2, BLOCK
     rest, zero, one = np.float32(1.0) - weight, np.float32(0.0), np.float32(1.0)
@@ -160,7 +164,10 @@ def push_nets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     weights: NDArray[np.float32],
     rho: np.float32,
 ) -> None:
-    """Add up anew what multipliers add to reduced costs, where the anchor moved."""
+    """Compute anew, in ``P[:, :, 4]``, what multipliers ``D`` add to reduced costs, where the anchor moved.
+
+    ``kinds``, ``points``, ``weights`` and ``rho`` are as of :func:`project_nets`. The cost is ``O(nodes)`` a report.
+    """
     P[:, :, 4] = np.float32(0.0)
     for b in range(len(P)):
         for t in range(len(kinds)):
@@ -186,7 +193,9 @@ def net_flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Add up, in float64, what valid multipliers add to each reduced cost, and the magnitudes of what is added.
 
-    Whatever p is, q is taken as its length, the least that is valid, with a margin for what floats err by.
+    ``L`` holds the multipliers p in the layout of ``D``, and ``F`` and ``size``, both ``(control points, reports)``,
+    get the sums. Whatever p is, q is taken as its length, the least that is valid, with a margin for what floats err
+    by. The other arrays are as of :func:`project_nets`; the cost is ``O(nodes)`` a report.
     """
     n_reports = F.shape[1]
     for b in range(len(L)):
@@ -218,8 +227,11 @@ def project_nets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by o
 ) -> None:
     """Move the columns from ``first`` to ``last`` towards the condition, one node after the other, in place.
 
-    A violated node moves ``length`` times as far as its linearized constraint needs, in the metric in which an entry is
-    as long as it is large; none loses more than half of itself.
+    ``Z`` ``(control points, columns)`` has the weights, ``kinds`` ``(nodes,)`` the stencil of each node, ``points``
+    ``(nodes, 6)`` its control points, ``weights`` ``(stencils, 3, 6)`` value and both slopes; ``rho`` is in nats a
+    cell. The condition is ``|slopes| <= rho value``. A violated node moves ``length`` times as far as its linearized
+    constraint needs, in the metric in which an entry is as long as it is large; none loses more than half of itself.
+    The cost is ``O(nodes (last - first))``.
     """
     n = last - first
     parts = np.empty((3, n))

@@ -23,9 +23,11 @@ def likely_at(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     step: int,
     out: NDArray[np.float32],
 ) -> None:
-    """Fill in how likely each place leads to every so-many-th node of one column of the torus.
+    """Fill in how likely each place leads to every ``step``-th node of one ``column`` of the torus.
 
-    Probabilities are relative to the greatest at the node, so that none of those that matter is lost in float32.
+    ``table`` ``(columns, rows)`` is the noise; place p has taps ``weights[p]`` ``(2, taps)`` from the node ``first[p]``
+    on; ``out`` is ``(lines, places)``. Probabilities are relative to the greatest at the node, so that none of those
+    that matter is lost in float32. The cost is ``O(lines places taps^2)``.
     """
     m, n = table.shape
     taps = weights.shape[2]
