@@ -23,7 +23,10 @@ NUMBERS = {
         "value",
     },
     "core/calculus.py": {"epsilon", "math.exp((low + high) / 2)"},
-    "core/channels/channel.py": {"math.fsum((table * self.probabilities).ravel())", "worst"},
+    "core/channels/channel.py": {
+        "math.fsum(chain.from_iterable(((row * _as_floats(limbs)).tolist() for row, limbs in rows)))",
+        "worst",
+    },
     "core/spaces/check_distances.py": {"x"},
     "core/spaces/inputs.py": {"x"},
     "core/lp/bounds.py": {"cost[j]", "a", "v"},

@@ -301,10 +301,7 @@ def _read(
 
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
-    """Scale rows to sum 1, in place; set columns to zero in components that hardly use them, and no other entry.
-
-    A row without a positive entry is refused.
-    """
+    """Scale rows to sum 1, in place, refuse zero rows, and set columns to zero in components that hardly use them."""
     np.maximum(table, 0.0, out=table)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():
@@ -363,10 +360,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return a matrix ``(n, k)`` that has slack without a closure, as closed forms may, or ``None``.
-
-    The cost is edges times reports.
-    """
+    """Return a matrix ``(n, k)`` that has slack without a closure, or ``None``, at the cost of edges times reports."""
     table = _raise_to_floor(table, frame)
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
