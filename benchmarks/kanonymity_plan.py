@@ -34,7 +34,7 @@ from discreet.cli.microdata import attributes_of
 from discreet.core.guarantee import KAnonymity
 from discreet.kanonymity.bounds.merged import ValueMerging
 from discreet.kanonymity.bounds.shared import MOST_ROWS, AtomPlaces
-from discreet.kanonymity.search.top import TARGET_PARTS
+from discreet.kanonymity.search.top import TOP
 from discreet.streaming import anonymize as large
 from discreet.streaming.class_counts import NUMBERS, buckets_for
 from discreet.streaming.pieces import PIECE_ROWS
@@ -250,7 +250,7 @@ def work(costs: Fitted, rows: int, memory: int) -> dict[str, Work]:
         "survey": pieces,
         "sample": pieces,
         "route": pieces,
-        "finish": max(1, min(2 * TARGET_PARTS, rows // (2 * K))),
+        "finish": max(1, min(2 * TOP.target_parts, rows // (2 * K))),
         "atoms": pieces,
         "bound": 1,
         "publish": math.ceil(rows / batch),
@@ -303,7 +303,7 @@ def tell(costs: Fitted, rows: int, memory: int, many: list[int], bandwidth: floa
     planned = work(costs, rows, memory)
     driver = planned.pop("driver").seconds
     shuffled = sum(planned[kind].written for kind in ("route", "finish", "count"))
-    need = part_memory(rows // TARGET_PARTS, costs.words)
+    need = part_memory(rows // TOP.target_parts, costs.words)
     print(f"\n{rows:,} rows: {shuffled / 1e9:.1f} GB between steps, part {need / 1e9:.2f} GB")
     print(f"{'phase':<9}{'steps':>7}{'CPU s':>10}{'GB':>8}" + "".join(f"{w:>8} w" for w in many))
     ends = dict.fromkeys(many, 0.0)

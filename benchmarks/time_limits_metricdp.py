@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from metricdp_families import FAMILIES, VARIANTS, stated
+from metricdp_families import VARIANTS, stated
 
 from discreet.core.guarantee import MetricDP
 from discreet.core.jit import clock
@@ -44,6 +44,7 @@ from discreet.metricdp.design import Interrupted
 from discreet.metricdp.methods.baselines import Exponential
 from discreet.metricdp.part import PartLimits, WholeProblem
 from discreet.metricdp.search import MetricDesign
+from made_places import FAMILIES
 
 SECRETS = 1000
 
