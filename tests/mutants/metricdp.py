@@ -168,8 +168,8 @@ MUTANTS = (
     Mutant(
         "unused columns keep dust",
         "metricdp/bounds/repair.py",
-        find="(largest > _MAX_UNUSED_ENTRY)[labels], np.maximum(table, _ZERO_REPLACEMENT), 0.0",
-        replace="(largest > _MAX_UNUSED_ENTRY)[labels], table, 0.0",
+        find="np.maximum(table, _ZERO_REPLACEMENT, out=table)",
+        replace="np.maximum(table, 0.0, out=table)",
         breaks="zeros stay beside positives: an infinite ratio",
         tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),
     ),
