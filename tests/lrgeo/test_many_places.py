@@ -12,6 +12,7 @@ from discreet.core.guarantee import MetricDP
 from discreet.core.spaces.geography import great_circle
 from discreet.core.spaces.metric import MetricSpace
 from discreet.lrgeo import Region, design
+from discreet.lrgeo.points.layout import region_of
 from discreet.lrgeo.points.many_places import design_many_places, has_noise
 from discreet.lrgeo.points.noise_design import NoiseDesign, design_noise
 from discreet.lrgeo.points.verify import verify
@@ -155,3 +156,13 @@ def test_only_distances_of_a_plane_or_a_sphere_have_noise() -> None:
         design_many_places(costs, MetricDP(1, "km", 2))
     with pytest.raises(InvalidProblemError, match="line"):
         design_many_places(costs, PER_KM)
+
+
+def test_the_loss_of_a_place_that_is_moved_to_a_decimeter_pays_for_the_move() -> None:
+    exact = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
+    moved = [(x + 0.00003, y) for x, y in exact]
+    for points, pays in ((exact, False), (moved, True)):
+        _, labels, paid = region_of(MetricSpace.from_points(points, unit="km"))
+        assert labels.tolist() == [0, 1, 2, 3]
+        assert (paid > 0) == pays
+        assert paid == 0 or paid >= 0.00003

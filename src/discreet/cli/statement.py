@@ -52,7 +52,7 @@ _TAILS_LIMIT = 1 << 14
 """Secrets up to which a command looks at each secret and report: for tails, with a radius."""
 
 _NOISE_LIMIT = 1 << 17
-"""Places for which a command designs noise: time grows with them, and 43,160 took two processor minutes."""
+"""Places for which a command designs noise: time and memory grow with them, and 43,160 are the most that were tried."""
 
 _UNITS = {"haversine": "km", "angular": "rad", "hyperbolic": "unit"}
 """What a distance is measured in where nobody says otherwise."""

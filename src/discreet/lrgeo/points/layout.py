@@ -67,7 +67,7 @@ def region_of(space: MetricSpace) -> tuple[Region, NDArray[np.int64], float]:
     labels : ndarray
         ``(n,)``: the place of each secret.
     moved : float
-        Upper bound on the distance between two secrets of one place, in the unit.
+        Upper bound on the distance from a secret to its place, and between two secrets of it, in the unit.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def region_of(space: MetricSpace) -> tuple[Region, NDArray[np.int64], float]:
     rank = np.argsort(np.argsort(first))
     places, labels = rounded[np.sort(first)], rank[labels.ravel()]
     # A decimeter of the plane may be more on the sphere, by less than a cosine of 88 degrees.
-    moved = math.sqrt(2) / per / min(cosine, 1.0) if len(places) < space.n else 0.0
+    moved = math.sqrt(2) / per / min(cosine, 1.0) if (rounded != plane).any() else 0.0
     return Region(places, origin, space.unit, None, cosine), labels, moved
 
 

@@ -133,7 +133,7 @@ def design_many_places(
     radius = coordinates_of(costs)[1]
     if region is None:
         region, labels, moved = region_of(costs.space)
-        if moved:
+        if costs.space.n > region.K:
             first = np.unique(labels, return_index=True)[1]
             prior = np.bincount(labels, costs.prior)
             costs = ImplicitCosts(costs.space.restrict(first), costs.utility_loss, prior)

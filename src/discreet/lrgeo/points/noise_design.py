@@ -170,7 +170,7 @@ def design_noise(
     else:
         first, weights = net.coefficients(places)
         costs = problem.prior[:, None] * problem.loss
-        # Where nobody is nothing is lost, and nothing has to be compared.
+        # Places of prior 0 add nothing to the loss of a name.
         peopled = problem.prior > 0
         names, loss = renamed(
             noise, first[peopled], weights[peopled], costs[peopled], threads=threads
