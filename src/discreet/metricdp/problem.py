@@ -327,7 +327,7 @@ def _allowed_reports(
         if not allowed.any():
             best = int(worst.argmin())
             raise InfeasibleError(
-                f"a maximum error of {at_most(max_error)} is infeasible: {_NO_ZEROS}, so that each report in use "
+                f"a maximum error of {estimate(max_error)} is infeasible: {_NO_ZEROS}, so that each report in use "
                 f"must be within the maximum for every secret, with a radius as well; the least possible maximum is "
                 f"{at_most(float(worst[best]))} (report {reports[best]}). The least bound on the expected loss of "
                 "every secret is that of minimax with a prior for each secret (--priors each)"
