@@ -39,6 +39,7 @@ __all__ = [
     "Compiled",
     "clock",
     "compiling",
+    "disjoint",
     "expanded",
     "has_compiler",
     "inlined",
@@ -198,6 +199,28 @@ def inlined(function: F) -> F:
     do: 10 against 4 microseconds for a node of ten rows (Adult, top-down splitting, 2026-11).
     """
     return _without_entry(_not_kept(function, forceinline=True, nogil=True, **_WITHIN))
+
+
+def disjoint(function: F) -> F:
+    """Inline a function, as :func:`inlined`, whose arrays share no memory.
+
+    Loops over its arrays become vector instructions without a test, before each loop, whether the arrays overlap, which
+    takes as long as the work on rows of 16 numbers. No result is defined where an array that is written overlaps
+    another argument.
+    """
+    if not has_compiler():
+        return function
+    from numba.core.compiler import Compiler
+
+    class Disjoint(Compiler):
+        """The usual passes, with arguments declared not to overlap."""
+
+        def define_pipelines(self) -> Any:  # noqa: ANN401 - numba has no types
+            self.state.flags.noalias = True
+            return super().define_pipelines()  # type: ignore[no-untyped-call] # as above
+
+    options = {"forceinline": True, "nogil": True, "pipeline_class": Disjoint, **_WITHIN}
+    return _without_entry(_not_kept(function, **options))
 
 
 def expanded(function: F) -> F:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.jit import kernel
-from discreet.metricdp.kernels.primal_dual_step import move, pull, push
+from discreet.metricdp.kernels.primal_dual_step import LANES, move, pull, push
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,8 +63,7 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """
     n, m = X.shape[1], len(shrink)
     rest = np.float32(1.0) - weight
-    primal = np.zeros((1, 16), dtype=np.float32)
-    dual = np.zeros((1, 16), dtype=np.float32)
+    primal, dual = np.zeros(LANES, dtype=np.float32), np.zeros(LANES, dtype=np.float32)
     for c in range(first, last):
         z, row = Z[c], rows[c]
         row[:] = np.float32(0.0)
@@ -74,16 +73,20 @@ def step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             primal[:] = np.float32(0.0)
             dual[:] = np.float32(0.0)
             for i in range(n):
-                move(x, x0, s, w, g, z, row, primal, i, y[i], tau, rest, weight)
+                move(x[i], x0[i], s[i], w[i], g[i], z[i], row[i], primal, y[i], (tau, rest, weight))
             for e in range(m):
-                i, j = ends[e, 0], ends[e, 1]
-                pull(z, r, prices, prices0, g, dual, e, i, j, shrink[e], sigma, rest, weight)
-            for v in range(16):
-                moved[c, 0] += primal[0, v]
-                moved[c, 1] += dual[0, v]
+                # As unsigned numbers, which count from the front without a test.
+                p, q = np.uint64(ends[e, 0]), np.uint64(ends[e, 1])
+                both = prices[2 * e], prices[2 * e + 1]
+                both0 = prices0[2 * e], prices0[2 * e + 1]
+                ends_z, ends_r, ends_g = (z[p], z[q]), (r[p], r[q]), (g[p], g[q])
+                pull(both, both0, ends_z, ends_r, ends_g, shrink[e], (sigma, rest, weight), dual)
+            for v in range(LANES):
+                moved[c, 0] += primal[v]
+                moved[c, 1] += dual[v]
         for i in range(n):
             sums[c, i] = 0.0
-            for v in range(16):
+            for v in range(LANES):
                 sums[c, i] += row[i, v]
 
 
@@ -98,7 +101,7 @@ def anchor(table: NDArray[np.float32], before: NDArray[np.float32], least: float
     for b in range(len(table)):
         new, old = table[b], before[b]
         for i in range(len(new)):
-            for v in range(16):
+            for v in range(LANES):
                 d = new[i, v] - old[i, v]
                 total += d * d
                 kept = new[i, v] if new[i, v] > least else np.float32(0.0)
@@ -123,7 +126,8 @@ def anchor_prices(  # noqa: PLR0917 - a compiled kernel takes its arrays one by 
     for b in range(len(L)):
         prices, r, g = L[b], R[b], G[b]
         for e in range(len(shrink)):
-            push(g, r, prices, e, ends[e, 0], ends[e, 1], shrink[e])
+            i, j = ends[e, 0], ends[e, 1]
+            push((prices[2 * e], prices[2 * e + 1]), (r[i], r[j]), (g[i], g[j]), shrink[e])
     return total
 
 
@@ -149,13 +153,13 @@ def largest_value(
         for i in range(n):
             # Signs that alternate without a pattern start near the eigenvector.
             sign = np.float32(1.0 if (i * 7919 + i * i * 31) % 13 < 6 else -1.0)
-            for v in range(16):
+            for v in range(LANES):
                 v0[i, v] = sign
         for _ in range(rounds):
             v1[:] = np.float32(0.0)
             for e in range(len(shrink)):
                 i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-                for v in range(16):
+                for v in range(LANES):
                     forth = s[i, v] * r[j, v] * a
                     back = s[j, v] * r[i, v] * a
                     p = forth * v0[i, v] - v0[j, v]
@@ -164,14 +168,14 @@ def largest_value(
                     v1[j, v] += back * q - p
             size[:] = 0.0
             for i in range(n):
-                for v in range(16):
+                for v in range(LANES):
                     size[v] += v1[i, v] * v1[i, v]
-            for v in range(16):
+            for v in range(LANES):
                 size[v] = np.sqrt(size[v])
             for i in range(n):
-                for v in range(16):
+                for v in range(LANES):
                     v0[i, v] = v1[i, v] / np.float32(max(size[v], 1e-30))
-        for v in range(16):
+        for v in range(LANES):
             most = max(most, size[v])
     return most
 
@@ -200,7 +204,7 @@ def flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
         prices, r = L[b], R[b]
         for e in range(m):
             i, j, a = ends[e, 0], ends[e, 1], shrink[e]
-            for v in range(16):
+            for v in range(LANES):
                 p = max(prices[2 * e, v], zero) * np.float64(r[j, v])
                 q = max(prices[2 * e + 1, v], zero) * np.float64(r[i, v])
                 kept = p - a * q if p >= q else a * p - q
@@ -278,11 +282,11 @@ def most_violated(
             if a == np.float32(0.0):
                 continue
             row = Z[j]
-            for v in range(16):
+            for v in range(LANES):
                 value = a * row[v]
                 more = value > best[v]
                 best[v] = value if more else best[v]
                 place[v] = np.int32(j) if more else place[v]
-        for v in range(16):
+        for v in range(LANES):
             asked[i, v] = best[v]
             source[i, v] = place[v]
