@@ -139,6 +139,16 @@ class _Compilation:
 _compilation = _Compilation()
 
 
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Count the time in which the compiler is loaded as time of compilation."""
+    _compilation.begin()
+    try:
+        yield
+    finally:
+        _compilation.end()
+
+
 def kernel(function: F) -> F:
     """Compile a function of arrays on its first call; with ``NUMBA_DISABLE_JIT=1`` leave it plain Python.
 
@@ -161,13 +171,10 @@ def _compile(function: F, **options: Any) -> F:  # noqa: ANN401 - options of num
     """Compile what is kept on the disk."""
     if not has_compiler():
         return _plain(function)
-    _compilation.begin()
-    try:
+    with _loading():
         import numba
 
         _watch()
-    finally:
-        _compilation.end()
     try:
         compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     except RuntimeError:  # pragma: no cover - an account without a home
@@ -210,7 +217,8 @@ def disjoint(function: F) -> F:
     """
     if not has_compiler():
         return function
-    from numba.core.compiler import Compiler
+    with _loading():
+        from numba.core.compiler import Compiler
 
     class Disjoint(Compiler):
         """The usual passes, with arguments declared not to overlap."""
@@ -236,11 +244,8 @@ def _not_kept(function: F, **options: Any) -> F:  # noqa: ANN401 - options of nu
     """Compile what is kept on the disk as a part of kernels alone."""
     if not has_compiler():
         return function
-    _compilation.begin()
-    try:
+    with _loading():
         import numba
-    finally:
-        _compilation.end()
     return cast("F", numba.njit(error_model="numpy", **options)(function))
 
 
