@@ -240,7 +240,7 @@ def test_the_loss_of_each_secret_is_on_a_map_or_in_classes(metric: str) -> None:
     tints = re.findall(r'<path class="tint".*? d="([^"]*)"', body)
     assert sum(path.count("M") for path in tints) == (5 if metric == "grid" else 0)
     shares = re.findall(
-        r'up to [^<]*</th><td class="bar"><span[^>]*></span></td><td class="value">([\d.]+) %', body
+        r' to [^<]*</th><td class="bar"><span[^>]*></span></td><td class="value">([\d.]+) %', body
     )
     assert sum(map(float, shares)) == pytest.approx(100, abs=0.5)
     worst = printed.at_most(made.loss_quantiles["worst"], 3)

@@ -382,10 +382,15 @@ def _losses_on_map(
         printed.at_most(value, 3, loss_unit) for value in design.loss_quantiles.values()
     )
     ends = np.linspace(losses.min(), losses.max(), _LOSS_CLASSES + 1)[1:]
-    words = [f"up to {printed.at_most(float(end), 3, loss_unit)}" for end in ends]
-    if len(set(words)) < len(words):
+    figures = [printed.at_most(float(end), 3) for end in ends]
+    if len(set(figures)) < len(figures):
         # Losses that agree in print are one class.
-        ends, words = ends[-1:], words[-1:]
+        ends, figures = ends[-1:], figures[-1:]
+    lows = ["up", *figures[:-1]]
+    words = [
+        f"{low} to {printed.at_most(float(end), 3, loss_unit)}"
+        for low, end in zip(lows, ends, strict=True)
+    ]
     label = np.minimum(np.searchsorted(ends, losses), len(ends) - 1)
     layers: list[tuple[str, str]] = []
     if drawn_map is not None:
