@@ -209,9 +209,9 @@ def test_how_a_child_ends_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None
     assert parsing.try_reading("cut.parquet", "") is ReadOutcome.READ
     monkeypatch.setattr(parsing, "free_memory", lambda: 100 << 20)
     assert parsing.try_reading("swollen.parquet", "") is ReadOutcome.NO_MEMORY
-    monkeypatch.setattr(parsing, "_CHILD_SECONDS", 0.0)
+    monkeypatch.setattr(parsing, "_CHILD_TIME", parsing._CHILD_TIME._replace(seconds=0.0))
     assert parsing.try_reading("mars.parquet", "") is ReadOutcome.LATE
-    monkeypatch.setattr(parsing, "_CHILD_SECONDS", 60.0)
+    monkeypatch.setattr(parsing, "_CHILD_TIME", parsing._CHILD_TIME._replace(seconds=60.0))
     monkeypatch.setattr(sys, "executable", "/bin/false")
     assert parsing.try_reading("published.csv", ",") is ReadOutcome.NOT_STARTED
 

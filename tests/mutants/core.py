@@ -644,8 +644,8 @@ MUTANTS = (
     Mutant(
         "close calls the other way round",
         "core/channels/check_ratios.py",
-        find="wrong += q << _EXACT_BITS > p * exp_floor(x, _EXACT_BITS)",
-        replace="wrong += p << _EXACT_BITS > q * exp_floor(x, _EXACT_BITS)",
+        find="wrong += q << FRACTIONAL_BITS > p * exp_floor(x, FRACTIONAL_BITS)",
+        replace="wrong += p << FRACTIONAL_BITS > q * exp_floor(x, FRACTIONAL_BITS)",
         breaks="inequality reversed where integers decide",
         tests=("tests/core/channels/test_check_ratios.py::test_it_counts_what_integers_count",),
     ),
@@ -830,8 +830,8 @@ MUTANTS = (
     Mutant(
         "close calls of anchored channels the other way round",
         "core/channels/check_implicit.py",
-        find="wrong += more << _EXACT_BITS > less * exp_floor",
-        replace="wrong += more << _EXACT_BITS < less * exp_floor",
+        find="wrong += more << FRACTIONAL_BITS > less * exp_floor",
+        replace="wrong += more << FRACTIONAL_BITS < less * exp_floor",
         breaks="inequality reversed where integers decide",
         tests=(
             "tests/core/channels/test_check_anchored.py::test_explicit_weights_are_compared_in_both_directions_and_to_the_unit",

@@ -24,9 +24,6 @@ __all__ = ["Certificate", "Check"]
 
 Number = int | float | Fraction
 
-_MAX_PRINTED_DIGITS = 40
-"""Digits of an integer that are printed."""
-
 
 @dataclass(frozen=True)
 class Check:
@@ -239,8 +236,9 @@ def _row(check: Check) -> tuple[str, str, str, str, str, str]:
     return name, _short(check.residual), _short(check.limit), exact, verdict, detail
 
 
-def _short(value: Number) -> str:
-    return one_line(value, _MAX_PRINTED_DIGITS) if isinstance(value, int) else at_most(value)
+def _short(value: Number, *, max_digits: int = 40) -> str:
+    """Format a residual or a limit, an integer in at most so many digits."""
+    return one_line(value, max_digits) if isinstance(value, int) else at_most(value)
 
 
 def _plain(value: Number) -> int | float | str:

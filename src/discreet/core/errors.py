@@ -53,12 +53,6 @@ __all__ = [
     "unknown_name",
 ]
 
-_MAX_NAME_CHARACTERS = 80
-"""Characters of an unknown name that a message repeats."""
-
-_MIN_SIMILARITY = 0.5
-"""Similarity from which a name is suggested: one letter of two may be wrong."""
-
 
 class DiscreetError(Exception):
     """Everything that this library raises on purpose."""
@@ -179,7 +173,13 @@ MALFORMED = (DiscreetError, ArithmeticError, AttributeError, LookupError, TypeEr
 
 
 def unknown_name(
-    field: str, given: object, allowed: Iterable[str], *, expected: str = "one of"
+    field: str,
+    given: object,
+    allowed: Iterable[str],
+    *,
+    expected: str = "one of",
+    max_characters: int = 80,
+    min_similarity: float = 0.5,
 ) -> InvalidProblemError:
     """Return the error for an unknown public name: the name and the most similar allowed one.
 
@@ -195,6 +195,10 @@ def unknown_name(
         The names that are there, in the order in which they are listed.
     expected
         What stands before them.
+    max_characters
+        Limit on the characters of `given` that the message repeats.
+    min_similarity
+        Similarity from which a name is suggested: at 0.5 one letter of two may be wrong.
 
     Examples
     --------
@@ -206,11 +210,9 @@ def unknown_name(
         return InvalidProblemError(field, f"{expected} {', '.join(names)}", type(given).__name__)
     from difflib import get_close_matches
 
-    near = get_close_matches(given[:_MAX_NAME_CHARACTERS].lower(), names, 1, _MIN_SIMILARITY)
+    near = get_close_matches(given[:max_characters].lower(), names, 1, min_similarity)
     hint = f"; the nearest is {near[0]!r}" if near else ""
-    came = repr(
-        given if len(given) <= _MAX_NAME_CHARACTERS else f"{given[:_MAX_NAME_CHARACTERS]}..."
-    )
+    came = repr(given if len(given) <= max_characters else f"{given[:max_characters]}...")
     return InvalidProblemError(field, f"{expected} {', '.join(names)}", came + hint)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from discreet.core.errors import InvalidProblemError
 
 __all__ = [
+    "FRACTIONAL_BITS",
     "Exact",
     "exp_above",
     "exp_below",
@@ -44,13 +45,11 @@ _MAX_DIGITS = 1_000
 _LARGEST_MEASURE = 10**300
 """No budget and no radius is larger, nor smaller than its inverse: pages and filters know them as floats."""
 
-_MAX_TEXT_CHARACTERS = 40
-"""Characters of an invalid number that a message repeats."""
-
 _LARGEST_FLOAT = Fraction(sys.float_info.max)
 
-_FRACTIONAL_BITS = 128
-"""Fractional bits of a bound that is a fraction: far more than any page prints, so that callers choose none."""
+FRACTIONAL_BITS = 128
+"""Fractional bits of a bound that is a fraction, and of comparisons that decide where floats do not: far more than any
+page prints, so that callers choose none."""
 
 _GUARD_BITS = 24
 """Bits kept beyond those asked for; each squaring and each series term loses less than one unit of them."""
@@ -104,10 +103,7 @@ def to_fraction(value: Exact, field: str) -> Fraction:
         AttributeError,
         TypeError,
     ):
-        shown = anything if isinstance(anything, str | float | Decimal) else type(anything).__name__
-        raise InvalidProblemError(
-            field, "a finite number", repr(shown)[: _MAX_TEXT_CHARACTERS + 2]
-        ) from None
+        raise InvalidProblemError(field, "a finite number", _shown(anything)) from None
 
 
 def to_positive(value: Exact, field: str) -> Fraction:
@@ -132,6 +128,12 @@ def to_measure(value: Exact, field: str) -> Fraction:
     if not Fraction(1, _LARGEST_MEASURE) <= number <= _LARGEST_MEASURE:
         raise InvalidProblemError(field, "a number between 1e-300 and 1e300", "one beyond")
     return number
+
+
+def _shown(anything: object, *, max_characters: int = 40) -> str:
+    """Return what came in place of a number as a message repeats it, within quotes."""
+    shown = anything if isinstance(anything, str | float | Decimal) else type(anything).__name__
+    return repr(shown)[: max_characters + 2]
 
 
 def _from_text(text: str) -> Fraction:
@@ -327,12 +329,12 @@ def exp_below(x: Fraction) -> Fraction:
     >>> exp_below(Fraction(1)) < exp_above(Fraction(1)) < exp_below(Fraction(1)) + Fraction(1, 10**30)
     True
     """
-    return Fraction(exp_floor(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
+    return Fraction(exp_floor(x, FRACTIONAL_BITS), 1 << FRACTIONAL_BITS)
 
 
 def exp_above(x: Fraction) -> Fraction:
     """Return a fraction that is at least ``e^x``; see :func:`exp_below`."""
-    return Fraction(exp_ceil(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
+    return Fraction(exp_ceil(x, FRACTIONAL_BITS), 1 << FRACTIONAL_BITS)
 
 
 def log_below(x: Fraction) -> Fraction:
@@ -343,12 +345,12 @@ def log_below(x: Fraction) -> Fraction:
     >>> log_below(Fraction(2)) < log_above(Fraction(2)) < log_below(Fraction(2)) + Fraction(1, 10**30)
     True
     """
-    return Fraction(log_floor(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
+    return Fraction(log_floor(x, FRACTIONAL_BITS), 1 << FRACTIONAL_BITS)
 
 
 def log_above(x: Fraction) -> Fraction:
     """Return a fraction that is at least ``ln x``; see :func:`log_below`."""
-    return Fraction(log_ceil(x, _FRACTIONAL_BITS), 1 << _FRACTIONAL_BITS)
+    return Fraction(log_ceil(x, FRACTIONAL_BITS), 1 << FRACTIONAL_BITS)
 
 
 def float_floor(x: Fraction) -> float:

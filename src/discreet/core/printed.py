@@ -12,6 +12,7 @@ such characters, or with a line end, could print a verdict of its own: :func:`on
 from __future__ import annotations
 
 import math
+import sys
 import unicodedata
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "MAX_VALUE_CHARACTERS",
+    "MAX_LISTED",
     "at_least",
     "at_most",
     "bounds",
@@ -37,6 +38,7 @@ __all__ = [
     "estimate",
     "excess",
     "facts",
+    "first_of",
     "gap",
     "in_columns",
     "interval",
@@ -58,17 +60,17 @@ __all__ = [
 Number = float | Fraction | None
 """What is printed: a float stands for its exact binary value, ``None`` is printed as "none"."""
 
-_MAX_WHOLE_DIGITS = 15
-"""Digits up to which the integer part of a number is printed in full, without an exponent."""
+_MAX_WHOLE_DIGITS = sys.float_info.dig
+"""Digits up to which the integer part of a number is printed in full, without an exponent: those of a float, 15."""
 
 _MAX_DECIMAL_CHARACTERS = 12
 """Characters up to which a budget is printed exactly."""
 
-MAX_VALUE_CHARACTERS = 1_000
-"""Characters of a value that are printed, unless said otherwise."""
+MAX_LISTED = 10
+"""Rows, or other items, that a message lists, unless said otherwise."""
 
 
-def one_line(value: object, most: int = MAX_VALUE_CHARACTERS) -> str:
+def one_line(value: object, most: int = 1_000) -> str:
     r"""Write a value on one line: what a terminal would obey is escaped, and what is longer is cut.
 
     Parameters
@@ -172,6 +174,17 @@ def estimate(value: Number, digits: int = 6, unit: str = "") -> str:
     ('1,234,568', '0.123', '12 km')
     """
     return _significant(value, digits, ROUND_HALF_EVEN, unit)
+
+
+def first_of(items: Sequence[object], most: int = MAX_LISTED) -> str:
+    """List at most so many of the first items, and say whether there are more.
+
+    Examples
+    --------
+    >>> first_of([1, 2, 3]), first_of([1, 2, 3], 2)
+    ('1, 2, 3', '1, 2 and more')
+    """
+    return ", ".join(map(str, items[:most])) + (" and more" if len(items) > most else "")
 
 
 def interval(low: Number, high: Number, digits: int = 6) -> tuple[str, str]:

@@ -7,7 +7,7 @@ release holds what is released and no more.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,14 +33,21 @@ __all__ = [
     "view",
 ]
 
-_PICTURE_PIXELS = 220.0
-"""Side of a picture in pixels."""
 
-_MAX_DRAWN_POINTS = 800
-"""Points drawn in a picture; more would add megabytes to a page."""
+class _Picture(NamedTuple):
+    """Limits of a picture."""
 
-_MAX_DRAWN_CELLS = 40
-"""Rows and columns of a channel, or bars, that are drawn; larger channels are averaged, further bars counted."""
+    pixels: float = 220.0
+    """Side."""
+
+    max_points: int = 800
+    """Points that are drawn; more would add megabytes to a page."""
+
+    max_cells: int = 40
+    """Rows and columns of a channel, or bars, that are drawn; larger channels are averaged, further bars counted."""
+
+
+_PICTURE = _Picture()
 
 _INK = "#2f6db5"
 """A blue with a contrast of 3 or more on white and on the usual dark pages."""
@@ -120,7 +127,7 @@ def _on_page(points: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
         east = (points[:, 1] - points[0, 1] + 180) % 360 - 180
         plane = np.stack([east * shrink, points[:, 0]], axis=1)
     low, extent = plane.min(axis=0), float(np.ptp(plane, axis=0).max()) or 1.0
-    placed: NDArray[np.float64] = (plane - low) / extent * (_PICTURE_PIXELS - 24) + 12
+    placed: NDArray[np.float64] = (plane - low) / extent * (_PICTURE.pixels - 24) + 12
     placed[:, 1] = placed[:, 1].max() + 12 - placed[:, 1]
     return placed
 
@@ -167,8 +174,8 @@ def row_on_map(
     if points is None or not _drawable(points) or len(row) != len(points):
         return ""
     placed = _on_page(points, metric)
-    shown = np.argsort(-row, kind="stable")[:_MAX_DRAWN_POINTS]
-    near = _PICTURE_PIXELS / (2 * np.sqrt(len(points))) * 0.95
+    shown = np.argsort(-row, kind="stable")[: _PICTURE.max_points]
+    near = _PICTURE.pixels / (2 * np.sqrt(len(points))) * 0.95
     radii = near * np.sqrt(row / row.max())
     grey = "".join(
         f'<circle {_at((x, y))} r="1" fill="currentColor" opacity=".45"/>' for x, y in placed[shown]
@@ -183,7 +190,7 @@ def row_on_map(
     ring = f'<circle {_at((x, y))} r="{position(near + 2)}" {outline}/>'
     label = f"Where secret {secret} is reported, the likeliest with {share(float(row.max()))}; areas are chances"
     caption = f"<p><small>{escape(label)}. The ring marks the secret.</small></p>"
-    return _svg(grey + discs + ring, label, _PICTURE_PIXELS, placed[:, 1].max() + 12) + caption
+    return _svg(grey + discs + ring, label, _PICTURE.pixels, placed[:, 1].max() + 12) + caption
 
 
 def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
@@ -191,9 +198,9 @@ def dots(points: NDArray[np.float64] | None, metric: str, label: str) -> str:
     if points is None or not _drawable(points):
         return ""
     placed = _on_page(points, metric)
-    chosen = placed[:: -(-len(placed) // _MAX_DRAWN_POINTS)]
+    chosen = placed[:: -(-len(placed) // _PICTURE.max_points)]
     body = "".join(f'<circle {_at((x, y))} r="2" fill="{_INK}"/>' for x, y in chosen)
-    return _svg(body, label, _PICTURE_PIXELS, placed[:, 1].max() + 12)
+    return _svg(body, label, _PICTURE.pixels, placed[:, 1].max() + 12)
 
 
 def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
@@ -218,14 +225,14 @@ def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
     >>> bars([], "Groups of each size")
     ''
     """
-    shown = heights[:_MAX_DRAWN_CELLS]
+    shown = heights[: _PICTURE.max_cells]
     most = max((height for _, height in shown), default=0.0)
     if most <= 0:
         return ""
     step, left = 16, 8 * min(30, max(len(name) for name, _ in shown)) + 8
     body = ""
     for at, (name, height) in enumerate(shown):
-        y, width = step * at, _PICTURE_PIXELS * max(height, 0.0) / most
+        y, width = step * at, _PICTURE.pixels * max(height, 0.0) / most
         body += (
             f'<text x="0" y="{y + 12}" font-size="12" fill="currentColor">{escape(name[:30])}</text>'
             f'<rect x="{left}" y="{y + 2}" width="{position(width)}" height="12" fill="{_INK}"/>'
@@ -234,7 +241,7 @@ def bars(heights: Sequence[tuple[str, float]], label: str) -> str:
         )
     rest = f"; {count(len(heights) - len(shown))} more are not drawn" * (len(heights) > len(shown))
     caption = f"<p><small>{escape(label + rest)}.</small></p>"
-    return _svg(body, label, left + _PICTURE_PIXELS + 80, step * len(shown)) + caption
+    return _svg(body, label, left + _PICTURE.pixels + 80, step * len(shown)) + caption
 
 
 def heat(chances: NDArray[np.float64], label: str) -> str:
@@ -242,11 +249,11 @@ def heat(chances: NDArray[np.float64], label: str) -> str:
     table = chances
     for axis in (0, 1):
         cuts = np.linspace(
-            0, table.shape[axis], min(table.shape[axis], _MAX_DRAWN_CELLS) + 1
+            0, table.shape[axis], min(table.shape[axis], _PICTURE.max_cells) + 1
         ).astype(int)
         sums = np.add.reduceat(table, cuts[:-1], axis=axis)
         table = sums / np.diff(cuts).reshape((-1, 1) if axis == 0 else (1, -1))
-    cell = min(18.0, _PICTURE_PIXELS / max(table.shape))
+    cell = min(18.0, _PICTURE.pixels / max(table.shape))
     shade, side = table / (table.max() or 1.0), position(cell)
     body = "".join(
         f'<rect x="{position(c * cell)}" y="{position(r * cell)}" width="{side}" height="{side}" fill="{_INK}" '

@@ -290,15 +290,12 @@ def _alike(cells: pl.Series) -> pl.Series:
     return cells.replace_strict(values, plain, default=None, return_dtype=pl.String)
 
 
-def _canonical(text: str) -> str:
-    """Write a number in digits, without a plus, an exponent or zeros that mean nothing."""
+def _canonical(text: str, *, max_digits: int = 40) -> str:
+    """Write a number in digits, without a plus, an exponent or needless zeros, if it has at most so many digits."""
     number = _number(text)
     if number is None:
         return text.strip()
-    if abs(number.adjusted()) > _MOST_DIGITS:
+    if abs(number.adjusted()) > max_digits:
         return str(number.normalize())
     plain = plain_digits(number)
     return "0" if plain in {"-0", "0"} else plain
-
-
-_MOST_DIGITS = 40

@@ -77,22 +77,14 @@ _UNIT = (
 _PUBLISHED = r"^(?:\[.+, .+[\])]|.*\|.*|[^\s*]*\*+|\d{4}-Q[1-4]|\d{4} to \d{4})$"
 """A published cell: an interval, a set, a prefix, a span of the calendar, or anything."""
 
-_ROWS_LISTED = 10
-
-_MAX_PROSE_ROWS = 20_000
-"""Rows by which free text is recognized."""
-
-_MAX_COMPARED = 10_000
-"""Names that are compared with what was typed, at most."""
-
-_MIN_SIMILARITY = 0.6
-"""Likeness from which on one name may be a slip for another."""
-
-_MAX_NAMES_LISTED = 5
-
 
 def no_column(
-    option: str, name: str, columns: Sequence[str], *, show: bool | None = None
+    option: str,
+    name: str,
+    columns: Sequence[str],
+    *,
+    show: bool | None = None,
+    max_compared: int = 10_000,
 ) -> InvalidProblemError:
     """Return the error for a name that no column has, with the nearest name.
 
@@ -106,6 +98,8 @@ def no_column(
         The columns of the table. The message has the one nearest to `name`, if one is near.
     show
         Whether the message has all names; ``None`` where the command has no ``--show-columns``.
+    max_compared
+        Number of the first names that are compared with what was typed.
 
     Examples
     --------
@@ -122,7 +116,7 @@ def no_column(
     if show:
         got += f"; the table has {', '.join(map(repr, columns))}"
     elif isinstance(typed, str):
-        near = get_close_matches(name, islice(columns, _MAX_COMPARED), 1, _MIN_SIMILARITY)
+        near = get_close_matches(name, islice(columns, max_compared), 1)
         got += f"; did you mean {near[0]!r}?" if near else ""
         which += " (--show-columns lists them)" if show is not None else ""
     return refused("column-unknown", option, got, which=which)
@@ -142,18 +136,18 @@ def columns_at(names: Iterable[str], columns: Sequence[str], *, show: bool = Fal
     places = [place for place, name in enumerate(columns, start=1) if name in chosen]
     if show:
         return ", ".join(columns[place - 1] for place in places)
-    listed = ", ".join(map(str, places[:_MAX_NAMES_LISTED]))
-    more = " and more" if len(places) > _MAX_NAMES_LISTED else ""
-    return f"column{'' if len(places) == 1 else 's'} {listed}{more}"
+    return f"column{'' if len(places) == 1 else 's'} {printed.first_of(places, 5)}"
 
 
-def is_prose(cells: pl.Series) -> bool:
+def is_prose(cells: pl.Series, *, max_rows: int = 20_000) -> bool:
     """Return whether most cells have three words or more and most values come once.
 
     Parameters
     ----------
     cells
         Text; missing and empty cells do not count.
+    max_rows
+        Number of the first rows that are looked at.
 
     Examples
     --------
@@ -163,7 +157,7 @@ def is_prose(cells: pl.Series) -> bool:
     >>> is_prose(pl.Series(["New York City", "Salt Lake City"] * 9))
     False
     """
-    full = cells.head(_MAX_PROSE_ROWS).drop_nulls().str.strip_chars()
+    full = cells.head(max_rows).drop_nulls().str.strip_chars()
     full = full.filter(full != "")
     if full.n_unique() < max(4, len(full) // 2):
         return False
@@ -307,10 +301,8 @@ def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[Inval
             continue
         if not wrong or 2 * wrong > total or cells.filter(misfits).str.contains(_PUBLISHED).all():
             continue
-        rows = misfits.arg_true().head(_ROWS_LISTED + 1).to_list()
-        shown = ", ".join(str(row + 1) for row in rows[:_ROWS_LISTED])
-        more = " and more" if len(rows) > _ROWS_LISTED else ""
-        where = f"in row{'' if len(rows) == 1 else 's'} {shown}{more}"
+        rows = (misfits.arg_true().head(printed.MAX_LISTED + 1) + 1).to_list()
+        where = f"in row{'' if len(rows) == 1 else 's'} {printed.first_of(rows)}"
         yield refused(
             "half-numbers", field, f"{count_of(wrong, 'other cell')} in {name}, {where}", name=name
         )

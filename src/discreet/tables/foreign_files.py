@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import sys
 import zipfile
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
@@ -34,7 +35,6 @@ _WORKBOOK_GROWS = 12
 """Bytes in memory for one byte of a workbook's sheets, once they are read."""
 
 _BYTES_PER_CELL = 16
-_MAX_WHOLE = 2.0**53
 
 
 @final
@@ -162,7 +162,7 @@ def with_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
         if series.dtype not in (pl.Float64, pl.Float32):
             continue
         present = series.fill_nan(None)
-        is_integer = (present == present.round()) & (present.abs() < _MAX_WHOLE)
+        is_integer = (present == present.round()) & (present.abs() < 2.0**sys.float_info.mant_dig)
         made.append(present.cast(pl.Int64) if is_integer.all() else present)
     return table.with_columns(made)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from discreet.core import printed
 from discreet.core.extras import install_command
 from discreet.tables.cells import read_cells
 from discreet.tables.columns import columns_at, plain_names
@@ -284,8 +285,8 @@ def rows_where(table: Table, condition: nw.Expr, argument: str, *more: str) -> n
     """Return the positions, from 0, of the first rows that meet a condition, and further columns of these rows."""
     matching = table.filter(condition).select(ROW, *more)
     if isinstance(matching, nw.LazyFrame):
-        return collect(matching.sort(ROW).head(_MAX_ROWS_LISTED + 1), argument)
-    return matching.sort(ROW).head(_MAX_ROWS_LISTED + 1)
+        return collect(matching.sort(ROW).head(printed.MAX_LISTED + 1), argument)
+    return matching.sort(ROW).head(printed.MAX_LISTED + 1)
 
 
 def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
@@ -296,10 +297,8 @@ def name_rows(rows: Iterable[int], *, private: bool = True) -> str:
     >>> name_rows([0, 6])
     'rows 1, 7 (private: this depends on records)'
     """
-    at = [str(row + 1) for row in rows]
-    text = f"rows {', '.join(at[:_MAX_ROWS_LISTED])}" if at else ""
-    if len(at) > _MAX_ROWS_LISTED:
-        text += " and more"
+    at = [row + 1 for row in rows]
+    text = f"rows {printed.first_of(at)}" if at else ""
     return f"{text} (private: this depends on records)".strip() if private else text
 
 

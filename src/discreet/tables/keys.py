@@ -76,7 +76,7 @@ _BLANKS = " \t\r\n"
 
 _TRUTHS = ("True", "TRUE", "False", "FALSE")
 _DIGITS = r"^\s*-?[0-9]{1,15}(?:\.0*)?\s*$"
-_MAX_WHOLE = 10**15
+_MAX_WHOLE = 10**sys.float_info.dig
 """Floats below this limit that are whole are read as integers; each of them has an exact text."""
 
 _UNREADABLE = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Object, nw.Time, nw.Duration)

@@ -15,15 +15,9 @@ from discreet.core.dates import formats_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["NEARLY_ALL", "Look", "look_at", "names_persons"]
+__all__ = ["MAX_VALUES", "Look", "look_at", "names_persons"]
 
-NEARLY_ALL = 0.9
-"""Share of different values from which on a column points at single rows."""
-
-_MIN_SHARE = 0.8
-"""Share of cells that must look like a kind for a column to be of that kind."""
-
-_MAX_VALUES = 1_000
+MAX_VALUES = 1_000
 """Different values by which a column is judged."""
 
 
@@ -86,7 +80,6 @@ _DISEASE = re.compile(r"[A-TV-Z]\d[0-9AB](?:\.[0-9A-TV-Z]{1,4})?")
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _WORDS = r"[^\W\d_]+(?:['\u2019\-][^\W\d_]+)*\.?"
 _PERSON = re.compile(rf"(?:{_WORDS},? ){{1,4}}{_WORDS}")
-_MIN_SENTENCE_WORDS = 5
 """Words from which on a cell is a sentence."""
 
 _NAMES = {
@@ -137,11 +130,11 @@ def look_at(
     >>> look_at("born", ["03/04/1980", "05/06/1990"], rows=9, different=2).formats
     ('DD/MM/YYYY', 'MM/DD/YYYY')
     """
-    cells = [str(value).strip() for value in values[:_MAX_VALUES]]
+    cells = [str(value).strip() for value in values[:MAX_VALUES]]
     if not cells:
         return Look()
     hints = _hints(name)
-    many = rows > 1 and different >= NEARLY_ALL * rows
+    many = _is_nearly_unique(rows, different)
     unique = "nearly every value is different, probably an identifier" if many else ""
     single = "nearly every value is different, which singles people out" if many else ""
     dates = _dates(cells, values, single)
@@ -151,12 +144,10 @@ def look_at(
         return guess
     if dates is not None:
         return dates
-    if _is_postal(cells, hints) or (
-        _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE and different > 1
-    ):
-        sick = _share(cells, _DISEASE.fullmatch) >= _MIN_SHARE and "postal" not in hints
+    if _is_postal(cells, hints) or (_mostly(cells, _DISEASE.fullmatch) and different > 1):
+        sick = _mostly(cells, _DISEASE.fullmatch) and "postal" not in hints
         return Look("sensitive" if sick else "quasi", "prefix", single)
-    numbers = _share(cells, _NUMBER.fullmatch) == 1.0
+    numbers = all(map(_NUMBER.fullmatch, cells))
     coded = numbers and any(re.match(r"[+-]?0\d", cell) for cell in cells)
     kind = "numeric" if numbers and not coded else "categorical"
     if (
@@ -203,8 +194,18 @@ def _hints(name: str) -> set[str]:
     return {_HINTS[word] for word in (*words, joined) if word in _HINTS}
 
 
-def _share(cells: Sequence[str], fits: Callable[[str], object]) -> float:
-    return sum(bool(fits(cell)) for cell in cells) / len(cells)
+def _mostly(cells: Sequence[str], fits: Callable[[str], object], *, least: float = 0.8) -> bool:
+    """Return whether at least a share of the cells look like a kind, by which the column is of that kind."""
+    return sum(bool(fits(cell)) for cell in cells) >= least * len(cells)
+
+
+def _is_sentence(cell: str, *, min_words: int = 5) -> bool:
+    return len(cell.split()) >= min_words
+
+
+def _is_nearly_unique(rows: int, different: int, *, least: float = 0.9) -> bool:
+    """Return whether such a share of the values is different that a column points at single rows."""
+    return rows > 1 and different >= least * rows
 
 
 def _identifier(
@@ -220,31 +221,25 @@ def _identifier(
     for kind, pattern in _SHAPES.items():
         if (
             not date
-            and _share(cells, pattern.fullmatch) >= _MIN_SHARE
+            and _mostly(cells, pattern.fullmatch)
             and not (kind in ("account or card number", "national id") and _is_postal(cells, hints))
         ):
             return Look("drop", kind, f"cells look like {_PLURAL[kind]}")
     if "national" in hints and different > rows / 2:
         return Look("drop", "national id", f"cells look like {_PLURAL['national id']}")
-    if (
-        "place" in hints
-        and _share(cells, _NUMBER.fullmatch) >= _MIN_SHARE
-        and any("." in c for c in cells)
-    ):
+    if "place" in hints and _mostly(cells, _NUMBER.fullmatch) and any("." in c for c in cells):
         return Look("drop", "coordinates", f"cells look like {_PLURAL['coordinates']}")
-    phone = _share(cells, _PHONE.fullmatch) >= _MIN_SHARE
-    digits = "phone" in hints and _share(cells, re.compile(r"\+?\d{7,15}").fullmatch) >= _MIN_SHARE
+    phone = _mostly(cells, _PHONE.fullmatch)
+    digits = "phone" in hints and _mostly(cells, re.compile(r"\+?\d{7,15}").fullmatch)
     if digits or (phone and not date and (not _is_postal(cells, hints))):
         return Look("drop", "phone number", f"cells look like {_PLURAL['phone number']}")
-    sentences = _share(cells, lambda cell: len(cell.split()) >= _MIN_SENTENCE_WORDS) > 0.5
+    sentences = _mostly(cells, _is_sentence, least=0.5)
     if (sentences and different > rows / 2) or ("text" in hints and many):
         return Look("drop", "free text", "cells are free text, which may name people")
     if not date and _addressed(cells, hints, different, rows):
         return Look("drop", "address", "cells look like addresses")
-    letters = _share(cells, re.compile(rf"(?:{_WORDS},? ){{0,4}}{_WORDS}").fullmatch) >= _MIN_SHARE
-    full = (
-        _share(cells, _PERSON.fullmatch) >= _MIN_SHARE and _share(cells, _is_titled) >= _MIN_SHARE
-    )
+    letters = _mostly(cells, re.compile(rf"(?:{_WORDS},? ){{0,4}}{_WORDS}").fullmatch)
+    full = _mostly(cells, _PERSON.fullmatch) and _mostly(cells, _is_titled)
     if (full and different > rows / 2 and different > 3) or (
         letters and "name" in hints and different > 2
     ):
@@ -272,21 +267,21 @@ def _is_titled(cell: str) -> bool:
 def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> bool:
     """Return whether most cells look like addresses and hardly any comes twice."""
     numbered = re.compile(r"\d{1,5}[A-Za-z]?,? \D.{3,}|\D{4,} \d{1,5} ?[A-Za-z]?(?:,.*)?")
-    share = _share(cells, numbered.fullmatch)
-    return share >= _MIN_SHARE and different > rows / 2 and ("address" in hints or share == 1.0)
+    fitting = _mostly(cells, numbered.fullmatch, least=0.8 if "address" in hints else 1.0)
+    return fitting and different > rows / 2
 
 
 def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | None:
     """Recognize dates, of one format or of several."""
-    typed = [value for value in values[:_MAX_VALUES] if not isinstance(value, str)]
+    typed = [value for value in values[:MAX_VALUES] if not isinstance(value, str)]
     if typed and not any(hasattr(value, "toordinal") for value in typed):
         # Numbers of a typed table are no dates, whatever their digits.
         return None
-    formats = formats_of(values[:_MAX_VALUES])
+    formats = formats_of(values[:MAX_VALUES])
     if formats:
         return Look("quasi", "dates", unique, tuple(formats[:1] if typed else formats))
-    some = sum(bool(formats_of([cell])) for cell in cells)
-    return Look("quasi", "dates", unique) if some >= _MIN_SHARE * len(cells) else None
+    dated = _mostly(cells, lambda cell: formats_of([cell]))
+    return Look("quasi", "dates", unique) if dated else None
 
 
 def _is_postal(cells: list[str], hints: set[str]) -> bool:
@@ -297,10 +292,10 @@ def _is_postal(cells: list[str], hints: set[str]) -> bool:
     upper = [cell.upper() for cell in cells]
     if "postal" in hints:
         either = lambda cell: _POSTAL.fullmatch(cell) or _POSTAL_DIGITS.fullmatch(cell)  # noqa: E731
-        return _share(upper, either) >= _MIN_SHARE
+        return _mostly(upper, either)
     if "phone" in hints or "id" in hints:
         return False
-    return _share(cells, _POSTAL.fullmatch) >= _MIN_SHARE and not all(
+    return _mostly(cells, _POSTAL.fullmatch) and not all(
         re.fullmatch(r"\d{3}-\d{4}", cell) for cell in cells
     )
 

@@ -30,15 +30,6 @@ _KINDS = (
 )
 """Physical types by their number."""
 
-_MAX_SHIFT = 63
-"""Bits before the last seven of a whole number of 64 bits."""
-
-_MAX_VALUES = 10_000_000
-"""Values of a footer, at most: each takes up to 75 bytes here for one in the file."""
-
-_MAX_DEPTH = 32
-"""Levels of structures within structures; the format has six."""
-
 
 @final
 @dataclass(frozen=True)
@@ -153,10 +144,15 @@ class _Compact:
     ----------
     data
         The bytes; reading beyond them raises :class:`IndexError`.
+    max_values
+        Limit on the values of a footer: each takes up to 75 bytes here for one in the file.
+    max_depth
+        Limit on structures within structures, of which the format has six.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, max_values: int = 10_000_000, max_depth: int = 32) -> None:
         self.data, self.at, self.values = data, 0, 0
+        self.max_values, self.max_depth = max_values, max_depth
 
     def byte(self) -> int:
         """Read one byte."""
@@ -165,13 +161,13 @@ class _Compact:
 
     def varint(self) -> int:
         """Read a whole number without sign, seven bits a byte, the lowest first; ValueError if it is too long."""
-        value = shift = 0
-        while (byte := self.byte()) & 0x80:
+        value = 0
+        for shift in range(0, 64, 7):
+            byte = self.byte()
             value |= (byte & 0x7F) << shift
-            shift += 7
-            if shift > _MAX_SHIFT:
-                raise ValueError
-        return value | byte << shift
+            if byte < 0x80:
+                return value
+        raise ValueError
 
     def integer(self) -> int:
         """Read a whole number with its sign in the lowest bit."""
@@ -215,7 +211,7 @@ class _Compact:
             Structures around it.
         """
         self.values += 1
-        if depth > _MAX_DEPTH or self.values > _MAX_VALUES:
+        if depth > self.max_depth or self.values > self.max_values:
             raise ValueError
         match kind:
             case 1 | 2 | 3:

@@ -16,9 +16,9 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import io
@@ -47,8 +47,6 @@ CellError = csv.Error
 """Raised for lines that cannot be divided into cells; its words may quote one."""
 
 _READY = b"r"
-_PANIC_STATUS = 3
-_NO_MEMORY_STATUS = 4
 
 _OF_MEMORY = frozenset({signal.SIGABRT, getattr(signal, "SIGKILL", signal.SIGABRT)})
 """How a process ends that asks for more memory than there is: by itself, or by the system."""
@@ -59,11 +57,25 @@ CONTROL_GROUPS = (
 )
 """Where Linux says how much of the memory a container may use."""
 
-_FREE_BYTES_PER_TABLE_BYTE = 2
 
-_CHILD_SECONDS = 60.0
-_BYTES_A_SECOND = 2e6
-"""A child may take so long, and a second more for so many bytes of the file; one tenth of this is usual."""
+class _ChildTime(NamedTuple):
+    """How long a child may read a file: ten times what is usual."""
+
+    seconds: float = 60.0
+    """For any file."""
+
+    bytes_per_second: float = 2e6
+    """A second more for so many bytes."""
+
+
+_CHILD_TIME = _ChildTime()
+
+
+class _Status(IntEnum):
+    """Exit status of a child that did not read its file."""
+
+    PANIC = 3
+    NO_MEMORY = 4
 
 
 class ReadOutcome(Enum):
@@ -243,7 +255,7 @@ def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) 
     how = "whole" if whole else "stream"
     # -P: nothing is imported from the folder in which this file lies.
     command = [sys.executable, "-P", __file__, os.fspath(path), mark, how, str(share_of_memory())]
-    seconds = _CHILD_SECONDS + Path(path).stat().st_size / _BYTES_A_SECOND
+    seconds = _CHILD_TIME.seconds + Path(path).stat().st_size / _CHILD_TIME.bytes_per_second
     try:
         ended = subprocess.run(  # noqa: S603 - this interpreter and this file, with words that no shell reads
             command,
@@ -259,7 +271,7 @@ def try_reading(path: str | os.PathLike[str], mark: str, *, whole: bool = True) 
         return ReadOutcome.READ
     if ended.stdout != _READY:
         return ReadOutcome.NOT_STARTED
-    if ended.returncode == _NO_MEMORY_STATUS or -ended.returncode in _OF_MEMORY:
+    if ended.returncode == _Status.NO_MEMORY or -ended.returncode in _OF_MEMORY:
         return ReadOutcome.NO_MEMORY
     return ReadOutcome.DIED
 
@@ -282,9 +294,9 @@ def all_memory() -> int:
     return min(most for most, _ in _limits())
 
 
-def share_of_memory() -> int:
+def share_of_memory(*, divisor: int = 2) -> int:
     """Return the most bytes for a table: half of the free memory, since work on the table takes memory as well."""
-    return max(1, free_memory() // _FREE_BYTES_PER_TABLE_BYTE)
+    return max(1, free_memory() // divisor)
 
 
 def is_limited() -> bool:
@@ -385,9 +397,9 @@ def _try(path: str, mark: str, how: str, most: int) -> int:
     except (pl.exceptions.PolarsError, OSError):
         return 0
     except MemoryError:
-        return _NO_MEMORY_STATUS
+        return _Status.NO_MEMORY
     except BaseException:  # noqa: BLE001 - a panic is no Exception, and its words may quote a cell
-        return _PANIC_STATUS
+        return _Status.PANIC
     return 0
 
 

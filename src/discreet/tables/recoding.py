@@ -40,8 +40,7 @@ _OPEN = re.compile(
 """A number that may be open to one side, such as 90+ or <5."""
 
 _MAX_PREFIX = 100
-_MAX_DIGITS = 60
-"""Characters of a number; longer text is none, so that no rule fails for the value of a cell."""
+"""Limit on the characters of a prefix: a longer one is rather a mistake."""
 
 
 @final
@@ -138,8 +137,6 @@ class Recoding:
             if numbers["prefix"]:
                 return key_text(cell)[: int(numbers["prefix"][0])]
             text = key_text(cell)
-            if len(text) > _MAX_DIGITS:
-                return cell
             number = _number_in(text, is_open=bool(numbers["top"] or numbers["bottom"]))
             if number is None:
                 return cell
@@ -282,8 +279,13 @@ def _pairs(rule: str, typed: Typed) -> tuple[tuple[str, tuple[Fraction, ...]], .
     return tuple(widths.items())
 
 
-def _number_in(text: str, *, is_open: bool) -> Fraction | None:
-    """Return the number in a text, or the end of an open interval if `is_open`; ``None`` for others."""
+def _number_in(text: str, *, is_open: bool, max_characters: int = 60) -> Fraction | None:
+    """Return the number in a text, or the end of an open interval if `is_open`; ``None`` for others.
+
+    Longer text is no number, so that no rule fails for the value of a cell.
+    """
+    if len(text) > max_characters:
+        return None
     if _NUMBER.fullmatch(text):
         return Fraction(text)
     opened = _OPEN.fullmatch(text) if is_open else None

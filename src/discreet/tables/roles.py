@@ -15,7 +15,7 @@ import narwhals as nw
 from discreet.core import printed
 from discreet.tables.columns import no_column
 from discreet.tables.frames import has_nested_cells
-from discreet.tables.looks import Look, look_at, names_persons
+from discreet.tables.looks import MAX_VALUES, Look, look_at, names_persons
 from discreet.tables.refusals import refused, warning
 
 if TYPE_CHECKING:
@@ -46,12 +46,6 @@ ROLES = {
 
 UNASSIGNED = ("keep", "drop")
 """What may be said of all columns without a role."""
-
-_LOOKED_AT = 20_000
-"""Rows by which a column of a file is looked at that need not fit into memory."""
-
-_MAX_VALUES_SAMPLED = 2_000
-_MAX_LISTED = 6
 
 
 @final
@@ -204,12 +198,13 @@ def _refuse(
     if not suspects:
         return
     sentences = []
-    for name, why in suspects[:_MAX_LISTED]:
+    for name, why in suspects[: printed.MAX_LISTED]:
         place = f"column {list(columns).index(name) + 1}"
         if show:
             place += f" ({name})"
         sentences.append(f"{place}: {why}" if why else place)
-    more = f"; and {len(suspects) - _MAX_LISTED} more" if len(suspects) > _MAX_LISTED else ""
+    rest_count = len(suspects) - printed.MAX_LISTED
+    more = f"; and {rest_count} more" if rest_count > 0 else ""
     got = "; ".join(sentences) + more
     code = "identifiers"
     if given.unassigned is None:
@@ -221,7 +216,12 @@ def _refuse(
 
 
 def roles_of_scan(
-    table: pl.LazyFrame, given: Given, *, options: bool = False, show: bool | None = None
+    table: pl.LazyFrame,
+    given: Given,
+    *,
+    options: bool = False,
+    show: bool | None = None,
+    max_rows: int = 20_000,
 ) -> AssignedRoles:
     """Decide on the roles of the columns of files that need not fit into memory.
 
@@ -233,6 +233,8 @@ def roles_of_scan(
         The files.
     given, options, show
         As of :func:`assign_roles`.
+    max_rows
+        Number of the first rows by which a column is looked at.
 
     Raises
     ------
@@ -246,7 +248,7 @@ def roles_of_scan(
         column = pl.col(name)
         counted = table.select(column.count().alias("rows"), column.n_unique().alias("different"))
         rows, different = counted.collect(engine="streaming").row(0)
-        head = table.select(name).head(_LOOKED_AT).collect()
+        head = table.select(name).head(max_rows).collect()
         return look_of(head, name, rows=rows, different=different)
 
     names = table.collect_schema().names()
@@ -287,13 +289,20 @@ def look_of_column(
     if text:
         present = present.filter(present.str.strip_chars() != "")
     unique = present.unique(maintain_order=True)
-    values: list[Any] = unique.head(_MAX_VALUES_SAMPLED).to_list()
+    values: list[Any] = unique.head(MAX_VALUES).to_list()
     counts = (len(present), len(unique)) if rows is None else (rows, different or 0)
     return look_at(name, values, rows=counts[0], different=counts[1], wide=wide)
 
 
-def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN401 - as above
+def repeated_persons(
+    table: Any,  # noqa: ANN401 - as above
+    person: str | None,
+    *,
+    max_rows_per_person: int = 100,
+) -> list[str]:
     """Return a sentence for each column that seems to tell persons apart and has values twice; none with `person`.
+
+    A column with more rows for each value, on average, rather tells groups apart.
 
     Examples
     --------
@@ -311,12 +320,8 @@ def repeated_persons(table: Any, person: str | None) -> list[str]:  # noqa: ANN4
             continue
         present = series.drop_nulls()
         different = present.n_unique()
-        if len(present) // _ROWS_A_PERSON < different < len(present) and different > 2:
+        if len(present) // max_rows_per_person < different < len(present) and different > 2:
             again, n = printed.count(len(present) - different), printed.count(len(frame))
             rows = f"{again} of {n} rows"
             hints.append(warning("persons-repeat", column=f"column {place}", rows=rows))
     return hints
-
-
-_ROWS_A_PERSON = 100
-"""Rows of a person, on average, from which on a column rather tells groups apart."""

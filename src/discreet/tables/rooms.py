@@ -27,12 +27,6 @@ PREFIX = ".discreet-"
 
 _LOCK = "lock"
 
-_SECONDS_TO_END = 5.0
-"""Seconds to wait for writers into a folder that is removed."""
-
-_SECONDS_WITHOUT_LOCK = 24 * 3600.0
-"""Seconds in which a new folder may get its lock; it is empty until then."""
-
 
 @contextmanager
 def private_room(folder: Path) -> Iterator[Path]:
@@ -68,9 +62,9 @@ def private_room(folder: Path) -> Iterator[Path]:
         _remove(room)
 
 
-def _remove(room: Path) -> None:
-    """Remove a folder with all that is in it, a file too that a worker makes meanwhile, which has not heard the end."""
-    until = time.monotonic() + _SECONDS_TO_END
+def _remove(room: Path, *, seconds: float = 5.0) -> None:
+    """Remove a folder with all that is in it, also what workers write meanwhile, which are waited for so long."""
+    until = time.monotonic() + seconds
     while room.exists():
         try:
             shutil.rmtree(room)
@@ -131,7 +125,7 @@ def _is_free(path: Path) -> bool:
         return False
 
 
-def _was_never_used(room: Path) -> bool:
-    """Whether the run died before it locked the folder, and hence before it wrote anything else."""
+def _was_never_used(room: Path, *, hours: float = 24.0) -> bool:
+    """Whether the run died before it locked the folder, for which it had hours, and before it wrote anything else."""
     names = {path.name for path in room.iterdir()}
-    return names <= {f"{_LOCK}.new"} and time.time() - room.lstat().st_mtime > _SECONDS_WITHOUT_LOCK
+    return names <= {f"{_LOCK}.new"} and time.time() - room.lstat().st_mtime > 3600 * hours

@@ -277,11 +277,9 @@ def _copied(pieces: Iterator[bytes], target: Path, request: FileRequest) -> Path
     return target
 
 
-def _text(head: bytes) -> str:
-    return head[:_SEPARATOR_BYTES].decode("utf-8-sig", errors="replace")
-
-
-_SEPARATOR_BYTES = 64
+def _text(head: bytes, *, max_bytes: int = 64) -> str:
+    """Decode the first bytes, which hold a line that states the separator if there is one."""
+    return head[:max_bytes].decode("utf-8-sig", errors="replace")
 
 
 def _plain_text(source: Path, folder: Path, head: bytes, request: FileRequest) -> PlainFile:

@@ -5,6 +5,7 @@ A column is named by its place, and a row by its position.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,6 @@ _DAY = {"d": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_40
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """The first day of year 1 and the last of year 9999, counted from 1970."""
 
-_MAX_DURATION_DAYS = 999_999_999
-"""Days of the longest duration of Python."""
-
 
 def refuse_nested(table: pl.DataFrame, argument: str, *, show_columns: bool = False) -> None:
     """Refuse columns of lists or of records, whose cells are no values.
@@ -59,7 +57,7 @@ def refuse_times(table: pl.DataFrame | pl.LazyFrame, argument: str) -> None:
     """
     import polars as pl
 
-    ranges = {pl.Time: (0, 0), pl.Duration: (-_MAX_DURATION_DAYS, _MAX_DURATION_DAYS)}
+    ranges = {pl.Time: (0, 0), pl.Duration: (-dt.timedelta.max.days, dt.timedelta.max.days)}
     lazy = table.lazy()
     for place, (name, kind) in enumerate(lazy.collect_schema().items(), start=1):
         if not kind.is_temporal():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.channels.decay import DECAY_ERROR, Decay, scaled_product
+from discreet.core.channels.decay import Decay, scaled_product
 from discreet.core.errors import InvalidProblemError
 from discreet.core.exact import exp_ceil, exp_floor
 
@@ -55,7 +55,7 @@ def test_values_are_those_of_the_specification_and_within_its_error(
     for length, value in zip(lengths, values, strict=True):
         assert value == by_specification(rate, length)
         assert value <= exp_ceil(-rate * length, 62)
-        assert value > exp_floor(-rate * length, 62) - DECAY_ERROR
+        assert value > exp_floor(-rate * length, 62) - 20
 
 
 def test_a_length_of_zero_is_one() -> None:

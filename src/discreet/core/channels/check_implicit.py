@@ -25,7 +25,7 @@ import numpy as np
 from discreet.core.certificate import Certificate, Check
 from discreet.core.channels.decay import DECAY_BITS, DECAY_DIGITS
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import exp_ceil, exp_floor, to_fraction
+from discreet.core.exact import FRACTIONAL_BITS, exp_ceil, exp_floor, to_fraction
 from discreet.core.printed import at_least
 from discreet.core.spaces.check_distances import distance_checks
 from discreet.core.spaces.lattice import LatticeLengths
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from discreet.core.spaces.metric import MetricSpace
 
 __all__ = ["least_lift", "triangle_defect", "verify_anchored"]
-
-_EXACT_BITS = 128
-"""Fractional bits of the exact comparison that decides where floats do not."""
 
 _FLOAT_ERROR = 2.0**-44
 """Upper bound on the relative error of a product of floats here: fewer than 64 roundings."""
@@ -302,7 +299,9 @@ def _violations(
     wrong = int(certain.sum())
     for at in np.flatnonzero(~certain & (high > low * (1 - _FLOAT_ERROR))).tolist():
         more, less = sorted((int(p[at]), int(q[at])), reverse=True)
-        wrong += more << _EXACT_BITS > less * exp_floor(rate * int(lengths[at]), _EXACT_BITS)
+        wrong += more << FRACTIONAL_BITS > less * exp_floor(
+            rate * int(lengths[at]), FRACTIONAL_BITS
+        )
     return wrong
 
 

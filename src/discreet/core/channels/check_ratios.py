@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.core.certificate import Check
 from discreet.core.channels.channel import LIMB_BITS
-from discreet.core.exact import exp_floor, log_ceil
+from discreet.core.exact import FRACTIONAL_BITS, exp_floor, log_ceil
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from discreet.core.channels.channel import Channel
 
 __all__ = ["BoundPairs", "implied_pairs", "ratio_checks", "row_sum_check"]
-
-_EXACT_BITS = 128
-"""Fractional bits of the exact comparison that decides where floats do not."""
 
 _FLOAT_ERROR = 2.0**-46
 """Upper bound on the relative error of a product of floats here: 128 roundings."""
@@ -195,7 +192,7 @@ def _settle(limbs: NDArray[np.uint64], growth: float, x: Fraction) -> tuple[int,
     wrong = int(certain.sum())
     for report in close.tolist():
         p, q = sorted((_weight(limbs, 0, report), _weight(limbs, 1, report)))
-        wrong += q << _EXACT_BITS > p * exp_floor(x, _EXACT_BITS)
+        wrong += q << FRACTIONAL_BITS > p * exp_floor(x, FRACTIONAL_BITS)
     return int(((low == 0) & (high > 0)).sum()), wrong, len(close)
 
 
@@ -276,6 +273,6 @@ def _achieved(
     if not all(q for _, q in ratios):
         return math.inf, f"at secrets {i} and {j}"
     # Logarithms take long: that of the largest ratio bounds all.
-    nats = log_ceil(max(Fraction(p, q) for p, q in ratios), _EXACT_BITS)
-    exact, digits = Fraction(nats << scale_bits, int(lengths[worst]) << _EXACT_BITS), 10**15
+    nats = log_ceil(max(Fraction(p, q) for p, q in ratios), FRACTIONAL_BITS)
+    exact, digits = Fraction(nats << scale_bits, int(lengths[worst]) << FRACTIONAL_BITS), 10**15
     return Fraction(math.ceil(exact * digits), digits), f"at secrets {i} and {j}"

@@ -34,18 +34,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DECAY_BITS", "DECAY_DIGITS", "DECAY_ERROR", "Decay", "scaled_product"]
+__all__ = ["DECAY_BITS", "DECAY_DIGITS", "Decay", "scaled_product"]
 
 DECAY_BITS = 62
-"""Fractional bits of the result."""
-
-DECAY_ERROR = 20
-"""Upper bound on the error in units: the result is never too large and less than this many units too small."""
+"""Fractional bits of the result, which is never too large and less than 20 units too small."""
 
 DECAY_DIGITS = 7
 """Digits to base 256: lengths are below 2^52."""
 
-_HALF_BITS = 31
+_HALF_BITS = DECAY_BITS // 2
 _MASK = (1 << _HALF_BITS) - 1
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -54,14 +54,21 @@ __all__ = [
     "benders",
 ]
 
-_MIN_CUT_VIOLATION = 1e-9
-"""Least violation of a cut that is added, relative to the size of the cut."""
 
-_FEASIBILITY_TOLERANCE = 1e-6
-"""Largest violation of a row or a bound at a point that counts as feasible."""
+class _Tolerances(NamedTuple):
+    """What counts as zero."""
 
-_LOOSE_TOLERANCE = 1e-7
-"""Tolerance for a second solve of blocks that the first reports infeasible by rounding."""
+    cut_violation: float = 1e-9
+    """Least violation of a cut that is added, relative to the size of the cut."""
+
+    feasibility: float = 1e-6
+    """Largest violation of a row or a bound at a point that counts as feasible."""
+
+    second_solve: float = 1e-7
+    """Tolerance for a second solve of blocks that the first reports infeasible by rounding."""
+
+
+_TOLERANCES = _Tolerances()
 
 _SHRINK, _GROW, _LEAST_STEP = 0.7, 1.3, 0.1
 """How the step from the inner point changes after a query that failed, and after one that did not."""
@@ -381,7 +388,7 @@ class _Loop:
             raise InvalidProblemError("anchor", expected, f"shape {point.shape}")
         cost = float(program.cost @ point)
         off = LPSolution(program, point, None, None, cost, -math.inf).primal_residual()
-        if not off <= _FEASIBILITY_TOLERANCE:
+        if not off <= _TOLERANCES.feasibility:
             raise InvalidProblemError(
                 "anchor", "a feasible point", f"one that is {at_least(off, 3)} off"
             )
@@ -488,7 +495,7 @@ class _Loop:
         program = block.program
         model.set_row_bounds(program.row_lower - shift, program.row_upper - shift)
         how = self._how()
-        for tolerance in (how["tolerance"], max(_LOOSE_TOLERANCE, how["tolerance"])):
+        for tolerance in (how["tolerance"], max(_TOLERANCES.second_solve, how["tolerance"])):
             try:
                 solution = model.solve(method="simplex", **{**self._how(), "tolerance": tolerance})
                 break
@@ -525,7 +532,7 @@ class _Loop:
             cut = answer.cut if self.amend is None else self.amend(answer.cut)
             if guess is not None:
                 w = float(guess[n + block.number]) if cut.kind == "optimality" else 0.0
-                if cut.at(guess[:n]) <= w + _MIN_CUT_VIOLATION * max(1.0, abs(cut.constant)):
+                if cut.at(guess[:n]) <= w + _TOLERANCES.cut_violation * max(1.0, abs(cut.constant)):
                     continue
             self.master.cut(block, cut)
         cost = self.parts.program.cost[self.parts.columns]

@@ -7,6 +7,7 @@ without a path have no protection from each other, and ``max D/d`` turns the eps
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Adjacency", "Distances"]
 
-_MAX_EXACT_LENGTH = 2**53
+_MAX_EXACT_LENGTH = 2**sys.float_info.mant_dig
 """Sums of integers in float64 are exact below it."""
 
 

@@ -8,7 +8,7 @@ circles are those of a sphere of radius 6371.0088 km, the mean radius of the IUG
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,15 +32,23 @@ __all__ = [
 EARTH_RADIUS_KM = 6371.0088
 """Mean radius of the Earth in kilometers: (2a + b) / 3 of the ellipsoid GRS 80."""
 
-_EQUATOR_KM = 6378.137
-"""Equatorial radius of WGS 84 in kilometers."""
 
-_SQUARED_ECCENTRICITY = (2 - 1 / 298.257223563) / 298.257223563
-"""Square of the eccentricity of WGS 84, by its flattening f = 1 / 298.257223563: 1 - f is the root of the rest to 1."""
+class _Ellipsoid(NamedTuple):
+    """An ellipsoid of revolution, WGS 84 by default."""
+
+    equator_km: float = 6378.137
+    """Equatorial radius."""
+
+    flattening: float = 1 / 298.257223563
+    """f, relative to the equatorial radius: ``1 - f`` is the ratio of both radii."""
+
+    @property
+    def squared_eccentricity(self) -> float:
+        """Square of the eccentricity, ``1 - (1 - f)^2``."""
+        return (2 - self.flattening) * self.flattening
 
 
-_NO_DIRECTION = 1e-9
-"""Length of the mean of unit vectors up to which rounding decides its direction."""
+_WGS84 = _Ellipsoid()
 
 
 def lat_lon(points: ArrayLike, field: str = "points") -> NDArray[np.float64]:
@@ -155,7 +163,9 @@ def ground_factor(latitudes: ArrayLike) -> float:
     low, high = float(np.min(latitudes)), float(np.max(latitudes))
     nearest = math.sin(math.radians(max(low, -high, 0.0)))
     meridian: float = (
-        _EQUATOR_KM * (1 - _SQUARED_ECCENTRICITY) / (1 - _SQUARED_ECCENTRICITY * nearest**2) ** 1.5
+        _WGS84.equator_km
+        * (1 - _WGS84.squared_eccentricity)
+        / (1 - _WGS84.squared_eccentricity * nearest**2) ** 1.5
     )
     return min(1.0, meridian / EARTH_RADIUS_KM * (1 - 2.0**-40))
 
@@ -185,7 +195,7 @@ def longest_geodesics(places: ArrayLike) -> NDArray[np.float64]:
     """
     points = np.array(lat_lon(places))
     points[:, 0] = np.degrees(
-        np.arctan(math.sqrt(1 - _SQUARED_ECCENTRICITY) * np.tan(np.radians(points[:, 0])))
+        np.arctan(math.sqrt(1 - _WGS84.squared_eccentricity) * np.tan(np.radians(points[:, 0])))
     )
     tallest = math.tan(math.radians(float(np.abs(points[:, 0]).max())))
     narrow = math.cos(math.radians(min(float(np.ptp(points[:, 1])), 179.9) / 2))
@@ -197,7 +207,11 @@ def longest_geodesics(places: ArrayLike) -> NDArray[np.float64]:
         # At the same place and at an antipode no azimuth is known; 0 stands for the longest.
         known = np.sin(arc) > 1e-12
         saved = np.where(known, lowest - (turn / np.where(known, np.sin(arc), 1)) ** 2, 0)
-        longest[i] = _EQUATOR_KM * arc * np.sqrt(1 - _SQUARED_ECCENTRICITY * np.maximum(saved, 0))
+        longest[i] = (
+            _WGS84.equator_km
+            * arc
+            * np.sqrt(1 - _WGS84.squared_eccentricity * np.maximum(saved, 0))
+        )
     return longest * (1 + 2.0**-30)
 
 
@@ -305,7 +319,7 @@ def to_plane(points: ArrayLike, origin: ArrayLike) -> NDArray[np.float64]:
     return np.stack([east * scale * np.cos(np.radians(center[0])), offset[..., 0] * scale], axis=-1)
 
 
-def azimuthal(points: ArrayLike) -> NDArray[np.float64]:
+def azimuthal(points: ArrayLike, *, shortest: float = 1e-9) -> NDArray[np.float64]:
     r"""Project places to a plane by the azimuthal equidistant projection around their mean direction.
 
     With the place c on the sphere in the mean direction of all places, a place at the great-circle distance r from c
@@ -316,6 +330,8 @@ def azimuthal(points: ArrayLike) -> NDArray[np.float64]:
     ----------
     points
         Array ``(n, 2)`` of latitude and longitude, at least one row.
+    shortest
+        Length of the mean of unit vectors up to which rounding decides its direction.
 
     Returns
     -------
@@ -334,13 +350,13 @@ def azimuthal(points: ArrayLike) -> NDArray[np.float64]:
         [level * np.cos(longitude), level * np.sin(longitude), np.sin(latitude)], axis=1
     )
     center = unit.mean(axis=0)
-    if float(np.linalg.norm(center)) < _NO_DIRECTION:
+    if float(np.linalg.norm(center)) < shortest:
         center = unit[0]
     center /= np.linalg.norm(center)
     # At a pole any bearing may be called east.
     level_center = math.hypot(center[0], center[1])
     east = np.array([0.0, 1.0, 0.0])
-    if level_center > _NO_DIRECTION:
+    if level_center > shortest:
         east = np.array([-center[1], center[0], 0.0]) / level_center
     across = np.stack([unit @ east, unit @ np.cross(center, east)], axis=1)
     sine = np.linalg.norm(across, axis=1)
