@@ -26,8 +26,6 @@ __all__ = ["PlannedChoice", "audit_choices", "choice_pairs", "chosen_set", "judg
 DEFAULT = "subsampled"
 _GROUND_SIZE = 3
 """Elements of the ground set."""
-_MAX_REPLAYS = 500
-"""Replays for the law of one choice."""
 _NOT_AUDITED = frozenset({"algorithm-2", "continuous-greedy"})
 """Continuous greedy averages too many sampled sets to replay; Algorithm 2 has an audit beside its code."""
 _SMALL: dict[str, dict[str, int]] = {
@@ -95,7 +93,9 @@ def audit_choices(request: AuditRequest) -> Audit:
     return judge_choices(pairs, claim, request)
 
 
-def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) -> Audit:
+def judge_choices(
+    pairs: list[Pair], claim: DPGuarantee, request: AuditRequest, *, max_runs: int = 500
+) -> Audit:
     """Audit pairs of neighboring choices, by replay of every draw or by samples.
 
     Parameters
@@ -106,6 +106,8 @@ def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) 
         The claimed guarantee.
     request
         The strength, the number of samples, and the error probability.
+    max_runs
+        Limit on the replays for the law of one choice.
     """
     strength = request.choose("exact", "sampled")
     return audit(
@@ -113,7 +115,7 @@ def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) 
         pairs,
         claim,
         strength="exact" if strength == "exact" else "sampled",
-        max_runs=_MAX_REPLAYS,
+        max_runs=max_runs,
         **request.sampling,
     )
 
