@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["InteractionBasis", "Upward", "combine", "estimate", "upward"]
 
-_MAX_CATEGORIES_PER_BLOCK = 64
-"""Attributes beside one another are transformed together up to so many categories: fewer and larger products."""
 
 _MAX_NUMBERS_AT_ONCE = 1 << 20
 """Numbers that are transformed together: they stay in a processor's cache."""
@@ -56,12 +54,14 @@ class InteractionBasis:
     ([[2.0, 0.0, 0.0, 0.0]], [0, 2, 1, 3])
     """
 
-    def __init__(self, domain: Domain, dtype: type[np.floating] = np.float64) -> None:
+    def __init__(
+        self, domain: Domain, dtype: type[np.floating] = np.float64, *, block_size: int = 64
+    ) -> None:
         self.domain, self.dtype = domain, dtype
         self.blocks: list[NDArray[np.floating]] = []
         block: NDArray[np.float64] = np.ones((1, 1))
         for size in domain.shape:
-            if len(block) * size > _MAX_CATEGORIES_PER_BLOCK and len(block) > 1:
+            if len(block) * size > block_size and len(block) > 1:
                 self.blocks.append(block.astype(dtype))
                 block = np.ones((1, 1))
             block = np.asarray(np.kron(block, _helmert(size)), dtype=np.float64)
@@ -325,7 +325,7 @@ def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
     return places
 
 
-def check_room(frame: TableFrame, free: int) -> None:
+def check_room(frame: TableFrame, free: int, *, bytes_per_cell: int = 64) -> None:
     """Raise InvalidProblemError if the cells of all regions need more memory than is free; no record is read.
 
     Parameters
@@ -334,15 +334,13 @@ def check_room(frame: TableFrame, free: int) -> None:
         The public facts.
     free
         Bytes that are free.
+    bytes_per_cell
+        Bytes for each cell of a region: true, noisy and published counts, coefficients, and what is computed with them.
     """
     numbers = frame.tree.n * frame.domain.size
-    most = free // _BYTES_PER_CELL
+    most = free // bytes_per_cell
     if numbers > most:
         expected = f"at most {printed.count(most)} cells of regions in the memory that is free"
         regions, cells = printed.count(frame.tree.n), printed.count(frame.domain.size)
         got = f"{regions} regions x {cells} cells = {printed.count(numbers)}"
         raise InvalidProblemError("domain", expected, got)
-
-
-_BYTES_PER_CELL = 64
-"""Bytes for each cell of a region: true, noisy and published counts, coefficients, and what is computed with them."""
