@@ -91,7 +91,7 @@ def test_all_pairs_at_once(n: int, k: int, longest: int, epsilon: str, seed: int
     pairs = [(i, j) for i in range(n) for j in range(i)]
     graph = graph_of(n, pairs, rng.integers(0, longest, len(pairs)).tolist())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MIN_SECRETS_FOR_PRODUCT", 3)
+        patch.setattr(module, "_TUNING", module._TUNING._replace(min_secrets_for_product=3))
         repaired = repair(table(n, k, seed), graph, epsilon, cost=table(n, k, seed + 1))
     assert violations(repaired.channel, graph, Fraction(epsilon)) == 0
 
@@ -100,7 +100,7 @@ def test_all_pairs_at_once_are_what_sweeps_find(monkeypatch: pytest.MonkeyPatch)
     graph = MetricSpace.grid(3, 4, cell=1, unit="km").adjacency()
     cost = table(12, 12, 2)
     swept = repair(table(12, 12, 1) ** 4, graph, "0.5", cost=cost)
-    monkeypatch.setattr(module, "_MIN_SECRETS_FOR_PRODUCT", 3)
+    monkeypatch.setattr(module, "_TUNING", module._TUNING._replace(min_secrets_for_product=3))
     assert repair(table(12, 12, 1) ** 4, graph, "0.5", cost=cost).upper == pytest.approx(
         swept.upper, rel=1e-3
     )
@@ -305,10 +305,14 @@ def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
     cost = rng.random((102, 20))
     matrix = rng.random((102, 20)) ** 4
     # A random matrix is far from private: what closing alone makes of it is compared.
-    monkeypatch.setattr(module, "_MAX_DELTA_BEFORE_MIXING", Fraction(1))
-    monkeypatch.setattr(module, "_MIN_BINDING_SHARE_FOR_PRODUCT", part)
+    monkeypatch.setattr(module, "_TUNING", module._TUNING._replace(delta_before_mixing=Fraction(1)))
+    monkeypatch.setattr(
+        module, "_TUNING", module._TUNING._replace(min_binding_share_for_product=part)
+    )
     repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
     assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed
-    monkeypatch.setattr(module, "_MIN_BINDING_SHARE_FOR_PRODUCT", 2.5 - part)
+    monkeypatch.setattr(
+        module, "_TUNING", module._TUNING._replace(min_binding_share_for_product=2.5 - part)
+    )
     other = repair(matrix, binding, Fraction(1, 2), cost=cost)
     assert other.upper == pytest.approx(repaired.upper, rel=1e-3)
