@@ -180,7 +180,7 @@ class NetIterate:
         net_step(
             first,
             last,
-            *self.cells,
+            self.cells[1],
             self.P,
             self.D,
             self.y,
