@@ -99,12 +99,10 @@ class _Tuning(NamedTuple):
     """Delta of the mixture."""
     extra_share: float = 1e-3
     """Limit on the nats that an edge gives up beyond delta, as a share of those between nearest secrets."""
-    min_secrets_for_product: int = 100
-    """Secrets from which on all pairs are closed by one product of matrices, with maxima for sums, instead of sweeps
-    over the edges until nothing changes."""
     min_binding_share_for_product: float = 0.5
-    """Share of binding pairs from which on all pairs are closed: all pairs of 1,000 random points are constrained and
-    all but 73 bind; sweeps took 1 to 3 CPU seconds a closure, the product 0.5; November 2026."""
+    """Share of binding pairs beyond which all pairs are closed by one product of matrices, with maxima for sums,
+    instead of sweeps over the edges until nothing changes: all pairs of 1,000 random points are constrained and all but
+    73 bind; sweeps took 1 to 3 CPU seconds a closure, the product 0.5; November 2026."""
 
 
 _TUNING = _Tuning()
@@ -241,7 +239,10 @@ def repair(
     rate = to_fraction(epsilon, "epsilon")
     table, price = _read(matrix, cost, binding, rate)
     table = _normalize(table, binding)
-    used, n_used = _used_columns(table)
+    used = np.flatnonzero(table.any(axis=0))
+    if len(used) > _TUNING.copied_share * table.shape[1]:
+        used = np.arange(table.shape[1])
+    n_used = len(used)
     # Columns that are all used are not copied; nor is anything kept that the rounding does not need.
     columns, used_price = (
         (table, price)
@@ -265,14 +266,6 @@ def repair(
     theta = mixing_weight(reports, closed.slack, limbs)
     upper = channel.expected_loss(price)
     return Repaired(channel, closed.delta, closed.slack, theta, limbs, closed.rounds, upper)
-
-
-def _used_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Return the reports that are used, or all if most are, and their number."""
-    used = np.flatnonzero(table.any(axis=0))
-    if len(used) > _TUNING.copied_share * table.shape[1]:
-        used = np.arange(table.shape[1])
-    return used, len(used)
 
 
 def _read(
@@ -331,10 +324,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     positive = positive[positive > _TUNING.duplicate_share * positive.max(initial=0.0)]
     scale = float(np.median(positive)) if positive.size else 1.0
     every = None
-    if (
-        n >= _TUNING.min_secrets_for_product
-        and len(nats) >= _TUNING.min_binding_share_for_product * n * (n - 1) / 2
-    ):
+    if len(nats) > _TUNING.min_binding_share_for_product * n * (n - 1) / 2:
         # The lengths of implied pairs follow from the closure of the others.
         every = np.full((n, n), np.inf)
         np.fill_diagonal(every, 0.0)

@@ -38,7 +38,7 @@ def _reflect(  # noqa: PLR0917 - numbers of one node and report
     """Replace the multipliers ``d[:3, v]`` by the nearest point of the cone ``|p| <= q`` to p and q.
 
     The step is reflected, and averaged with the anchor by ``weight``. Returns its squared length. Small multipliers
-    become zero: squares of what is left of them would be subnormal, and take twice as long.
+    become zero: their squares would be subnormal, and take twice as long.
     """
     rest = np.float32(1.0) - weight
     size = np.sqrt(px * px + py * py)
