@@ -300,11 +300,10 @@ def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
     assert 0.5 * 102 * 101 / 2 < len(binding) < 102 * 101 / 2
     cost = rng.random((102, 20))
     matrix = rng.random((102, 20)) ** 4
-    uppers = []
+    # A random matrix is far from private: what closing alone makes of it is compared.
+    tuning, uppers = module._TUNING._replace(delta_before_mixing=Fraction(1)), []
     for share in (0.5, 2.0):
-        # A random matrix is far from private: what closing alone makes of it is compared.
-        limits = {"delta_before_mixing": Fraction(1), "min_binding_share_for_product": share}
-        monkeypatch.setattr(module, "_TUNING", module._TUNING._replace(**limits))
+        monkeypatch.setattr(module, "_TUNING", tuning._replace(min_binding_share_for_product=share))
         repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
         assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed
         uppers.append(repaired.upper)

@@ -72,7 +72,6 @@ def audit_tables(request: AuditRequest) -> Audit:
 def judge_tables(
     request: AuditRequest,
     publish: Callable[[Columns, KAnonymity], tuple[int, Certificate | None]],
-    *,
     tables: int = 20,
 ) -> Audit:
     """Publish small tables made by chance, until one has an equivalence class of fewer than k rows.

@@ -64,8 +64,6 @@ class _Scene(NamedTuple):
     """Clients whose place is guessed by default."""
     reports_per_stay: int = 10
     """Reports that a client asks for at one place."""
-    epoch_seconds: int = 3600
-    """Length of an epoch."""
     start: float = 1_800_000_000.0
     """Unix time of the first report, in seconds."""
 
@@ -217,9 +215,9 @@ def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Se
     client = Client(mechanism, verified_digest=mechanism.digest)
     region, names = mechanism.region, mechanism.channel.names
     numbers = {region.where(int(name)): at for at, name in reversed(list(enumerate(names)))}
-    state, clock, reports = State(), Epochs(_SCENE.epoch_seconds), []
+    state, clock, reports = State(), Epochs(), []
     for ask in range(_SCENE.reports_per_stay):
-        now = _SCENE.start + _SCENE.epoch_seconds * (ask * epochs // _SCENE.reports_per_stay)
+        now = _SCENE.start + clock.seconds * (ask * epochs // _SCENE.reports_per_stay)
         report, state = locate(client, state, region.where(place), now, epochs=clock, bits=bits)
         reports.append((clock.number(now), numbers[report]))
     return Session(place, (), reports=tuple(reports))

@@ -18,7 +18,6 @@ noises of a kind g, they contribute at most :math:`V_g\, t^2 / 2` times
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUND_UP", "excess", "half_width", "whole_root"]
 
-_MAX_ARGUMENT = math.log(sys.float_info.max)
+_MAX_ARGUMENT = 1023 * math.log(2)
 """Beyond it hyperbolic functions leave the floats; a bound there is of no use."""
 
 ROUND_UP = 1 + 1e-9

@@ -114,6 +114,7 @@ class PublishedPoints(EveryPoint):
 
     FORM: ClassVar[str]
     VERSION: ClassVar[int] = 1
+    """Version of the file format."""
 
     def __repr__(self) -> str:
         from discreet.core.printed import decimal_up
