@@ -43,8 +43,8 @@ class InteractionBasis:
     ----------
     domain
         The cells.
-    dtype
-        The floats to compute in.
+    block_size
+        Attributes beside one another are transformed together up to so many categories: fewer and larger products.
 
     Examples
     --------
@@ -54,18 +54,16 @@ class InteractionBasis:
     ([[2.0, 0.0, 0.0, 0.0]], [0, 2, 1, 3])
     """
 
-    def __init__(
-        self, domain: Domain, dtype: type[np.floating] = np.float64, *, block_size: int = 64
-    ) -> None:
-        self.domain, self.dtype = domain, dtype
-        self.blocks: list[NDArray[np.floating]] = []
+    def __init__(self, domain: Domain, *, block_size: int = 64) -> None:
+        self.domain = domain
+        self.blocks: list[NDArray[np.float64]] = []
         block: NDArray[np.float64] = np.ones((1, 1))
         for size in domain.shape:
             if len(block) * size > block_size and len(block) > 1:
-                self.blocks.append(block.astype(dtype))
+                self.blocks.append(block)
                 block = np.ones((1, 1))
             block = np.asarray(np.kron(block, _helmert(size)), dtype=np.float64)
-        self.blocks.append(block.astype(dtype))
+        self.blocks.append(block)
         self.subset = _subset_of_coefficients(domain)
 
     def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -78,10 +76,10 @@ class InteractionBasis:
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
         """Multiply each row ``(rows, cells)`` by the basis or its transpose, in batches that bound the memory."""
-        result = np.empty(rows.shape, dtype=self.dtype)
+        result = np.empty(rows.shape)
         many = max(1, _MAX_NUMBERS_AT_ONCE // self.domain.size)
         for first in range(0, len(rows), many):
-            part = np.ascontiguousarray(rows[first : first + many], dtype=self.dtype)
+            part = np.ascontiguousarray(rows[first : first + many], dtype=np.float64)
             result[first : first + many] = self._chunk(part, transposed=transposed)
         return result
 
