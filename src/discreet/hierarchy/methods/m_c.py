@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MC"]
 
-_MAX_INCREMENTS = 200_000
-
 
 @final
 @dataclass(frozen=True)
@@ -75,7 +73,9 @@ class MC:
         return counts_of(frame, rows)
 
 
-def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
+def _program(
+    measured: Measured, weights: NDArray[np.int64], *, max_increments: int = 200_000
+) -> LinearProgram:
     """Write the program: first the counts of leaves, then for each node and size the increments.
 
     It has one variable for each unit that a count may have; beyond a limit it is refused.
@@ -91,9 +91,9 @@ def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
     most = np.maximum(0, values.max(initial=0)) * tree.leaf_counts
     if frame.group_totals is not None:
         most = np.minimum(most, frame.group_totals)
-    if int(most.sum()) * n > _MAX_INCREMENTS:
+    if int(most.sum()) * n > max_increments:
         raise InvalidProblemError(
-            "measured", f"at most {_MAX_INCREMENTS} increments", int(most.sum()) * n
+            "measured", f"at most {max_increments} increments", int(most.sum()) * n
         )
     below = [np.flatnonzero(_under(tree.parents, int(node), leaves)) for node in range(tree.n)]
     base = len(leaves) * n

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain"]
 
-_MAX_TABLE_ENTRIES = 50_000_000
-
 
 @final
 @dataclass(frozen=True)
@@ -118,14 +116,16 @@ def _last_leaf(tree: Tree) -> NDArray[np.int64]:
     return last
 
 
-def _recurrence(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+def _recurrence(
+    tree: Tree, values: NDArray[np.int64], total: int, *, max_entries: int = 50_000_000
+) -> NDArray[np.int64]:
     r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`."""
     order = _post_order(tree)
     levels = tree.levels
     steps = [(s, node) for s in range(values.shape[1]) for node in order]
-    if len(steps) * (total + 1) > _MAX_TABLE_ENTRIES:
+    if len(steps) * (total + 1) > max_entries:
         raise InvalidProblemError(
-            "solver", f"a table of at most {_MAX_TABLE_ENTRIES} entries", len(steps) * (total + 1)
+            "solver", f"a table of at most {max_entries} entries", len(steps) * (total + 1)
         )
     domain = np.arange(total + 1)
     tables: list[NDArray[np.int64]] = []
