@@ -349,10 +349,6 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
     table = _raise_to_floor(table, frame)
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
-    # A few columns show that most matrices have no slack.
-    few = np.ascontiguousarray(logs[:, :: max(1, table.shape[1] // 16)])
-    if _least_slack(table, few, frame) is None:
-        return None
     least = _least_slack(table, logs, frame)
     return None if least is None else _Closed(table, Fraction(0), Fraction(least), 0)
 
@@ -362,7 +358,7 @@ def _least_slack(
 ) -> float | None:
     """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack.
 
-    `table` and the logarithms `logs` of its scaled rows, of some columns, have a row for each secret.
+    `table` and the logarithms `logs` of its scaled rows have a row for each secret.
     """
     from discreet.metricdp.kernels.columns import farthest_apart
 
