@@ -59,7 +59,7 @@ class _Limits(NamedTuple):
     """Its share of the time limit."""
 
 
-_PROGRAM = _Limits()
+_PROGRAM_LIMITS = _Limits()
 
 
 @final
@@ -225,7 +225,7 @@ def minimax(
         if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
             # The result if the program, which takes more than a second, has no answer.
             result = design_for(exponential_remap(), None, mean)
-        share = None if time_limit is None else _PROGRAM.time_share * time_limit
+        share = None if time_limit is None else _PROGRAM_LIMITS.time_share * time_limit
         try:
             program = _Program(wholes, PartLimits(share, threads))
         except (LimitReachedError, SolverError):
@@ -305,7 +305,7 @@ class _Program:
         self.shape = mean.shape
         self.edges = priced_edges(part)
         rows = program_rows(part, self.edges)
-        if rows > _PROGRAM.rows:
+        if rows > _PROGRAM_LIMITS.rows:
             advice = "fewer secrets, fewer reports, or a radius"
             raise SolverError("HiGHS", f"the program of {rows} rows was not built", advice)
         # Absolute tolerances: the optimum should be about 1.

@@ -38,7 +38,7 @@ class _Limits(NamedTuple):
     beyond."""
 
 
-_MOST = _Limits()
+_LIMITS = _Limits()
 
 
 class AnswerNoise(NamedTuple):
@@ -104,7 +104,7 @@ class Widths:
         noise = noise_of_answer(self.fit, question, regions)
         variance, bound = noise.variance, half_width(noise.variance, self.interval, noise.steepest)
         # With structural zeros hardly any two answers have the same noise: their laws are not limited.
-        limited = not self.fit.layout.irregular and len(self._known) >= _MOST.laws
+        limited = not self.fit.layout.irregular and len(self._known) >= _LIMITS.laws
         # Noise that no float can tell from none has whole numbers for its answers.
         if not bound or not float(variance) > 0 or limited:
             return variance, bound
@@ -210,7 +210,7 @@ def _grouped(found: Mapping[tuple[float, float], list[NDArray[np.float64]]]) -> 
             if a
         ]
     groups.sort(key=lambda one: (-(one[0] ** 2) * one[1] * one[3], one))
-    return tuple(groups[: _MOST.groups])
+    return tuple(groups[: _LIMITS.groups])
 
 
 def _shortened(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -78,7 +78,7 @@ def _program(
 ) -> LinearProgram:
     """Write the program: first the counts of leaves, then for each node and size the increments.
 
-    It has one variable for each unit that a count may have; beyond a limit it is refused.
+    It has one variable for each unit that a count may have; beyond `max_increments` it is refused.
     """
     from scipy.sparse import coo_array
 

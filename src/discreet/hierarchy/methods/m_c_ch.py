@@ -119,7 +119,10 @@ def _last_leaf(tree: Tree) -> NDArray[np.int64]:
 def _recurrence(
     tree: Tree, values: NDArray[np.int64], total: int, *, max_entries: int = 50_000_000
 ) -> NDArray[np.int64]:
-    r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`."""
+    r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`.
+
+    A table of more than `max_entries` is refused.
+    """
     order = _post_order(tree)
     levels = tree.levels
     steps = [(s, node) for s in range(values.shape[1]) for node in order]

@@ -59,7 +59,7 @@ class _TableLimits(NamedTuple):
     """Steps times pairs of a node and a report: some four CPU seconds."""
 
 
-_TABLE = _TableLimits()
+_TABLE_LIMITS = _TableLimits()
 
 
 def design_every_point(
@@ -138,7 +138,7 @@ def design_every_point(
         threads=threads,
     )
     made: NoiseDesign | LatticeDesign = noise
-    if method is None and _weights(noise) <= _TABLE.weights:
+    if method is None and _weights(noise) <= _TABLE_LIMITS.weights:
         made = _better(
             noise,
             design_table(
@@ -149,7 +149,7 @@ def design_every_point(
                 time_limit=None if time_limit is None else max(stop - time.perf_counter(), 1e-3),
                 on_progress=on_progress,
                 threads=threads,
-                effort=_TABLE.work,
+                effort=_TABLE_LIMITS.work,
             ),
         )
     if gap is None:

@@ -296,12 +296,12 @@ def _importance(
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
     """Split a table ``(control points, K)`` into blocks of reports, the last one padded with zeros."""
-    from discreet.lrgeo.points.kernels.nets import BLOCK
+    from discreet.lrgeo.points.kernels.nets import REPORTS_PER_BLOCK
 
     n, k = table.shape
-    padded = np.zeros((n, -(-k // BLOCK) * BLOCK), dtype=np.float32)
+    padded = np.zeros((n, -(-k // REPORTS_PER_BLOCK) * REPORTS_PER_BLOCK), dtype=np.float32)
     padded[:, :k] = table
-    return padded.reshape(n, -1, BLOCK).transpose(1, 0, 2)
+    return padded.reshape(n, -1, REPORTS_PER_BLOCK).transpose(1, 0, 2)
 
 
 def _squared(new: NDArray[np.float32], old: NDArray[np.float32]) -> float:

@@ -20,9 +20,9 @@ from discreet.core.jit import inlined, kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "net_flows", "net_step", "project_nets", "push_nets"]
+__all__ = ["REPORTS_PER_BLOCK", "net_flows", "net_step", "project_nets", "push_nets"]
 
-BLOCK = 64
+REPORTS_PER_BLOCK = 64
 """Reports side by side."""
 
 
@@ -77,7 +77,7 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     sums of the reflected point, ``moved`` ``(blocks, 2)`` the squared lengths of both halves of the step. Stencils are
     products of one in each direction; the first is applied once for a line of nodes. Cost: ``O(nodes)`` a report.
     """
-    rows, lanes = tall + 2, BLOCK
+    rows, lanes = tall + 2, REPORTS_PER_BLOCK
     wide = P.shape[1] // rows - 2
     rest, zero = np.float32(1.0) - weight, np.float32(0.0)
     two, half, tiny = np.float32(2.0), np.float32(0.5), np.float32(1e-30)
@@ -177,7 +177,7 @@ def push_nets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             for e in range(6):
                 g = P[b, points[t, e], 4]
                 value, across, along = rho * stencil[0, e], stencil[1, e], stencil[2, e]
-                for v in range(BLOCK):
+                for v in range(REPORTS_PER_BLOCK):
                     pushed = across * d[0, v] + along * d[1, v] - value * d[2, v]
                     g[v] += d[6, v] * pushed
 
@@ -201,11 +201,11 @@ def net_flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """
     n_reports = F.shape[1]
     for b in range(len(L)):
-        lanes = min(BLOCK, n_reports - BLOCK * b)
+        lanes = min(REPORTS_PER_BLOCK, n_reports - REPORTS_PER_BLOCK * b)
         for t in range(len(kinds)):
             stencil = weights[kinds[t]]
             for v in range(lanes):
-                r, k = np.float64(D[b, t, 6, v]), BLOCK * b + v
+                r, k = np.float64(D[b, t, 6, v]), REPORTS_PER_BLOCK * b + v
                 px, py = r * np.float64(L[b, t, 0, v]), r * np.float64(L[b, t, 1, v])
                 need = np.sqrt(px * px + py * py) * (1 + 1e-13)
                 for e in range(6):
