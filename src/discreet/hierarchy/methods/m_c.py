@@ -91,10 +91,9 @@ def _program(
     most = np.maximum(0, values.max(initial=0)) * tree.leaf_counts
     if frame.group_totals is not None:
         most = np.minimum(most, frame.group_totals)
-    if int(most.sum()) * n > max_increments:
-        raise InvalidProblemError(
-            "measured", f"at most {max_increments} increments", int(most.sum()) * n
-        )
+    increments = int(most.sum()) * n
+    if increments > max_increments:
+        raise InvalidProblemError("measured", f"at most {max_increments} increments", increments)
     below = [np.flatnonzero(_under(tree.parents, int(node), leaves)) for node in range(tree.n)]
     base = len(leaves) * n
     cost: list[NDArray[np.floating]] = [np.zeros(base)]

@@ -126,10 +126,9 @@ def _recurrence(
     order = _post_order(tree)
     levels = tree.levels
     steps = [(s, node) for s in range(values.shape[1]) for node in order]
-    if len(steps) * (total + 1) > max_entries:
-        raise InvalidProblemError(
-            "solver", f"a table of at most {max_entries} entries", len(steps) * (total + 1)
-        )
+    entries = len(steps) * (total + 1)
+    if entries > max_entries:
+        raise InvalidProblemError("solver", f"a table of at most {max_entries} entries", entries)
     domain = np.arange(total + 1)
     tables: list[NDArray[np.int64]] = []
     before = None
