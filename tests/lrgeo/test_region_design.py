@@ -105,8 +105,8 @@ def test_very_many_places_have_tails_that_bind_all_pairs(monkeypatch: pytest.Mon
     from discreet.core.spaces import lengths
 
     monkeypatch.setattr(lengths, "DENSE_LIMIT", 30)
-    monkeypatch.setattr(sys.modules["discreet.lrgeo.design"], "_MAX_PLACES_WITH_BALLS", 30)
-    monkeypatch.setattr(sys.modules["discreet.lrgeo.verify"], "_MAX_PLACES_FOR_TRIPLES", 30)
+    monkeypatch.setattr(sys.modules["discreet.lrgeo.design"], "MAX_PLACES_FOR_TRIPLES", 30)
+    monkeypatch.setattr(sys.modules["discreet.lrgeo.verify"], "MAX_PLACES_FOR_TRIPLES", 30)
     region = Region.from_grid(8, 8, cell="0.5", unit="km")
     made = design(region, MetricDP(1, "km"), scope="places")
     assert made.problem is None

@@ -93,7 +93,7 @@ def test_another_unit_is_refused() -> None:
 def test_very_many_places_are_verified_by_the_theorem(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    monkeypatch.setattr(sys.modules["discreet.lrgeo.verify"], "_MAX_PLACES_FOR_TRIPLES", 8)
+    monkeypatch.setattr(sys.modules["discreet.lrgeo.verify"], "MAX_PLACES_FOR_TRIPLES", 8)
     with pytest.raises(InvalidProblemError, match="totals_share"):
         verify(tails(), MetricDP(1, "km"))
     assert verify(tails(), MetricDP(1, "km"), totals_share="0.5").passed

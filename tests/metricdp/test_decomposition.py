@@ -447,7 +447,7 @@ def test_reports_far_from_a_block_get_no_prices() -> None:
 def test_very_many_secrets_are_designed_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_design, "MAX_ROWS_FOR_DIRECT", 10)
     monkeypatch.setattr(local, "_REPORTS_PER_TILE", 4)
-    monkeypatch.setattr(local, "_MAX_STATE_BYTES", 40_000)
+    monkeypatch.setattr(local, "_TUNING", local._TUNING._replace(max_state_bytes=40_000))
     prior = np.arange(1.0, 21.0) ** 2
     space = MetricSpace.grid(4, 5, cell=1, unit="km")
     problem = Problem(space, utility_loss="euclidean", prior=prior / prior.sum())

@@ -146,7 +146,7 @@ def test_a_program_that_would_not_fit_leaves_a_design_for_the_mean(
 ) -> None:
     priors, asked = list(skewed(9, 2)), MetricDP(1, "km")
     best = minimax(GRID, priors, asked)
-    monkeypatch.setattr(_minimax, "_MAX_ROWS", 10)
+    monkeypatch.setattr(_minimax, "_PROGRAM_LIMITS", _minimax._PROGRAM_LIMITS._replace(rows=10))
     made = minimax(GRID, priors, asked)
     assert proves(made, priors)
     assert made.weights.tolist() == [0.5, 0.5]

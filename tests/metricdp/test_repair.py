@@ -90,20 +90,17 @@ def test_all_pairs_at_once(n: int, k: int, longest: int, epsilon: str, seed: int
     rng = np.random.default_rng(seed)
     pairs = [(i, j) for i in range(n) for j in range(i)]
     graph = graph_of(n, pairs, rng.integers(0, longest, len(pairs)).tolist())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MIN_SECRETS_FOR_PRODUCT", 3)
-        repaired = repair(table(n, k, seed), graph, epsilon, cost=table(n, k, seed + 1))
+    repaired = repair(table(n, k, seed), graph, epsilon, cost=table(n, k, seed + 1))
     assert violations(repaired.channel, graph, Fraction(epsilon)) == 0
 
 
 def test_all_pairs_at_once_are_what_sweeps_find(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = MetricSpace.grid(3, 4, cell=1, unit="km").adjacency()
     cost = table(12, 12, 2)
+    closed = repair(table(12, 12, 1) ** 4, graph, "0.5", cost=cost)
+    monkeypatch.setattr(module, "_TUNING", module._TUNING._replace(min_binding_share_for_product=2))
     swept = repair(table(12, 12, 1) ** 4, graph, "0.5", cost=cost)
-    monkeypatch.setattr(module, "_MIN_SECRETS_FOR_PRODUCT", 3)
-    assert repair(table(12, 12, 1) ** 4, graph, "0.5", cost=cost).upper == pytest.approx(
-        swept.upper, rel=1e-3
-    )
+    assert closed.upper == pytest.approx(swept.upper, rel=1e-3)
 
 
 def test_the_identity_becomes_randomized_response() -> None:
@@ -292,9 +289,8 @@ def test_a_closure_is_the_least_majorant(columns: int, threads: int) -> None:
     assert np.abs(closed / expected - 1).max() < 1e-13
 
 
-@pytest.mark.parametrize("part", [0.5, 2.0])
 def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
-    monkeypatch: pytest.MonkeyPatch, part: float
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Points of which some lie on a line: all pairs are constrained, and most but not all of them bind."""
     rng = np.random.default_rng(7)
@@ -305,10 +301,10 @@ def test_most_pairs_and_products_give_what_sweeps_over_edges_give(
     cost = rng.random((102, 20))
     matrix = rng.random((102, 20)) ** 4
     # A random matrix is far from private: what closing alone makes of it is compared.
-    monkeypatch.setattr(module, "_MAX_DELTA_BEFORE_MIXING", Fraction(1))
-    monkeypatch.setattr(module, "_MIN_BINDING_SHARE_FOR_PRODUCT", part)
-    repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
-    assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed
-    monkeypatch.setattr(module, "_MIN_BINDING_SHARE_FOR_PRODUCT", 2.5 - part)
-    other = repair(matrix, binding, Fraction(1, 2), cost=cost)
-    assert other.upper == pytest.approx(repaired.upper, rel=1e-3)
+    tuning, uppers = module._TUNING._replace(delta_before_mixing=Fraction(1)), []
+    for share in (0.5, 2.0):
+        monkeypatch.setattr(module, "_TUNING", tuning._replace(min_binding_share_for_product=share))
+        repaired = repair(matrix, binding, Fraction(1, 2), cost=cost)
+        assert verify_channel(repaired.channel, space, MetricDP("0.5", "km")).passed
+        uppers.append(repaired.upper)
+    assert uppers[0] == pytest.approx(uppers[1], rel=1e-3)

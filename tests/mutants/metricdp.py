@@ -132,8 +132,8 @@ MUTANTS = (
     Mutant(
         "slack larger than it is",
         "metricdp/bounds/repair.py",
-        find="slack = min(float((room - apart).min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)",
-        replace="slack = min(2.0 * float((room - apart).min(initial=1.0)) + _MAX_ERROR_IN_NATS, 1.0)",
+        find="slack = min(float((room - apart).min(initial=1.0)) - _TUNING.error_in_nats, 1.0)",
+        replace="slack = min(2.0 * float((room - apart).min(initial=1.0)) + _TUNING.error_in_nats, 1.0)",
         breaks="the rounding is told of slack that is not there",
         tests=(
             "tests/metricdp/test_repair.py::test_an_epsilon_too_small_for_floats_makes_all_rows_equal",
@@ -150,7 +150,7 @@ MUTANTS = (
     Mutant(
         "given matrices have twice their slack",
         "metricdp/bounds/repair.py",
-        find="return min(float(slack.min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)",
+        find="return min(float(slack.min(initial=1.0)) - _TUNING.error_in_nats, 1.0)",
         replace="return min(2.0 * float(slack.min(initial=1.0)), 1.0)",
         breaks="the rounding is told of slack that is not there",
         tests=(
@@ -168,7 +168,7 @@ MUTANTS = (
     Mutant(
         "unused columns keep dust",
         "metricdp/bounds/repair.py",
-        find="np.maximum(table, _ZERO_REPLACEMENT, out=table)",
+        find="np.maximum(table, _TUNING.zero_replacement, out=table)",
         replace="np.maximum(table, 0.0, out=table)",
         breaks="zeros stay beside positives: an infinite ratio",
         tests=("tests/metricdp/test_repair.py::test_every_matrix_becomes_private",),

@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "PeakMemory", "best_lower", "compare_methods", "published_losses"]
 
-_MAX_REMAPPED_SHARE = 0.999
-"""Share of its loss below which the remapped reports of a mechanism get a line of their own."""
-
 
 _STATUS = Path("/proc/self/status")
 
@@ -269,7 +266,9 @@ def best_lower(entries: Sequence[Entry], epsilon: Fraction) -> float | None:
     return max(proven, default=None)
 
 
-def published_losses(problem: Problem, guarantee: MetricDP) -> list[tuple[str, float]]:
+def published_losses(
+    problem: Problem, guarantee: MetricDP, *, max_remapped_share: float = 0.999
+) -> list[tuple[str, float]]:
     """Return the losses of published mechanisms under one guarantee, each repaired, rounded and verified like a design.
 
     Parameters
@@ -278,6 +277,8 @@ def published_losses(problem: Problem, guarantee: MetricDP) -> list[tuple[str, f
         The problem.
     guarantee
         What is promised; a scope, where there is one, says whether separate groups are joined.
+    max_remapped_share
+        Share of its loss below which the remapped reports of a mechanism get a line of their own.
 
     Returns
     -------
@@ -320,7 +321,7 @@ def published_losses(problem: Problem, guarantee: MetricDP) -> list[tuple[str, f
         made = design(problem, target, method=method, allow_unprotected=apart, throw=False)
         losses.append((name, made.upper))
         renamed = bayes_remap(made.channel, problem.cost).expected_loss(problem.cost)
-        if renamed < _MAX_REMAPPED_SHARE * made.upper:
+        if renamed < max_remapped_share * made.upper:
             losses.append((f"{name}, remapped", renamed))
     constant = design(problem, target, method=BestConstant(), allow_unprotected=apart, throw=False)
     return [*losses, ("always the same report", constant.upper)]

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TableRisks", "risk"]
 
-_MAX_SAMPLED_ROWS = 20_000
-"""Rows of a folder by which free text is recognized."""
 
 _PRIVATE = "sizes of classes of a table that is not published are private"
 
@@ -327,8 +325,10 @@ class _Source:
     person: str | None
     weights: str | None
 
-    def open(self, *, show: bool) -> tuple[Any, Any]:
+    def open(self, *, show: bool, head_rows: int = 20_000) -> tuple[Any, Any]:
         """Read a file, or scan one that is grouped in a stream or piece by piece; return the rows and their head.
+
+        The head of a scanned file are its first `head_rows` rows, by which free text is recognized.
 
         Refuses a person or weights that are no column, and options that pieces cannot have.
         """
@@ -345,7 +345,7 @@ class _Source:
         refuse_in_pieces(self.reading)
         rules = CellRules(self.reading, self.recoding)
         lazy = scan_pieces(pieces_of(path, self.argument, rules=rules), self.argument)
-        head = lazy.head(_MAX_SAMPLED_ROWS).collect()
+        head = lazy.head(head_rows).collect()
         refuse_nested(head, self.argument, show_columns=show)
         return lazy, head
 

@@ -32,7 +32,7 @@ __all__ = [
 NOT_POSSIBLE = 2**61
 """The cost of counts that are not feasible."""
 
-MAX_PATH_SUM = 2**60
+MAX_PATH_SUM = NOT_POSSIBLE // 2
 """So far the sums of increments along a path may reach."""
 
 

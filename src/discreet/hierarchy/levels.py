@@ -44,9 +44,6 @@ __all__ = ["choose_levels", "expected_error"]
 _N_PARTS = 1000
 """Parts are multiples of a thousandth, and none is smaller."""
 
-_MAX_DEPTH_OF_RESTARTS = 8
-"""Levels below the root from which on there is one start: each takes a time that grows with their square."""
-
 
 def expected_error(
     frame: Frame,
@@ -96,6 +93,7 @@ def choose_levels(
     kind: Kind,
     guarantee: PureDP | ZeroConcentratedDP,
     workload: ArrayLike,
+    max_levels_of_restarts: int = 8,
 ) -> tuple[Fraction, ...]:
     """Choose the part of the budget of each level that gives the least expected error of a workload.
 
@@ -107,6 +105,8 @@ def choose_levels(
         ``(depth + 1,)``: how much the total error of each level matters, the root's first; none negative, not all 0.
         ``[0, 0, 1]`` cares for the leaves alone; one over the regions of each level, for the error of a region
         whatever its level.
+    max_levels_of_restarts
+        Levels with which a tree gets more starts than one: each takes a time that grows with their square.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def choose_levels(
     -----
     Thousandths are moved from one level to another while that helps, in steps that are halved. For Gaussian noise the
     error is convex in the parts. For Laplace noise it is not, and what is found is the best of several searches: from
-    equal parts, so that the choice is never predicted to be worse, and in trees of at most eight levels from nine
+    equal parts, so that the choice is never predicted to be worse, and in trees of few levels from nine
     tenths at each level.
 
     Examples
@@ -152,7 +152,7 @@ def choose_levels(
         return float(weights @ expected_error(frame, kind, guarantee, parts))
 
     least, best = _descended(_parts(depth, 0, _N_PARTS // (depth + 1)), error)
-    if isinstance(guarantee, PureDP) and 0 < depth < _MAX_DEPTH_OF_RESTARTS:
+    if isinstance(guarantee, PureDP) and 0 < depth < max_levels_of_restarts:
         for level in range(depth + 1):
             cost, grains = _descended(_parts(depth, level, max(1, _N_PARTS // (10 * depth))), error)
             if cost < least:

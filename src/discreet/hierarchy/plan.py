@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "level_parts", "plan", "provenance_of", "solved"]
 
-_BYTES_PER_COUNT = 32
-"""Bytes that a count takes at least: what was counted, its noisy value, what is published, and one to work on."""
-
 _DECLARED = (
     "declared by the publisher, not read from a public list: that the regions in the private table, and no others, "
     "are public knowledge; the guarantee does not cover what follows from their list"
@@ -392,12 +389,15 @@ def plan(
     )
 
 
-def _refuse_large(frame: Frame) -> None:
-    """Refuse a table of counts that this machine can't hold, before anything is charged for it."""
+def _refuse_large(frame: Frame, *, bytes_per_count: int = 32) -> None:
+    """Refuse a table of counts that this machine can't hold, before anything is charged for it.
+
+    A count takes at least `bytes_per_count`: what was counted, its noisy value, what is published, and one to work on.
+    """
     from discreet.tables.sizes import allowed
 
     regions = frame.tree.n
-    most = allowed() // (_BYTES_PER_COUNT * regions)
+    most = allowed() // (bytes_per_count * regions)
     if frame.n_sizes > most:
         expected = f"at most {count(most)} for {count(regions)} regions, in half of the memory"
         expected += "; larger groups count as of this size"

@@ -42,7 +42,6 @@ Weights = Literal["inverse-variance", "equal", "spread"]
 """How much the cost of a node counts: by the precision of its noise, as all others, or by its precision times the
 fourth root of the number of leaves below it."""
 
-_WEIGHT_RESOLUTION = 16
 _MAX_WEIGHT = 1 << 24
 
 
@@ -112,8 +111,10 @@ def fitted(measured: Measured, loss: Literal["l2", "l1"]) -> NDArray[np.int64]:
     return fit(measured.values, 0, measured.frame.group_totals, decreasing=True)
 
 
-def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
-    """Return an integer weight for each node, 0 if it was not measured.
+def node_weights(
+    measured: Measured, weights: Weights, *, resolution: int = 16
+) -> NDArray[np.int64]:
+    """Return an integer weight for each node, 0 if it was not measured; the least weight is `resolution`.
 
     Raises
     ------
@@ -132,6 +133,4 @@ def node_weights(measured: Measured, weights: Weights) -> NDArray[np.int64]:
     relative = wanted / wanted[known].min()
     if relative.max() == 1:
         return known.astype(np.int64)
-    return np.asarray(
-        np.minimum(np.rint(_WEIGHT_RESOLUTION * relative), _MAX_WEIGHT), dtype=np.int64
-    )
+    return np.asarray(np.minimum(np.rint(resolution * relative), _MAX_WEIGHT), dtype=np.int64)

@@ -51,12 +51,6 @@ _SLACK = Fraction(1, 5000)
 LARGEST = (1 << 40) - 1
 """No anchor is larger: five bytes in the file. What the lift makes uniform then weighs some parts in a million."""
 
-_BOUND_RADIUS_IN_STEPS = 2.3
-"""Typical steps within which constraints are kept: on a grid the 16 directions that no others imply."""
-
-_BOUND_RADIUS_GROWTH = 1.5
-"""How much farther one looks where these do not connect all places."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -229,13 +223,19 @@ def bound_from_below(
     return best
 
 
-def _near_pairs(space: MetricSpace, guarantee: MetricDP) -> Adjacency:
-    """List bound pairs of near places, so many that they connect all."""
+def _near_pairs(
+    space: MetricSpace, guarantee: MetricDP, *, steps: float = 2.3, growth: float = 1.5
+) -> Adjacency:
+    """List bound pairs of near places, so many that they connect all.
+
+    They lie within `steps` typical steps, on a grid the 16 directions that no others imply; while these do not connect
+    all places, the radius is multiplied by `growth`.
+    """
     if guarantee.radius is not None:
         return space.adjacency(guarantee.radius)
-    radius = _BOUND_RADIUS_IN_STEPS * nearest(space)
+    radius = steps * nearest(space)
     near = space.adjacency(radius)
     while int(near.components.max()) > 0:
-        radius *= _BOUND_RADIUS_GROWTH
+        radius *= growth
         near = space.adjacency(radius)
     return near

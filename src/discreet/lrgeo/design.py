@@ -33,7 +33,7 @@ from discreet.lrgeo.mechanism import CertifiedChannel
 from discreet.lrgeo.methods import METHODS
 from discreet.lrgeo.places.region import Region
 from discreet.lrgeo.problem import travel_loss
-from discreet.lrgeo.verify import verify
+from discreet.lrgeo.verify import MAX_PLACES_FOR_TRIPLES, verify
 from discreet.metricdp import Problem
 from discreet.metricdp.part import PartLimits
 
@@ -51,14 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RegionDesign", "design"]
 
-_MAX_PLACES_WITH_BALLS = 2600
-"""Places beyond which tails alone are made: the program would take many minutes."""
-
 _FALLBACK_METHOD = "tails"
 """What always works, and is tried where nothing else did, or for very many places."""
-
-_MAX_PLACES_WITH_TWO_STEPS = 500
-"""Places up to which balls of two steps are tried as well: they lose some parts in a thousand less."""
 
 
 @final
@@ -473,12 +467,15 @@ def _provenance(
     return Provenance(made.method, made.facts, (places, *public), tuple(trace))
 
 
-def _methods(n: int) -> Iterator[str]:
-    """List the methods to run, in order of cost."""
-    if n > _MAX_PLACES_WITH_BALLS:
+def _methods(n: int, *, most_for_two_steps: int = 500) -> Iterator[str]:
+    """List the methods to run, in order of cost: for many places tails alone, since no other is verified there.
+
+    Balls of two steps, which lose some parts in a thousand less, are tried for up to `most_for_two_steps` places.
+    """
+    if n > MAX_PLACES_FOR_TRIPLES:
         yield _FALLBACK_METHOD
         return
     yield from ("closed-form", "one-step")
-    if n <= _MAX_PLACES_WITH_TWO_STEPS:
+    if n <= most_for_two_steps:
         yield "two-steps"
     yield _FALLBACK_METHOD

@@ -13,7 +13,7 @@ import hashlib
 import json
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -49,7 +49,6 @@ __all__ = [
 ]
 
 FORM = "discreet.lrgeo.mechanism"
-_FORMAT_VERSION = 1
 
 _MOST = 1 << 24
 """Numbers in an array, at most: a mapping from elsewhere may state any length."""
@@ -126,6 +125,9 @@ class Mechanism(CertifiedChannel):
     True
     """
 
+    VERSION: ClassVar[int] = 1
+    """Version of the file format."""
+
     def __post_init__(self) -> None:
         if self.channel.space is not self.region.space:
             raise InvalidProblemError("channel", "one over the region's space", "another")
@@ -174,7 +176,7 @@ class Mechanism(CertifiedChannel):
         ball = channel.ball
         return {
             "form": FORM,
-            "version": _FORMAT_VERSION,
+            "version": self.VERSION,
             "unit": region.unit,
             "origin": None if region.origin is None else [repr(x) for x in region.origin],
             "cosine": repr(region.cosine),
@@ -226,7 +228,7 @@ class Mechanism(CertifiedChannel):
 
         Nothing is verified.
         """
-        check_whole(data, FORM, _FORMAT_VERSION)
+        check_whole(data, FORM, cls.VERSION)
         origin = data["origin"]
         region = Region(
             unpacked(data["places"]).reshape(-1, 2),

@@ -38,7 +38,9 @@ PROTOCOL = 1
 """The version of the messages. It changes whenever one of them does."""
 
 MAX_PLACES = 1_000_000
+"""Places of a region in a message, at most; the streets of Rome have 43,160 nodes."""
 MAX_EPOCH = 2**53
+"""Number of an epoch, at most: integers up to this are exact in JavaScript."""
 
 DIGEST = "[0-9a-f]{64}"
 """SHA-256 in hexadecimal."""

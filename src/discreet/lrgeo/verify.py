@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.core.exact import Exact
 
-__all__ = ["verify"]
+__all__ = ["MAX_PLACES_FOR_TRIPLES", "verify"]
 
 _EXACT_BITS = 128
 """Fractional bits of the integers that settle close calls."""
@@ -42,7 +42,7 @@ _LOG_ERROR = 4
 """What a difference of two of them, and the limit that it is compared with, may err by: half a unit for each of three
 roundings, and the error of the floats, which is below 2^-40."""
 
-_MAX_PLACES_FOR_TRIPLES = 2600
+MAX_PLACES_FOR_TRIPLES = 2600
 """Places up to which all triples are looked at: beyond, the theorem on tails is used."""
 
 
@@ -97,10 +97,10 @@ def verify(
         raise InvalidProblemError("guarantee", "one about places", "one about points")
     if guarantee.unit != space.unit:
         raise InvalidProblemError("unit", f"{space.unit!r}, that of the space", guarantee.unit)
-    if space.n > _MAX_PLACES_FOR_TRIPLES:
+    if space.n > MAX_PLACES_FOR_TRIPLES:
         if totals_share is None:
             raise InvalidProblemError(
-                "totals_share", f"one beyond {_MAX_PLACES_FOR_TRIPLES} places", "none"
+                "totals_share", f"one beyond {MAX_PLACES_FOR_TRIPLES} places", "none"
             )
         share = to_fraction(totals_share, "totals_share")
         return verify_anchored(channel, guarantee, totals_share=share)

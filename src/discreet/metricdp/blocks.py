@@ -45,8 +45,6 @@ __all__ = ["PARTITIONERS", "Partition", "choose_blocks", "k_means", "partition",
 PARTITIONERS = ("k-m-DV", "k-m-rec", "k-m-adj", "BSC")
 """Names of the partitioners, as in the paper."""
 
-_MAX_LLOYD_SWEEPS = 100
-"""Limit on the sweeps of Lloyd's algorithm: MATLAB's default; most runs converge within a few tens."""
 
 _CANDIDATE_BLOCK_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50)
 """Numbers of blocks among which :func:`choose_blocks` chooses."""
@@ -238,7 +236,9 @@ def _feature_rows(
     return vectors
 
 
-def k_means(rows: NDArray[np.float64], k: int, *, seed: int = 0) -> NDArray[np.int64]:
+def k_means(
+    rows: NDArray[np.float64], k: int, *, seed: int = 0, max_sweeps: int = 100
+) -> NDArray[np.int64]:
     """Group rows by k-means++ and Lloyd's algorithm; an empty group takes the row farthest from its center.
 
     Parameters
@@ -249,6 +249,8 @@ def k_means(rows: NDArray[np.float64], k: int, *, seed: int = 0) -> NDArray[np.i
         Largest number of groups, from 1 to n.
     seed
         Seed of the starting centers.
+    max_sweeps
+        Limit on the sweeps of Lloyd's algorithm: MATLAB's default; most runs converge within a few tens.
 
     Returns
     -------
@@ -263,7 +265,7 @@ def k_means(rows: NDArray[np.float64], k: int, *, seed: int = 0) -> NDArray[np.i
     squares = (rows**2).sum(axis=1)
     centers = _draw_centers(rows, squares, k, seed)
     labels = np.full(len(rows), -1)
-    for _ in range(_MAX_LLOYD_SWEEPS):
+    for _ in range(max_sweeps):
         squared = _squared_distances(rows, squares, centers)
         nearest = squared.argmin(axis=1)
         to_center = squared[np.arange(len(rows)), nearest]

@@ -54,9 +54,6 @@ __all__ = ["Frontier", "frontier"]
 _COMPENSATED_SHARES = (0.0, 0.5, 0.75, 1.0)
 """Shares of the change of a constraint's factor for which its price compensates."""
 
-_PRICE_FACTOR = 0.9
-"""Factor of adapted prices that is evaluated besides 1: the best one was often below 1."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -278,9 +275,12 @@ def _weight_of_first(around: Sequence[MetricDesign], epsilon: Fraction) -> float
 
 
 def _candidate_prices(
-    around: Sequence[MetricDesign], constraints: Adjacency, epsilon: Fraction
+    around: Sequence[MetricDesign], constraints: Adjacency, epsilon: Fraction, factor: float = 0.9
 ) -> Iterator[Multipliers]:
-    """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two."""
+    """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two.
+
+    Each is evaluated as it is and times `factor`: the best factor was often below 1.
+    """
     for share in _COMPENSATED_SHARES:
         adapted = [_adapt_prices(made, constraints, epsilon, share) for made in around]
         usable = [prices for prices in adapted if prices is not None]
@@ -291,7 +291,7 @@ def _candidate_prices(
             )
         for prices in usable:
             yield prices
-            yield prices.scaled(_PRICE_FACTOR)
+            yield prices.scaled(factor)
 
 
 def _adapt_prices(

@@ -32,9 +32,6 @@ _TOTALS_SHARE = Fraction(1, 5000)
 _ROUNDING_SHARE = Fraction(1, 5000)
 """Share of the columns' budget that is left to the rounding."""
 
-_MAX_OMITTED_CONSTANT = 0.5
-"""Probability up to which the constant column is left out: the others, scaled up in all rows alike, cost less."""
-
 
 def anchored_channel(
     problem: Problem, guarantee: MetricDP, *, method: Anchored | None = None
@@ -96,6 +93,7 @@ def round_answer(
     per_unit: float,
     *,
     largest_weight: int = LARGEST_ANCHOR // 2,
+    max_omitted: float = 0.5,
 ) -> AnchoredChannel:
     """Scale an answer, round it down and add the lift; the constant column becomes explicit weights of all secrets.
 
@@ -113,6 +111,8 @@ def round_answer(
         Nats per stored unit of the program.
     largest_weight
         Limit on anchors and explicit weights before the lift.
+    max_omitted
+        Probability up to which the constant column is left out: the others, scaled up in all rows alike, cost less.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def round_answer(
     secrets, reports = blocks.row[explicit], blocks.block[explicit]
     weights = np.floor(u[explicit] * scale).astype(np.int64) + lift
     names, centers = answer.labels[:k], home
-    if constant > _MAX_OMITTED_CONSTANT:
+    if constant > max_omitted:
         every = np.arange(space.n)
         secrets, reports = np.append(secrets, every), np.append(reports, np.full(space.n, k))
         weights = np.append(weights, np.full(space.n, int(constant * scale) + lift))

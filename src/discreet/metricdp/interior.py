@@ -23,17 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocks", "Interior", "solve_blocks"]
 
-_MAX_ITERATIONS = 80
-"""Limit on the iterations; most programs take 15 to 35."""
-
-_BOUNDARY_STEP_SHARE = 0.99
-"""Share of the longest step to the boundary that is taken."""
-
-_BLOCK_RIDGE = 1e-14
-"""Regularization added to the unit diagonal of scaled blocks."""
-
-_SCHUR_RIDGES = (_BLOCK_RIDGE, 1e-11, 1e-8)
-"""Relative regularizations of the diagonal of the Schur complement; the next is used if the factorization fails."""
+_RIDGES = (1e-14, 1e-11, 1e-8)
+"""Relative regularizations of the diagonal of the Schur complement; the next is used if the factorization fails. The
+first is also that of the scaled blocks."""
 
 
 @final
@@ -121,12 +113,12 @@ class _Normal:
 
         self.blocks = blocks
         self.inverse = self._inverses(theta)
-        for ridge in _SCHUR_RIDGES:
+        for ridge in _RIDGES:
             schur = self._schur(ridge)
             try:
                 self.factor = cho_factor(schur, lower=True, overwrite_a=True, check_finite=False)
             except LinAlgError:
-                if ridge == _SCHUR_RIDGES[-1]:
+                if ridge == _RIDGES[-1]:
                     raise
             else:
                 break
@@ -180,7 +172,7 @@ class _Normal:
         diagonal = np.where(indices[None, :] < blocks.sizes[:, None], diagonal, 1.0)
         scale = 1 / np.sqrt(diagonal)
         gram *= scale[:, :, None] * scale[:, None, :]
-        gram[:, indices, indices] = 1 + _BLOCK_RIDGE
+        gram[:, indices, indices] = 1 + _RIDGES[0]
         inverse = np.linalg.inv(gram)
         inverse = 0.5 * (inverse + inverse.transpose(0, 2, 1))
         return np.asarray(inverse * (scale[:, :, None] * scale[:, None, :]))
@@ -228,6 +220,7 @@ def solve_blocks(
     start: NDArray[np.float64],
     *,
     tolerance: float = 1e-4,
+    max_iterations: int = 80,
     stop: Callable[[], bool] = lambda: False,
 ) -> Interior:
     """Solve a program of blocks to a relative gap.
@@ -242,6 +235,8 @@ def solve_blocks(
         A point with ``G u > 0``; its rows need not sum to 1.
     tolerance
         Relative gap, and a thousand times the largest error of a row. Explicit inverses reach about 1e-5.
+    max_iterations
+        Limit on the iterations; most programs take 15 to 35.
     stop
         Called before each iteration; once it returns true, the current point is returned.
 
@@ -263,7 +258,7 @@ def solve_blocks(
     t = max(float(np.median(w) * np.median(u)), 1e-12) / s
     y = np.zeros(len(blocks.tails))
     result = Interior(u, float(cost @ u), 0.0, 1.0, 0)
-    for count in range(_MAX_ITERATIONS):
+    for count in range(max_iterations):
         dual, primal = w - blocks.prices(y) - blocks.apply_transposed(t), 1 - blocks.rows(u)
         residual, mu = float(np.abs(primal).max()), float(s @ t) / len(s)
         result = Interior(u, float(cost @ u), float(y.sum()) * size, residual, count)
@@ -296,8 +291,12 @@ def _step(
     normal: _Normal,
     point: _Point,
     residuals: tuple[NDArray[np.float64], NDArray[np.float64], float],
+    boundary_share: float = 0.99,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the variables and multipliers after a predictor and a corrector step."""
+    """Return the variables and multipliers after a predictor and a corrector step.
+
+    The corrector takes `boundary_share` of the longest step to the boundary.
+    """
     u, y, s, t = point
     dual, primal, mu = residuals
 
@@ -316,8 +315,8 @@ def _step(
     if min(_longest_step(s, ds), _longest_step(t, dt)) < 0.1:
         # The step is too short: repeat it with more centering.
         du, dy, ds, dt = direction(max(center, 0.3) * mu / s - t)
-    along = min(1.0, _BOUNDARY_STEP_SHARE * _longest_step(s, ds))
-    across = min(1.0, _BOUNDARY_STEP_SHARE * _longest_step(t, dt))
+    along = min(1.0, boundary_share * _longest_step(s, ds))
+    across = min(1.0, boundary_share * _longest_step(t, dt))
     return u + along * du, y + across * dy, t + across * dt
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -49,11 +49,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Minimax", "loss_under", "minimax"]
 
-_MAX_ROWS = 2_000_000
-"""Rows beyond which the program is not built: it takes 2.5 GB."""
 
-_WORST_CASE_TIME_SHARE = 0.6
-"""Share of the time limit for the program of the worst case."""
+class _Limits(NamedTuple):
+    """Limits on the program of the worst case."""
+
+    rows: int = 2_000_000
+    """Rows beyond which it is not built: it takes 2.5 GB."""
+    time_share: float = 0.6
+    """Its share of the time limit."""
+
+
+_PROGRAM_LIMITS = _Limits()
 
 
 @final
@@ -219,7 +225,7 @@ def minimax(
         if program_rows(wholes[0].parts[0], priced_edges(wholes[0].parts[0])) > MAX_ROWS_FOR_DIRECT:
             # The result if the program, which takes more than a second, has no answer.
             result = design_for(exponential_remap(), None, mean)
-        share = None if time_limit is None else _WORST_CASE_TIME_SHARE * time_limit
+        share = None if time_limit is None else _PROGRAM_LIMITS.time_share * time_limit
         try:
             program = _Program(wholes, PartLimits(share, threads))
         except (LimitReachedError, SolverError):
@@ -299,7 +305,7 @@ class _Program:
         self.shape = mean.shape
         self.edges = priced_edges(part)
         rows = program_rows(part, self.edges)
-        if rows > _MAX_ROWS:
+        if rows > _PROGRAM_LIMITS.rows:
             advice = "fewer secrets, fewer reports, or a radius"
             raise SolverError("HiGHS", f"the program of {rows} rows was not built", advice)
         # Absolute tolerances: the optimum should be about 1.

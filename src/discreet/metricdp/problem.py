@@ -35,12 +35,6 @@ _NO_ZEROS = "by metric privacy, a report that one secret never gives is given by
 _QUANTILE_WORDS = ("quantile", "percentile", "median")
 """Words in the name of a loss that is refused with the reason."""
 
-_PRIOR_TOLERANCE = 1e-9
-"""Largest difference of a prior's sum from 1."""
-
-_LEAST_LOSS = 1e-290
-"""Least value of the largest loss: products of smaller losses with probabilities underflow."""
-
 
 @final
 @explained_record("Problem(space, utility_loss='euclidean')")
@@ -204,8 +198,11 @@ def _read_loss(utility_loss: ArrayLike, n: int) -> NDArray[np.float64]:
     return _check_losses(loss)
 
 
-def _check_losses(loss: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return losses ``(n, k)``; refuse negative or infinite ones, or ones too small for floats."""
+def _check_losses(loss: NDArray[np.float64], *, least: float = 1e-290) -> NDArray[np.float64]:
+    """Return losses ``(n, k)``; refuse negative or infinite ones, or ones too small for floats.
+
+    Products of losses below `least` with probabilities underflow.
+    """
     wrong = ~(np.isfinite(loss) & (loss >= 0))
     if wrong.any():
         i, k = np.argwhere(wrong)[0].tolist()
@@ -213,8 +210,8 @@ def _check_losses(loss: NDArray[np.float64]) -> NDArray[np.float64]:
             "utility_loss", "finite non-negative numbers", f"{loss[i, k]} in row {i}, column {k}"
         )
     largest = float(loss.max())
-    if 0 < largest < _LEAST_LOSS:
-        expected = f"losses whose largest is {at_most(_LEAST_LOSS)} or more, or all 0; state them in a smaller unit"
+    if 0 < largest < least:
+        expected = f"losses whose largest is {at_most(least)} or more, or all 0; state them in a smaller unit"
         raise InvalidProblemError("utility_loss", expected, at_most(largest))
     return loss + 0.0  # a negative zero becomes a zero, so that equal losses have equal hashes
 
@@ -368,8 +365,10 @@ def _forbidden_columns(
     return np.asarray(barred.any(axis=0))
 
 
-def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
+def read_prior(prior: ArrayLike | None, n: int, *, tolerance: float = 1e-9) -> NDArray[np.float64]:
     """Return the prior of n secrets as floats, uniform by default; refuse an invalid one.
+
+    Its sum may differ from 1 by `tolerance`.
 
     Examples
     --------
@@ -388,7 +387,7 @@ def read_prior(prior: ArrayLike | None, n: int) -> NDArray[np.float64]:
             "prior", "non-negative probabilities", f"{probabilities[i]} at {i}"
         )
     off = abs(float(probabilities.sum()) - 1.0)
-    if not off <= _PRIOR_TOLERANCE:
+    if not off <= tolerance:
         raise InvalidProblemError(
             "prior", "probabilities that sum to 1", f"a sum off by {estimate(off, 3)}"
         )

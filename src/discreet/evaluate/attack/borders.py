@@ -44,9 +44,6 @@ __all__ = [
     "told_apart",
 ]
 
-_MIN_ANSWER_PROBABILITY = 1e-6
-"""Probability below which an answer is not followed: it changes a mean by less than that part."""
-
 _MEASURE = "which of two points"
 _HALF = Estimate.computed(0.5)
 
@@ -170,7 +167,12 @@ def attack_republished(laws: Sequence[Law], straddle: Straddle, epsilon: Fractio
 
 
 def attack_bisecting(
-    publish: Callable[[Fraction], Law], length: Fraction, users: Sequence[Fraction], rounds: int
+    publish: Callable[[Fraction], Law],
+    length: Fraction,
+    users: Sequence[Fraction],
+    rounds: int = 14,
+    *,
+    min_probability: float = 1e-6,
 ) -> Finding:
     """Follow users on a line by regions of two places, each with its border in the middle of the remaining interval.
 
@@ -183,7 +185,9 @@ def attack_bisecting(
     users
         Where they are, spread evenly over the line.
     rounds
-        How many regions are published.
+        Number of regions that are published one after the other.
+    min_probability
+        Probability up to which an answer is not followed: it changes the mean by less than that share.
 
     Returns
     -------
@@ -191,7 +195,19 @@ def attack_bisecting(
         The expected distance between a user and the middle of the remaining interval, over all reports. It has no
         limit: what a promise says of it depends on the prior.
     """
-    errors = [_left(publish, user, length * 0, length, rounds) for user in users]
+
+    def error(user: Fraction, low: Fraction, high: Fraction, left: int) -> float:
+        """Return the expected distance from the middle of the remaining interval, over both answers."""
+        middle = (low + high) / 2
+        if not left:
+            return abs(float(user - middle))
+        before = publish(middle)((exact_decimal(user), "0"))[0]
+        answers = ((before, (low, middle)), (1 - before, (middle, high)))
+        return math.fsum(
+            float(p) * error(user, *ends, left - 1) for p, ends in answers if p > min_probability
+        )
+
+    errors = [error(user, length * 0, length, rounds) for user in users]
     return Finding(
         f"bisecting by {rounds} regions",
         "distance, in the unit",
@@ -199,22 +215,6 @@ def attack_bisecting(
         Estimate.computed(float(length) / 4),
         error=True,
     )
-
-
-def _left(
-    publish: Callable[[Fraction], Law], user: Fraction, low: Fraction, high: Fraction, rounds: int
-) -> float:
-    """Return the expected distance from the middle of the remaining interval, over both answers."""
-    middle = (low + high) / 2
-    if not rounds:
-        return abs(float(user - middle))
-    before = publish(middle)((exact_decimal(user), "0"))[0]
-    error = 0.0
-    if before > _MIN_ANSWER_PROBABILITY:
-        error += float(before) * _left(publish, user, low, middle, rounds - 1)
-    if 1 - before > _MIN_ANSWER_PROBABILITY:
-        error += float(1 - before) * _left(publish, user, middle, high, rounds - 1)
-    return error
 
 
 def _allowed(epsilon: Fraction, distance: Fraction, reports: int) -> float:

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["attack"]
 
-_MAX_REPORTS = 10_000
-"""Reports of one secret: half a minute on a channel of nine secrets, 2026-11-22."""
-
 _MAX_PLACES_FOR_ALL_DRAWS, _FEWER_DRAWS = 400, 2_000
 """Places beyond which fewer reports are drawn by default: each draw of the production sampler computes a row."""
 
@@ -178,13 +175,16 @@ def _attackable_kind(path: str) -> str:
     return kind
 
 
-def _numbers_of_reports(reports: Sequence[int]) -> tuple[int, ...]:
-    """Read numbers of reports; raise InvalidProblemError for none, or any out of range."""
-    expected = f"whole numbers from 1 to {count(_MAX_REPORTS)}"
+def _numbers_of_reports(reports: Sequence[int], *, most: int = 10_000) -> tuple[int, ...]:
+    """Read numbers of reports of one secret; raise InvalidProblemError for none, or any outside 1 to `most`.
+
+    10,000 reports take half a minute on a channel of nine secrets (2026-11-22).
+    """
+    expected = f"whole numbers from 1 to {count(most)}"
     counts = items_of(reports, "reports", expected)
     for number in counts:
         whole_number(number, "reports", expected)
-    if not 0 < max(counts, default=0) <= _MAX_REPORTS:
+    if not 0 < max(counts, default=0) <= most:
         raise InvalidProblemError("reports", expected, list(counts))
     return counts
 

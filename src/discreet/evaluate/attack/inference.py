@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Inferred", "attack_inference", "compare", "share_right"]
 
-_NO_ANSWER = -2
-"""Answer of an attacker who is not certain; -1 is a true value that no published row has."""
 
 _NOTE = "Shares are over the known people; the intervals are for people drawn like them."
 
@@ -98,14 +96,16 @@ def attack_inference(
 @final
 @dataclass(frozen=True, eq=False)
 class Inferred:
-    """Answers of an attacker about people, and the true values; values are numbered, -1 and -2 stand for no value.
+    """Answers of an attacker about people, and the true values; values are numbered from 0.
+
+    A true value that no published row has is -1.
 
     Parameters
     ----------
     guess
         The likeliest value of each.
     sure
-        The value where only one fits.
+        The value where only one fits, elsewhere the number of values, which is never right.
     truth
         The true one.
     """
@@ -120,9 +120,8 @@ class Inferred:
         common = int(seen.counts.sum(axis=0).argmax())
         best = possible.argmax(axis=1)
         only = (possible > 0).sum(axis=1) == 1
-        return cls(
-            np.where(possible.any(axis=1), best, common), np.where(only, best, _NO_ANSWER), truth
-        )
+        guess = np.where(possible.any(axis=1), best, common)
+        return cls(guess, np.where(only, best, possible.shape[1]), truth)
 
 
 def share_right(answers: NDArray[np.int64], truth: NDArray[np.int64], failure: float) -> Estimate:

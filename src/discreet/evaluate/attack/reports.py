@@ -7,6 +7,7 @@ matrix says, and it is the only way to many reports of one secret, whose number 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, final
@@ -42,9 +43,6 @@ __all__ = [
 
 _MAX_MULTISETS = 200_000
 """Multisets of reports that are summed exactly; beyond, reports are drawn."""
-
-_MAX_EXACT_REPORTS = 170
-"""Reports of one secret: the factorial of 171 is no float."""
 
 MAX_LIKELIHOODS_AT_ONCE = 1 << 22
 """Likelihoods of reports or of ways that are in memory: 32 MiB; more are computed in blocks."""
@@ -182,12 +180,13 @@ def repeated_success(
     channel, prior
         As in :func:`~discreet.evaluate.attack.bayes.infer`.
     reports
-        How many.
+        Number of reports.
 
     Returns
     -------
     float or None
-        ``None`` for more than 200,000 multisets or 170 reports; :func:`watch_repeated` draws them then.
+        ``None`` for more than 200,000 multisets or 170 reports, the last whose factorial is a float;
+        :func:`watch_repeated` draws them then.
 
     Examples
     --------
@@ -202,7 +201,7 @@ def repeated_success(
     known = read_prior(prior, channel.n_secrets)
     n, k = _count(reports), channel.n_reports
     kinds = math.comb(k + n - 1, n)
-    if kinds > _MAX_MULTISETS or n > _MAX_EXACT_REPORTS:
+    if kinds > _MAX_MULTISETS or math.factorial(n) > sys.float_info.max:
         return None
     flat = np.array(list(combinations_with_replacement(range(k), n)), dtype=np.int64)
     # A product of 1 to m over each run of m equal reports.

@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, combinations, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
 from discreet.core.channels.channel import LIMB_BITS, Channel
 from discreet.core.channels.implicit import AnchoredChannel
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import float_floor, log_floor
+from discreet.core.exact import float_floor
 from discreet.core.printed import estimate
 from discreet.core.randomness.replay import Law
 from discreet.evaluate.attack.bayes import distances_of
 from discreet.evaluate.attack.rows import ShownRows
 from discreet.evaluate.audit.audit import Pair, audit, audit_laws, certified
-from discreet.evaluate.audit.claims import LOG_BITS
+from discreet.evaluate.audit.claims import nats_floor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -51,20 +51,23 @@ __all__ = [
     "telling_pairs",
 ]
 
-_MAX_SECRETS_OF_ALL_PAIRS = 40
-"""Secrets up to which an exact audit compares all pairs: 780 pairs."""
 
-_PAIRS_COMPARED = 4
-"""Pairs that are compared otherwise, those that reports tell apart best."""
+class _PairChoice(NamedTuple):
+    """Limits on the pairs that an audit compares; no verdict depends on them."""
 
-_MAX_RATIOS = 1 << 27
-"""Ratios of probabilities that are computed to choose pairs: a second or two."""
+    max_secrets_of_all_pairs: int = 40
+    """Secrets up to which an exact audit compares all pairs: 780 pairs."""
+    compared: int = 4
+    """Pairs that are compared otherwise, those that reports tell apart best."""
+    max_ratios: int = 1 << 27
+    """Ratios of probabilities that are computed to choose pairs: a second or two."""
+    max_table_entries: int = 1 << 25
+    """Entries of a table whose pairs are all ranked, at six floats each; of a larger one the worst pair is compared."""
+    standard_deviations: float = 4.0
+    """Allowance for sampling noise."""
 
-_MAX_TABLE_ENTRIES = 1 << 25
-"""Entries of a table whose pairs are all ranked, at six floats each; of a larger one the worst pair is compared."""
 
-_STANDARD_DEVIATIONS = 4.0
-"""Allowance for sampling noise where pairs are chosen; no verdict depends on it."""
+_PAIRS = _PairChoice()
 
 
 def audit_channel(
@@ -130,22 +133,21 @@ def audit_channel(
         # A report that neither secret has tells them not apart.
         lower = math.inf if most else 0.0
         if least:
-            nats = Fraction(log_floor(Fraction(most, least), LOG_BITS), 1 << LOG_BITS)
-            lower = float_floor(nats / space.distance(i, j))
+            lower = float_floor(nats_floor(Fraction(most, least)) / space.distance(i, j))
         label, event = _label("secrets", space, i, j), f"report {worst.report}"
         count = space.n * (space.n - 1) // 2
         return certified(certificate, guarantee, lower=lower, pair=label, event=event, pairs=count)
     rows = channel if isinstance(channel, Channel) else ShownRows(channel)
-    if strength == "exact" and space.n <= _MAX_SECRETS_OF_ALL_PAIRS:
+    if strength == "exact" and space.n <= _PAIRS.max_secrets_of_all_pairs:
         every = combinations(range(space.n), 2)
         chosen = [both for both in every if is_constrained(space, guarantee, *both)]
     else:
         samples = request.samples if strength == "sampled" else None
-        small = rows.n_secrets * rows.n_reports <= _MAX_TABLE_ENTRIES
+        small = rows.n_secrets * rows.n_reports <= _PAIRS.max_table_entries
         telling = telling_pairs(rows, space, guarantee, samples) if small else []
         # The floats that choose pairs may overlook one that the integers of a table show.
         first = [] if worst is None or worst.pair is None else [(min(worst.pair), max(worst.pair))]
-        chosen = list(dict.fromkeys([*first, *telling]))[:_PAIRS_COMPARED]
+        chosen = list(dict.fromkeys([*first, *telling]))[: _PAIRS.compared]
     if not chosen:
         raise InvalidProblemError("channel", "two secrets or more that are constrained", "none")
     noun = noun or ("secrets" if isinstance(channel, Channel) else "places")
@@ -204,11 +206,12 @@ def telling_pairs(
     shares, n = rows.probabilities, rows.n_secrets
     apart = distances_of(space)
     firsts = np.unique(
-        np.linspace(0, n - 1, max(1, min(n, _MAX_RATIOS // shares.size))).astype(np.int64)
+        np.linspace(0, n - 1, max(1, min(n, _PAIRS.max_ratios // shares.size))).astype(np.int64)
     )
     size = np.inf if samples is None else max(1, samples // 2)
-    noise = _STANDARD_DEVIATIONS * np.sqrt(shares / size)
-    least, most = np.maximum(shares - noise, 0), shares + noise + _STANDARD_DEVIATIONS**2 / size
+    deviations = _PAIRS.standard_deviations
+    noise = deviations * np.sqrt(shares / size)
+    least, most = np.maximum(shares - noise, 0), shares + noise + deviations**2 / size
     ranked: list[tuple[float, int, int]] = []
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.log(least), np.log(most)
@@ -221,11 +224,11 @@ def telling_pairs(
             # A report that no sample shows tells nothing.
             ratios = np.where(np.isnan(ratios), -np.inf, ratios)
             nats = ratios.max(axis=1) / apart[i, neighbors]
-            best = np.argsort(-nats, kind="stable")[:_PAIRS_COMPARED].tolist()
+            best = np.argsort(-nats, kind="stable")[: _PAIRS.compared].tolist()
             ranked += [(float(nats[at]), i, int(neighbors[at])) for at in best]
     ranked.sort(key=lambda entry: -entry[0])
     pairs = dict.fromkeys((min(i, j), max(i, j)) for _, i, j in ranked)
-    return [pair for pair in pairs if is_constrained(space, guarantee, *pair)][:_PAIRS_COMPARED]
+    return [pair for pair in pairs if is_constrained(space, guarantee, *pair)][: _PAIRS.compared]
 
 
 def law_of_secret(rows: Channel | ShownRows, secret: int) -> Law:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.errors import InvalidProblemError
-from discreet.core.exact import float_floor, log_ceil, log_floor
+from discreet.core.exact import float_floor, log_floor
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     Auditable = PureDP | ApproxDP | ZeroConcentratedDP | MetricDP
 
 __all__ = [
-    "LOG_BITS",
     "ORDERS",
     "check_claim",
     "least_chance",
     "most_chance",
+    "nats_floor",
     "rough_strength",
     "strength",
 ]
@@ -41,8 +41,6 @@ __all__ = [
 ORDERS = (1, 2, 3, 4, 6, 8, 16, 32)
 """Orders of the Rényi divergences that are looked at; 1 is the divergence of Kullback and Leibler."""
 
-LOG_BITS = 64
-"""Fractional bits of a logarithm."""
 _INFINITE = Fraction(-1)
 """Stands for an infinite strength; a fraction has no infinity."""
 _QUANTILE_ERROR = 1e-9
@@ -100,21 +98,26 @@ def strength(claim: Auditable, p: Fraction, q: Fraction, distance: Fraction | No
         return Fraction(0)
     if q == 0:
         return _INFINITE
-    nats = Fraction(log_floor(top / q, LOG_BITS), 1 << LOG_BITS)
+    nats = nats_floor(top / q)
     return nats / distance if isinstance(claim, MetricDP) and distance else nats
+
+
+def nats_floor(ratio: Fraction, *, bits: int = 64) -> Fraction:
+    """Return the natural logarithm of a positive ratio, rounded down to a fraction of `bits` bits."""
+    return Fraction(log_floor(ratio, bits), 1 << bits)
 
 
 def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
     """Bound the Rényi divergence of two coins from below."""
     if order == 1:
-        divergence = p * Fraction(log_floor(p / q, LOG_BITS), 1 << LOG_BITS)
+        divergence = p * nats_floor(p / q)
         if p < 1:
-            divergence -= (1 - p) * Fraction(log_ceil((1 - q) / (1 - p), LOG_BITS), 1 << LOG_BITS)
+            divergence += (1 - p) * nats_floor((1 - p) / (1 - q))
         return max(divergence, Fraction(0))
     power = p**order / q ** (order - 1)
     if p < 1:
         power += (1 - p) ** order / (1 - q) ** (order - 1)
-    return Fraction(log_floor(power, LOG_BITS), 1 << LOG_BITS) / (order - 1)
+    return nats_floor(power) / (order - 1)
 
 
 def rough_strength(

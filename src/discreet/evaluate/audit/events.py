@@ -8,7 +8,7 @@ likelihood ratio where coordinates are independent, as noise is), and the line a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -28,16 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "learn"]
 
-_MAX_COUNTED_VALUES = 64
-"""Values of a coordinate that are counted one by one; a coordinate with more is cut at quantiles."""
-_QUANTILE_BINS = 32
-"""Bins of a coordinate that is cut at quantiles."""
-_MAX_THRESHOLDS = 200
-"""Thresholds tried on a score."""
-_MAX_COORDINATES = 24
-"""Coordinates that are scores by themselves: those whose means differ most."""
-_MAX_SHARE_OF_OUTCOMES = 0.25
-"""Share of different rows above which outcomes are too rare to be counted."""
+
+class _Limits(NamedTuple):
+    """Limits on what is learned from samples; no verdict depends on them."""
+
+    counted_values: int = 64
+    """Values of a coordinate that are counted one by one; a coordinate with more is cut at quantiles."""
+    quantile_bins: int = 32
+    """Bins of a coordinate that is cut at quantiles."""
+    thresholds: int = 200
+    """Thresholds tried on a score."""
+    coordinates: int = 24
+    """Coordinates that are scores by themselves: those whose means differ most."""
+    share_of_outcomes: float = 0.25
+    """Share of different rows above which outcomes are too rare to be counted."""
+
+
+_LIMITS = _Limits()
 
 
 class _Score(Protocol):
@@ -197,8 +204,8 @@ def learn(
     for score in _scores(first, second, own, numeric=numeric):
         ours, theirs = np.sort(score.of(first)), np.sort(score.of(second))
         cuts = np.unique(np.concatenate([ours, theirs]))
-        if len(cuts) > _MAX_THRESHOLDS:
-            cuts = np.unique(cuts[np.linspace(0, len(cuts) - 1, _MAX_THRESHOLDS).astype(np.int64)])
+        if len(cuts) > _LIMITS.thresholds:
+            cuts = cuts[np.linspace(0, len(cuts) - 1, _LIMITS.thresholds).astype(np.int64)]
         for upper in (True, False):
             counts = [
                 _beyond(side, cuts, upper=upper) * (trials / len(side)) for side in (ours, theirs)
@@ -236,7 +243,7 @@ def _scores(
         return
     spread = np.sqrt(first.var(axis=0) + second.var(axis=0)) + 1e-12
     apart = (first.mean(axis=0) - second.mean(axis=0)) / spread
-    places = np.argsort(-np.abs(apart), kind="stable")[:_MAX_COORDINATES]
+    places = np.argsort(-np.abs(apart), kind="stable")[: _LIMITS.coordinates]
     yield from (_Coordinate(int(place)) for place in places)
     if first.shape[1] > 1:
         yield _Line(apart / spread)
@@ -248,9 +255,9 @@ def _learn_ratios(first: Rows, second: Rows) -> _Ratios:
     edges, tables = [], []
     for ours, theirs in zip(first.T, second.T, strict=True):
         values = np.unique(np.concatenate([ours, theirs]))
-        if len(values) > _MAX_COUNTED_VALUES:
+        if len(values) > _LIMITS.counted_values:
             pooled = np.concatenate([ours, theirs])
-            values = np.unique(np.quantile(pooled, np.linspace(0, 1, _QUANTILE_BINS + 1)))
+            values = np.unique(np.quantile(pooled, np.linspace(0, 1, _LIMITS.quantile_bins + 1)))
         counts = [
             np.bincount(np.searchsorted(values, side, side="right"), minlength=len(values) + 1)
             for side in (ours, theirs)
@@ -264,7 +271,7 @@ def _learn_whole(first: Rows, second: Rows) -> _Whole | None:
     """Return the log ratio of the counts of whole outcomes; ``None`` if nearly all of them differ."""
     named = [_named(first), _named(second)]
     names, places = np.unique(np.concatenate(named), return_inverse=True)
-    if len(names) > _MAX_SHARE_OF_OUTCOMES * len(places) + 2:
+    if len(names) > _LIMITS.share_of_outcomes * len(places) + 2:
         return None
     counts = [np.bincount(part, minlength=len(names)) for part in np.split(places, [len(named[0])])]
     return _Whole(names, _log_ratio(counts[0], counts[1]))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from discreet.core.exact import exp_floor, log_floor
+from discreet.core.exact import exp_floor
 from discreet.core.guarantee import ApproxDP, MetricDP, PureDP, ZeroConcentratedDP
 from discreet.core.randomness.replay import Law, enumerate_law
-from discreet.evaluate.audit.claims import ORDERS, strength
+from discreet.evaluate.audit.claims import ORDERS, nats_floor, strength
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_NAMED_OUTCOMES", "Shown", "compare_laws", "law_of", "proved_delta"]
 
-_EXP_BITS = 192
-"""Fractional bits of an exponential."""
 _TERM_UNITS = 1 << 256
 """Units per 1 to which terms of a divergence are rounded down, so that their sum stays short."""
 MAX_NAMED_OUTCOMES = 5
@@ -75,15 +73,18 @@ def compare_laws(first: Law, second: Law, claim: Auditable, distance: Fraction |
     return max(events, key=lambda shown: shown.rank)
 
 
-def proved_delta(first: Law, second: Law, claim: Auditable, distance: Fraction | None) -> Fraction:
+def proved_delta(
+    first: Law, second: Law, claim: Auditable, distance: Fraction | None, *, bits: int = 192
+) -> Fraction:
     r"""Return an upper bound on the delta for which the claim's epsilon is proved for these two laws, both ways.
 
     Where it is 0, pure privacy is proved; the unexplored mass counts in full. For zero-concentrated claims, 1.
+    `bits` are the fractional bits of the exponential, which is rounded down.
     """
     if isinstance(claim, ZeroConcentratedDP):
         return Fraction(1)
     nats = claim.epsilon * distance if isinstance(claim, MetricDP) and distance else claim.epsilon
-    factor = Fraction(exp_floor(nats, _EXP_BITS), 1 << _EXP_BITS)
+    factor = Fraction(exp_floor(nats, bits), 1 << bits)
     worst = Fraction(0)
     for one, other in ((first, second), (second, first)):
         over = (mass - factor * other.bounds(o)[0] for o, mass in one.masses.items())
@@ -138,8 +139,7 @@ def _divergence(one: Law, other: Law) -> Fraction:
     for order in ORDERS[1:]:
         power = sum(int(p**order / q ** (order - 1) * _TERM_UNITS) for p, q in pairs)
         if power > _TERM_UNITS:
-            nats = Fraction(log_floor(Fraction(power, _TERM_UNITS), 64), 1 << 64)
-            best = max(best, nats / (order - 1) / order)
+            best = max(best, nats_floor(Fraction(power, _TERM_UNITS)) / (order - 1) / order)
     return best
 
 

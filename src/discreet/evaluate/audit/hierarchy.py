@@ -57,12 +57,8 @@ __all__ = [
     "sides_of",
 ]
 
-_CHAIN_REGIONS = 40
-"""Regions of the sampled audit of a chain: the more there are, the more it loses."""
 _MAX_SIZE = 3
 """Largest counted size of a unit."""
-_MAX_REPLAYS = 1_000
-"""Replays for the law of one number."""
 
 
 @final
@@ -289,10 +285,10 @@ def _changes(one: _Noised, other: _Noised) -> Changes:
 
 
 @cache
-def number_law(value: int, scale: Fraction) -> Law:
-    """Find the law of one noisy number, by the production sampler."""
+def number_law(value: int, scale: Fraction, *, max_runs: int = 1_000) -> Law:
+    """Find the law of one noisy number, by at most `max_runs` replays of the production sampler."""
     return enumerate_law(
-        lambda bits: value + int(discrete_laplaces(scale, 1, bits)[0]), max_runs=_MAX_REPLAYS
+        lambda bits: value + int(discrete_laplaces(scale, 1, bits)[0]), max_runs=max_runs
     )
 
 
@@ -345,9 +341,12 @@ def _delta(changes: Changes, claim: PureDP) -> Fraction:
 # Sampled.
 
 
-def _sampled_pairs(method: Method, claim: DPForPersons) -> list[Pair]:
-    """Move one person where it shows most: between counted sizes, into the last one, and where a unit appears."""
-    regions = _CHAIN_REGIONS if method.kind == "chain" else 2
+def _sampled_pairs(method: Method, claim: DPForPersons, *, chain_regions: int = 40) -> list[Pair]:
+    """Move one person where it shows most: between counted sizes, into the last one, and where a unit appears.
+
+    A chain has `chain_regions` regions: the more there are, the more it loses.
+    """
+    regions = chain_regions if method.kind == "chain" else 2
     # All others of size 0: the chain is then flat where it moves, and a fit adds up what it shows.
     still = 0 if method.kind == "chain" else 2
     rest = ((still, still),) * (regions - 1)

@@ -31,8 +31,6 @@ ATTRIBUTES = (Numeric("age"), Numeric("visits"))
 """Quasi-identifiers of the tables."""
 _VALUES_PER_COLUMN = (40, 6)
 """Different values of each quasi-identifier."""
-_TABLES_PER_AUDIT = 20
-"""Tables that are published."""
 
 
 def audit_tables(request: AuditRequest) -> Audit:
@@ -74,6 +72,7 @@ def audit_tables(request: AuditRequest) -> Audit:
 def judge_tables(
     request: AuditRequest,
     publish: Callable[[Columns, KAnonymity], tuple[int, Certificate | None]],
+    tables: int = 20,
 ) -> Audit:
     """Publish small tables made by chance, until one has an equivalence class of fewer than k rows.
 
@@ -84,6 +83,8 @@ def judge_tables(
     publish
         From columns of integers and the claim to the size of the smallest equivalence class and, for a method with a
         guarantee, the certificate of the verifier. It may raise `InfeasibleError`; then it publishes nothing.
+    tables
+        Number of tables, if all are k-anonymous.
 
     Returns
     -------
@@ -97,7 +98,7 @@ def judge_tables(
     claim = KAnonymity(request.k, tuple(one.name for one in ATTRIBUTES))
     smallest, failed, judged = None, "", 0
     bits = request.bits or SystemBits()
-    for number in range(_TABLES_PER_AUDIT):
+    for number in range(tables):
         rows = (2 + number % 3) * request.k + number % request.k
         columns = {
             one.name: [bits.randrange(stop) for _ in range(rows)]

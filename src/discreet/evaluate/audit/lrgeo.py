@@ -18,18 +18,17 @@ __all__ = ["audit_places"]
 
 DEFAULT = "design"
 
-_GRID_SIDE = 4
-"""Cells along a side of the region: all pairs of its places can be compared exactly."""
 
-
-def audit_places(request: AuditRequest) -> Audit:
-    """Audit the designed mechanism on a grid of 4 x 4 places 1 km apart.
+def audit_places(request: AuditRequest, *, side: int = 4) -> Audit:
+    """Audit the designed mechanism on a square grid of places 1 km apart.
 
     Parameters
     ----------
     request
         The method, ``"design"`` or none; the claimed epsilon per km; strength ``"certified"``, ``"exact"`` or
         ``"sampled"``.
+    side
+        Places along a side of the grid: all pairs of 4 x 4 places can be compared exactly.
 
     Returns
     -------
@@ -49,7 +48,7 @@ def audit_places(request: AuditRequest) -> Audit:
     """
     if request.method not in (None, DEFAULT):
         raise InvalidProblemError("method", DEFAULT, repr(request.method))
-    region = Region.from_grid(_GRID_SIDE, _GRID_SIDE, cell=1, unit="km")
+    region = Region.from_grid(side, side, cell=1, unit="km")
     made = design(region, request.metric(), scope="places")
     checks = verify(made.channel, made.guarantee, totals_share=made.totals_share)
     return audit_channel(made.channel, region.space, made.guarantee, checks, request)

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_designs", "audited_grid"]
 
-_GRID_SIDE = 3
-"""Cells along a side of the grid: all pairs of its cells can be compared exactly."""
-
 
 def audit_designs(request: AuditRequest) -> Audit:
     """Audit a method by its name, on what it designs for a small grid of cells of 1 km.
@@ -49,8 +46,12 @@ def audit_designs(request: AuditRequest) -> Audit:
     return audit_channel(made.channel, problem.space, made.guarantee, verify(made), request)
 
 
-def audited_grid(request: AuditRequest, radius: int | None = None) -> tuple[Problem, MetricDP]:
-    """Return the problem of an audit of a method, 3 x 3 cells of 1 km, and the claim for it.
+def audited_grid(
+    request: AuditRequest, radius: int | None = None, *, side: int = 3
+) -> tuple[Problem, MetricDP]:
+    """Return the problem of an audit of a method, `side` x `side` cells of 1 km, and the claim for it.
+
+    All pairs of nine cells can be compared exactly.
 
     Raises
     ------
@@ -58,5 +59,5 @@ def audited_grid(request: AuditRequest, radius: int | None = None) -> tuple[Prob
         If there is no epsilon, or a claim of another kind.
     """
     claim = request.metric(radius)
-    space = MetricSpace.grid(_GRID_SIDE, _GRID_SIDE, cell=1, unit="km")
+    space = MetricSpace.grid(side, side, cell=1, unit="km")
     return Problem(space, utility_loss="distance"), claim

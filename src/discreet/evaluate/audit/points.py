@@ -45,7 +45,7 @@ __all__ = [
     "exceeds",
 ]
 
-_FLOAT_ERROR = 64 * 2.0**-53
+_FLOAT_ERROR = 32 * float(np.finfo(np.float64).eps)
 """Relative error that a comparison is granted: 64 roundings, more than twice the 28 that it may need."""
 
 _CHUNK_ENTRIES = 1 << 21

@@ -6,10 +6,10 @@ among all the bounds of all stages beforehand, so that an audit may stop as soon
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Samples", "SamplingPlan", "draw", "stages", "try_pairs"]
 
-_EVENTS_PER_STAGE = 4
-"""Events that are tested at each stage; each takes its part of the probability of failure."""
-_PAIRS_AFTER_FIRST_STAGE = 6
-"""Pairs that are followed beyond the first stage: the most promising ones."""
-_MIN_FIRST_STAGE = 512
-"""Samples of the first stage, at least."""
-_SAMPLES_PER_TASK = 4096
-"""Samples that one call draws."""
-
 
 class SamplingPlan(NamedTuple):
     """How samples are taken and judged."""
@@ -54,10 +45,16 @@ class SamplingPlan(NamedTuple):
     failure: float
     samples: int
     own: Sequence[tuple[str, Callable[[Rows], NDArray[np.float64]]]]
+    events_per_stage: int = 4
+    """Events that are tested at each stage; each takes its part of the probability of failure."""
+    pairs_after_first_stage: int = 6
+    """Pairs that are followed beyond the first stage: the most promising ones."""
 
 
-def stages(samples: int) -> list[int]:
+def stages(samples: int, *, min_first_stage: int = 512) -> list[int]:
     """Divide the samples of one input into stages, each as large as all before it.
+
+    The first of three stages or more has at least `min_first_stage` samples.
 
     Examples
     --------
@@ -67,12 +64,14 @@ def stages(samples: int) -> list[int]:
     [5, 5]
     """
     ends = [samples]
-    while ends[-1] // 2 >= _MIN_FIRST_STAGE or len(ends) < 2:
+    while ends[-1] // 2 >= min_first_stage or len(ends) < 2:
         ends.append(ends[-1] // 2)
     ends.reverse()
     return [ends[0], *(after - before for before, after in pairwise(ends))]
 
 
+@final
+@dataclass(eq=False)
 class Samples:
     """Samples of the outcomes on each input, taken when they are requested.
 
@@ -84,20 +83,19 @@ class Samples:
         Where chance comes from.
     executor
         Who runs it; ``None`` for this thread.
+    samples_per_task
+        Largest number of samples that one call draws.
+    names
+        Numbers of outcomes that are no numbers.
     """
 
-    def __init__(
-        self,
-        run: Run | None,
-        batch: Batch | None,
-        bits: UniformSource | None,
-        executor: Executor | None,
-    ) -> None:
-        self._run, self._batch, self._executor = run, batch, executor
-        self._bits = bits
-        self.names: dict[object, int] = {}
-        """Numbers of outcomes that are no numbers."""
-        self._rows: dict[int, list[Rows]] = {}
+    run: Run | None
+    batch: Batch | None
+    bits: UniformSource | None
+    executor: Executor | None
+    samples_per_task: int = 4096
+    names: dict[object, int] = field(default_factory=dict)
+    _rows: dict[int, list[Rows]] = field(default_factory=dict)
 
     def of(self, stage: int, sizes: list[int], data: object) -> list[Rows]:
         """Return the rows of each stage from 0 to `stage`, one array each; `data` is sampled once for each stage."""
@@ -108,15 +106,13 @@ class Samples:
 
     def _draw(self, data: object, size: int) -> Rows:
         """Run the mechanism `size` times on one input, in processes if there is an executor; return coded outcomes."""
-        parts = [
-            min(_SAMPLES_PER_TASK, size - first) for first in range(0, size, _SAMPLES_PER_TASK)
-        ]
-        if self._executor is None:
-            drawn = [draw(self._run, self._batch, data, part, self._bits) for part in parts]
+        most = self.samples_per_task
+        parts = [min(most, size - first) for first in range(0, size, most)]
+        if self.executor is None:
+            drawn = [draw(self.run, self.batch, data, part, self.bits) for part in parts]
         else:
             futures = [
-                self._executor.submit(draw, self._run, self._batch, data, part, None)
-                for part in parts
+                self.executor.submit(draw, self.run, self.batch, data, part, None) for part in parts
             ]
             drawn = [future.result() for future in futures]
         rows = [row for part in drawn for row in part] if isinstance(drawn[0], list) else None
@@ -193,7 +189,7 @@ def try_pairs(
         Samples of each input of the most sampled pairs. Pairs that promise less get fewer, after the first stage.
     """
     sizes = stages(plan.samples)
-    share = plan.failure / (2 * _EVENTS_PER_STAGE * (len(sizes) - 1))
+    share = plan.failure / (2 * plan.events_per_stage * (len(sizes) - 1))
     followed = list(range(len(pairs)))
     best, where = Shown(Fraction(0), "none", 0.0, 1.0, forward=True), 0
     for stage in range(1, len(sizes)):
@@ -213,9 +209,9 @@ def try_pairs(
                 own=plan.own,
                 numeric=not samples.names,
             )
-            learned += [(event.promise, number, event) for event in events[:_EVENTS_PER_STAGE]]
+            learned += [(event.promise, number, event) for event in events[: plan.events_per_stage]]
         learned.sort(key=lambda entry: -entry[0])
-        for _, number, event in learned[:_EVENTS_PER_STAGE]:
+        for _, number, event in learned[: plan.events_per_stage]:
             first, second, distance = pairs[number]
             rows = [samples.of(stage, sizes, data)[-1] for data in (first, second)]
             shown = _tested(event, rows, plan.claim, distance, share)
@@ -227,7 +223,7 @@ def try_pairs(
         if best.strength < 0 or best.strength > plan.claimed:
             return best, where, sum(sizes[: stage + 1])
         followed = list(dict.fromkeys(number for _, number, _ in learned))[
-            :_PAIRS_AFTER_FIRST_STAGE
+            : plan.pairs_after_first_stage
         ]
     return best, where, sum(sizes)
 

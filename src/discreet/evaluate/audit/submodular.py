@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["PlannedChoice", "audit_choices", "choice_pairs", "chosen_set", "judge_choices"]
 
 DEFAULT = "subsampled"
-_GROUND_SIZE = 3
-"""Elements of the ground set."""
-_MAX_REPLAYS = 500
-"""Replays for the law of one choice."""
+_ELEMENTS = tuple(frozenset({element}) for element in range(3))
+"""The elements of the ground set, each as a record that it is worth something for."""
 _NOT_AUDITED = frozenset({"algorithm-2", "continuous-greedy"})
 """Continuous greedy averages too many sampled sets to replay; Algorithm 2 has an audit beside its code."""
 _SMALL: dict[str, dict[str, int]] = {
@@ -95,7 +93,9 @@ def audit_choices(request: AuditRequest) -> Audit:
     return judge_choices(pairs, claim, request)
 
 
-def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) -> Audit:
+def judge_choices(
+    pairs: list[Pair], claim: DPGuarantee, request: AuditRequest, *, max_runs: int = 500
+) -> Audit:
     """Audit pairs of neighboring choices, by replay of every draw or by samples.
 
     Parameters
@@ -106,6 +106,8 @@ def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) 
         The claimed guarantee.
     request
         The strength, the number of samples, and the error probability.
+    max_runs
+        Limit on the replays for the law of one choice.
     """
     strength = request.choose("exact", "sampled")
     return audit(
@@ -113,7 +115,7 @@ def judge_choices(pairs: list[Pair], claim: DPGuarantee, request: AuditRequest) 
         pairs,
         claim,
         strength="exact" if strength == "exact" else "sampled",
-        max_runs=_MAX_REPLAYS,
+        max_runs=max_runs,
         **request.sampling,
     )
 
@@ -136,7 +138,7 @@ def choice_pairs(neighbors: str) -> list[tuple[Records, Records]]:
     >>> choice_pairs("replace-one")[0]
     ((frozenset({0}), frozenset({1})), (frozenset({0}), frozenset({2})))
     """
-    zero, one, two = (frozenset({element}) for element in range(_GROUND_SIZE))
+    zero, one, two = _ELEMENTS
     if neighbors == "replace-one":
         return [((zero, one), (zero, two)), ((zero,), (frozenset({1, 2}),))]
     if neighbors != "add-remove-one":
@@ -160,10 +162,10 @@ def _label(both: tuple[Records, Records], rank: int) -> str:
 
 def _choice(records: Records, method: Any, claim: DPGuarantee, rank: int) -> PlannedChoice:  # noqa: ANN401 - any method
     """Return a method's plan on the coverage of some records; as published for one without a guarantee."""
-    table = np.zeros((len(records), _GROUND_SIZE), dtype=np.bool_)
+    table = np.zeros((len(records), len(_ELEMENTS)), dtype=np.bool_)
     for row, record in enumerate(records):
         table[row, sorted(record)] = True
-    objective, matroid = Coverage(table), UniformMatroid(_GROUND_SIZE, rank)
+    objective, matroid = Coverage(table), UniformMatroid(len(_ELEMENTS), rank)
     ask = getattr(method, "unproven", None)
     if callable(ask) and ask(matroid):
         plan = method.literal_plan(state_choice(objective, matroid, None), matroid)

@@ -55,8 +55,6 @@ _METER = Fraction(1, 1000)
 """One meter, in kilometers."""
 _NINTH_DECIMAL = Fraction(1, 10**9)
 """Distance of two points that differ in the ninth decimal, in kilometers."""
-_BISECTING_REGIONS = 14
-"""Regions that are published one after the other."""
 _PAIR_DISTANCE = Fraction(16, 1000)
 """Distance of the two points of republished regions, in kilometers."""
 
@@ -147,7 +145,7 @@ def attack_borders(request: AttackRequest) -> Attacked:
             law, _straddles(_NINTH_DECIMAL), claim.epsilon, attack="the ninth decimal"
         ),
         attack_republished([moved(border) for border in borders], pair, claim.epsilon),
-        attack_bisecting(moved, length, users, _BISECTING_REGIONS),
+        attack_bisecting(moved, length, users),
     )
     facts = {"mode": mode, "places": _GRID_SIDE * _GRID_SIDE, "epsilon": float(claim.epsilon)}
     return Attacked(f"lrgeo, {mode}, borders", findings, facts)

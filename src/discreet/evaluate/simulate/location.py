@@ -6,7 +6,7 @@ records what comes to its door, such as :func:`discreet.service.recorded.record`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -48,20 +48,27 @@ __all__ = [
     "audit_service",
 ]
 
-_GRID_SIDE = 6
-"""Places along a side of the attacked grid."""
-_TARGETS = (3, 13, 32)
-"""Places where trips end; public."""
 
-_AUDITED_SIDE, _PAIRS = 3, 2
-_DEFAULT_VICTIMS = 40
-"""Clients whose place is guessed."""
-_REPORTS_PER_STAY = 10
-"""Reports that a client asks for at one place."""
-_EPOCH_SECONDS = 3600
-"""Length of an epoch."""
-_START_TIME = 1_800_000_000.0
-"""Unix time of the first report, in seconds."""
+class _Scene(NamedTuple):
+    """The city and the clients of a simulation."""
+
+    side: int = 6
+    """Places along a side of the attacked grid."""
+    targets: tuple[int, ...] = (3, 13, 32)
+    """Places where trips end; public."""
+    audited_side: int = 3
+    """Places along a side of the grid of an audit."""
+    audited_pairs: int = 2
+    """Pairs of places that an audit compares."""
+    victims: int = 40
+    """Clients whose place is guessed by default."""
+    reports_per_stay: int = 10
+    """Reports that a client asks for at one place."""
+    start: float = 1_800_000_000.0
+    """Unix time of the first report, in seconds."""
+
+
+_SCENE = _Scene()
 
 
 class RecordedService(Protocol):
@@ -123,15 +130,15 @@ def attack_places(request: AttackRequest, record: Record) -> Attacked:
     mechanism, region, bits = bench.mechanism, bench.region, bench.bits
     with record(mechanism, region) as service:
         sessions, own = (
-            [service.locate(place, 3, _START_TIME, bits) for place in places]
+            [service.locate(place, 3, _SCENE.start, bits) for place in places]
             for places in (bench.victims, range(region.K))
         )
     findings = [attack_traffic(sessions, own, bench.prior, failure=request.failure)]
     channel = channel_of([mechanism.channel.row(place).tolist() for place in range(region.K)])
     findings += bench.attack_channel(channel)
-    for epochs in (1, _REPORTS_PER_STAY):
+    for epochs in (1, _SCENE.reports_per_stay):
         watched = [_stay(mechanism, place, epochs, bits) for place in bench.victims * 5]
-        label = f"{_REPORTS_PER_STAY} asks, {epochs} epoch{'s' * (epochs > 1)}"
+        label = f"{_SCENE.reports_per_stay} asks, {epochs} epoch{'s' * (epochs > 1)}"
         findings.append(bench.attack_repeats(watched, channel, epochs, label))
     return bench.attacked(mode, channel, findings, distinct_sessions([*sessions, *own]))
 
@@ -147,16 +154,18 @@ class Bench:
     """
 
     def __init__(self, request: AttackRequest) -> None:
-        self.region = Region.from_grid(_GRID_SIDE, _GRID_SIDE, cell=1, unit="km")
+        self.region = Region.from_grid(_SCENE.side, _SCENE.side, cell=1, unit="km")
         self.claim = MetricDP(request.epsilon or "1", unit="km")
-        self.targets = _TARGETS
+        self.targets = _SCENE.targets
         self.bits: RandomBits = as_bits(request.bits)
         self.failure = request.failure
         self.prior = np.full(self.region.K, 1 / self.region.K)
         self.victims = draw_secrets(
-            self.prior, request.trials or _DEFAULT_VICTIMS, self.bits
+            self.prior, request.trials or _SCENE.victims, self.bits
         ).tolist()
-        made = design(self.region, self.claim, targets=list(_TARGETS), gap=0.5, scope="places")
+        made = design(
+            self.region, self.claim, targets=list(_SCENE.targets), gap=0.5, scope="places"
+        )
         self.mechanism = Mechanism.from_design(made, self.region)
 
     def attack_channel(self, channel: Channel) -> list[Finding]:
@@ -198,7 +207,7 @@ class Bench:
             "places": self.region.K,
             "epsilon": float(self.claim.epsilon),
         }
-        return Attacked(f"lrgeo, {mode}, {_GRID_SIDE} x {_GRID_SIDE} km", tuple(findings), facts)
+        return Attacked(f"lrgeo, {mode}, {_SCENE.side} x {_SCENE.side} km", tuple(findings), facts)
 
 
 def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Session:
@@ -206,9 +215,9 @@ def _stay(mechanism: Mechanism, place: int, epochs: int, bits: RandomBits) -> Se
     client = Client(mechanism, verified_digest=mechanism.digest)
     region, names = mechanism.region, mechanism.channel.names
     numbers = {region.where(int(name)): at for at, name in reversed(list(enumerate(names)))}
-    state, clock, reports = State(), Epochs(_EPOCH_SECONDS), []
-    for ask in range(_REPORTS_PER_STAY):
-        now = _START_TIME + _EPOCH_SECONDS * (ask * epochs // _REPORTS_PER_STAY)
+    state, clock, reports = State(), Epochs(), []
+    for ask in range(_SCENE.reports_per_stay):
+        now = _SCENE.start + clock.seconds * (ask * epochs // _SCENE.reports_per_stay)
         report, state = locate(client, state, region.where(place), now, epochs=clock, bits=bits)
         reports.append((clock.number(now), numbers[report]))
     return Session(place, (), reports=tuple(reports))
@@ -239,7 +248,7 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
     """
     stated = request.metric()
     request.choose("sampled")
-    region = Region.from_grid(_AUDITED_SIDE, _AUDITED_SIDE, cell=1, unit="km")
+    region = Region.from_grid(_SCENE.audited_side, _SCENE.audited_side, cell=1, unit="km")
     made = design(region, stated, scope="places")
     mechanism = Mechanism.from_design(made, region)
     claim = mechanism.guarantee
@@ -252,7 +261,9 @@ def audit_service(request: AuditRequest, record: Record) -> Audit:
                 f"users at places {i} and {j}, {at_least(region.space.distance(i, j))} km apart",
                 region.space.distance(i, j),
             )
-            for i, j in telling_pairs(rows, region.space, claim, request.samples)[:_PAIRS]
+            for i, j in telling_pairs(rows, region.space, claim, request.samples)[
+                : _SCENE.audited_pairs
+            ]
         ]
         return audit(None, pairs, claim, batch=_reports, **{**request.sampling, "executor": None})
 

@@ -103,9 +103,8 @@ def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 
     """
     from discreet.hierarchy.contingency.kernels import descent as kernels
 
-    kind = basis.dtype
-    targets, precision = task.targets.astype(kind), task.precision.astype(kind)
-    step = float(kind(np.median(task.precision[:, basis.subset].mean(axis=0))))
+    targets, precision = (np.ascontiguousarray(one) for one in (task.targets, task.precision))
+    step = float(np.median(precision[:, basis.subset].mean(axis=0)))
     parent, fixed = _sums(task, basis)
     # Nothing is below a parent that has nothing.
     free = task.free if task.parent is None else task.free & (task.parent > 0)
@@ -116,11 +115,11 @@ def solve(task: Siblings, basis: InteractionBasis, *, rounds: int, tol: float = 
     residual = math.inf
     for _ in range(rounds):
         moved = basis.forward(wanted)
-        kernels.mix(moved, targets, precision, basis.subset, step, parent.astype(kind), fixed, gap)
+        kernels.mix(moved, targets, precision, basis.subset, step, parent, fixed, gap)
         residual = float(kernels.clip(basis.backward(moved), clipped, dual, free, wanted))
         if residual < tol:
             break
-    return Solved(clipped.astype(np.float64), -step * dual.astype(np.float64), residual)
+    return Solved(clipped, -step * dual, residual)
 
 
 def _sums(task: Siblings, basis: InteractionBasis) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["InteractionBasis", "Upward", "combine", "estimate", "upward"]
 
-_MAX_CATEGORIES_PER_BLOCK = 64
-"""Attributes beside one another are transformed together up to so many categories: fewer and larger products."""
 
 _MAX_NUMBERS_AT_ONCE = 1 << 20
 """Numbers that are transformed together: they stay in a processor's cache."""
@@ -45,8 +43,8 @@ class InteractionBasis:
     ----------
     domain
         The cells.
-    dtype
-        The floats to compute in.
+    block_size
+        Attributes beside one another are transformed together up to so many categories: fewer and larger products.
 
     Examples
     --------
@@ -56,16 +54,16 @@ class InteractionBasis:
     ([[2.0, 0.0, 0.0, 0.0]], [0, 2, 1, 3])
     """
 
-    def __init__(self, domain: Domain, dtype: type[np.floating] = np.float64) -> None:
-        self.domain, self.dtype = domain, dtype
-        self.blocks: list[NDArray[np.floating]] = []
+    def __init__(self, domain: Domain, *, block_size: int = 64) -> None:
+        self.domain = domain
+        self.blocks: list[NDArray[np.float64]] = []
         block: NDArray[np.float64] = np.ones((1, 1))
         for size in domain.shape:
-            if len(block) * size > _MAX_CATEGORIES_PER_BLOCK and len(block) > 1:
-                self.blocks.append(block.astype(dtype))
+            if len(block) * size > block_size and len(block) > 1:
+                self.blocks.append(block)
                 block = np.ones((1, 1))
             block = np.asarray(np.kron(block, _helmert(size)), dtype=np.float64)
-        self.blocks.append(block.astype(dtype))
+        self.blocks.append(block)
         self.subset = _subset_of_coefficients(domain)
 
     def forward(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -78,10 +76,10 @@ class InteractionBasis:
 
     def _apply(self, rows: NDArray[np.floating], *, transposed: bool) -> NDArray[np.floating]:
         """Multiply each row ``(rows, cells)`` by the basis or its transpose, in batches that bound the memory."""
-        result = np.empty(rows.shape, dtype=self.dtype)
+        result = np.empty(rows.shape)
         many = max(1, _MAX_NUMBERS_AT_ONCE // self.domain.size)
         for first in range(0, len(rows), many):
-            part = np.ascontiguousarray(rows[first : first + many], dtype=self.dtype)
+            part = np.ascontiguousarray(rows[first : first + many], dtype=np.float64)
             result[first : first + many] = self._chunk(part, transposed=transposed)
         return result
 
@@ -325,7 +323,7 @@ def _places(domain: Domain, q: Marginal) -> NDArray[np.int64]:
     return places
 
 
-def check_room(frame: TableFrame, free: int) -> None:
+def check_room(frame: TableFrame, free: int, *, bytes_per_cell: int = 64) -> None:
     """Raise InvalidProblemError if the cells of all regions need more memory than is free; no record is read.
 
     Parameters
@@ -334,15 +332,13 @@ def check_room(frame: TableFrame, free: int) -> None:
         The public facts.
     free
         Bytes that are free.
+    bytes_per_cell
+        Bytes for each cell of a region: true, noisy and published counts, coefficients, and what is computed with them.
     """
     numbers = frame.tree.n * frame.domain.size
-    most = free // _BYTES_PER_CELL
+    most = free // bytes_per_cell
     if numbers > most:
         expected = f"at most {printed.count(most)} cells of regions in the memory that is free"
         regions, cells = printed.count(frame.tree.n), printed.count(frame.domain.size)
         got = f"{regions} regions x {cells} cells = {printed.count(numbers)}"
         raise InvalidProblemError("domain", expected, got)
-
-
-_BYTES_PER_CELL = 64
-"""Bytes for each cell of a region: true, noisy and published counts, coefficients, and what is computed with them."""

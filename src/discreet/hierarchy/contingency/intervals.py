@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUND_UP", "excess", "half_width", "whole_root"]
 
-_MAX_ARGUMENT = 600
+_MAX_ARGUMENT = 1023 * math.log(2)
 """Beyond it hyperbolic functions leave the floats; a bound there is of no use."""
 
 ROUND_UP = 1 + 1e-9

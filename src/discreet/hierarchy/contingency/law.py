@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -39,24 +39,26 @@ if TYPE_CHECKING:
 
 __all__ = ["half_width_by_law", "log_characteristic"]
 
-_DEGREES = (1 << 12, 1 << 10, 1 << 8)
-"""Degrees of the polynomials: with the first a half-width is 1/256 of a deviation longer than it has to be."""
 
-_CIRCLE_DEVIATIONS = 32
-"""Length of the circle in standard deviations."""
+class _Limits(NamedTuple):
+    """Ranges of the sum of noises, and bounds on the errors of its computation."""
 
-_TAIL_DEVIATIONS = 24
-"""Standard deviations beyond which the noise is bounded by Chernoff."""
+    degrees: tuple[int, ...] = (1 << 12, 1 << 10, 1 << 8)
+    """Degrees of the polynomials: with the first a half-width is 1/256 of a deviation longer than it has to be."""
+    circle_deviations: int = 32
+    """Length of the circle in standard deviations."""
+    tail_deviations: int = 24
+    """Standard deviations beyond which the noise is bounded by Chernoff."""
+    coefficient_error: float = 1e-9
+    """Relative error of a coefficient, at most."""
+    product_error: float = 1e-12
+    """Bound of the change of the product by rounding the logarithm of one characteristic function: a relative error
+    of some units in the last place, and an angle that is off by at most 2^-50 times 4,096 / 32 turns."""
+    min_product: float = 1e-17
+    """Frequencies where the product is below this are left out, and counted as errors."""
 
-_COEFFICIENT_ERROR = 1e-9
-"""A coefficient may be off by so much of itself."""
 
-_PRODUCT_ERROR = 1e-12
-"""Bound of the change of the product by rounding the logarithm of one characteristic function: a relative error
-of some units in the last place, and an angle that is off by at most 2^-50 times 4,096 / 32 turns."""
-
-_MIN_PRODUCT = 1e-17
-"""Frequencies where the product is below this are left out, and counted as errors."""
+_LIMITS = _Limits()
 
 
 @lru_cache(maxsize=4096)
@@ -102,24 +104,24 @@ def half_width_by_law(
     deviation = math.sqrt(sum(a * a * n * v for a, n, _, v in groups) + rest)
     if not deviation:
         return None
-    length = _CIRCLE_DEVIATIONS * deviation
-    steps = np.arange(1, _DEGREES[0] + 1)
-    logs = np.zeros(_DEGREES[0])
-    left = np.arange(_DEGREES[0])
+    length = _LIMITS.circle_deviations * deviation
+    steps = np.arange(1, _LIMITS.degrees[0] + 1)
+    logs = np.zeros(_LIMITS.degrees[0])
+    left = np.arange(_LIMITS.degrees[0])
     for coefficient, count, scale, _ in groups:
         # In turns, so that nothing is lost where an angle is many of them.
         turns = np.asarray(coefficient / length * steps[left], dtype=np.float64)
         logs[left] += count * log_characteristic(turns, scale, noise)
-        left = left[logs[left] > math.log(_MIN_PRODUCT)]
+        left = left[logs[left] > math.log(_LIMITS.min_product)]
     error = 2 * _tail(groups, rest, scales, noise, deviation)
-    floats = (len(groups) + 2) * _PRODUCT_ERROR + _MIN_PRODUCT
+    floats = (len(groups) + 2) * _LIMITS.product_error + _LIMITS.min_product
     # Coefficients that are off move the noise by a small multiple of noise no larger than itself.
-    moved = _TAIL_DEVIATIONS * _COEFFICIENT_ERROR * deviation
+    moved = _LIMITS.tail_deviations * _LIMITS.coefficient_error * deviation
     alpha = float(1 - interval) * (1 - 1e-12) - error
     best = None
-    high = min(most, (_CIRCLE_DEVIATIONS - _TAIL_DEVIATIONS) * deviation)
+    high = min(most, (_LIMITS.circle_deviations - _LIMITS.tail_deviations) * deviation)
     # Where a rest is not known, few frequencies may say more than many.
-    for degree in _DEGREES if rest else _DEGREES[:1]:
+    for degree in _LIMITS.degrees if rest else _LIMITS.degrees[:1]:
         some = left[left < degree]
         unknown = -np.expm1(-rest * (2 * math.pi / length * steps[some]) ** 2 / 2)
         polynomial = _Minorant(degree, steps[some], np.exp(logs[some]), unknown, floats)
@@ -225,7 +227,7 @@ def _tail(
 ) -> float:
     """Bound by Chernoff the probability that noise, or noise with smaller coefficients, is far beyond its deviation."""
     if noise == "gaussian":
-        return 2 * math.exp(-(_TAIL_DEVIATIONS**2) / 2 * (1 - 1e-9))
+        return 2 * math.exp(-(_LIMITS.tail_deviations**2) / 2 * (1 - 1e-9))
     # Noise whose variance is no float is 0 but for a chance that is none either.
     kinds = [(b, v) for b in scales if rest and (v := _spread(b))]
     best = 0.0
@@ -236,7 +238,7 @@ def _tail(
         moment = worst * rest * t * t / 2 if rest else 0.0
         for a, n, scale, v in groups:
             moment += n * v * (a * t) ** 2 / 2 * excess(scale, a * t * 1.01) * 1.03
-        best = min(best, moment * (1 + 1e-9) - rate * _TAIL_DEVIATIONS)
+        best = min(best, moment * (1 + 1e-9) - rate * _LIMITS.tail_deviations)
     return 2 * math.exp(best)
 
 

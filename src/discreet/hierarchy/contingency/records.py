@@ -52,8 +52,15 @@ PEOPLE = "people"
 CELL = "discreet cell"
 """Column of our own: the place of a row's cell in the domain."""
 
-_FIRST_ATTRIBUTE = 5
-"""Reason number of the first attribute, after those of regions, persons and structural zeros."""
+_REASONS = (
+    "without a lowest region of the list",
+    "without the name of a person",
+    "in a structural zero",
+    "beyond the {max_rows} of a person that count",
+)
+"""Why a row does not count: reasons 1, 2, ...; those of the attributes follow."""
+_FIRST_ATTRIBUTE = len(_REASONS) + 1
+"""Reason number of the first attribute."""
 
 
 @final
@@ -152,15 +159,9 @@ def count_cells(source: Any, frame: TableFrame, columns: RecordColumns) -> CellC
         if columns.person is not None:
             table = keep_rows(collect(table, PEOPLE), frame.max_rows)
         counts, rows = count_placed(table, frame)
-    reasons = {
-        1: "without a lowest region of the list",
-        2: "without the name of a person",
-        3: "in a structural zero",
-        4: f"beyond the {frame.max_rows} of a person that count",
-    }
-    for at, attribute in enumerate(frame.domain.attributes, start=_FIRST_ATTRIBUTE):
-        reasons[at] = f"without a category of {attribute.name}"
-    refuse_or_note(reasons, rows, PEOPLE, refuse=columns.refuse_rows)
+    reasons = [reason.format(max_rows=frame.max_rows) for reason in _REASONS]
+    reasons += [f"without a category of {one.name}" for one in frame.domain.attributes]
+    refuse_or_note(dict(enumerate(reasons, start=1)), rows, PEOPLE, refuse=columns.refuse_rows)
     return CellCounts(frame, counts)
 
 

@@ -231,8 +231,10 @@ def system_weights(
     InvalidProblemError
         For too many numbers.
 
-    Complexity ---------- For each interaction and subtree some products and inverses of matrices with a row for each
-    cell that structural zeros tie together.
+    Complexity
+    ----------
+    For each interaction and subtree some products and inverses of matrices with a row for each cell that structural
+    zeros tie together.
     """
     chosen = interactions(layout.domain, layout.parts(within)[1])
     numbers = len(subtrees.strata) * len(chosen) * layout.size**2

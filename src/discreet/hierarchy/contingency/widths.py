@@ -27,11 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerNoise", "Widths", "noise_of_answer"]
 
-MAX_GROUPS = 128
-"""Groups of equal coefficients whose characteristic functions are multiplied; the others are bounded."""
 
-MAX_LAWS = 1000
-"""Laws that a query without structural zeros computes, each in some milliseconds; Chernoff's bound is taken beyond."""
+class _Limits(NamedTuple):
+    """Limits on the laws of answers that are computed; the rest is bounded."""
+
+    groups: int = 128
+    """Groups of equal coefficients whose characteristic functions are multiplied."""
+    laws: int = 1000
+    """Laws that a query without structural zeros computes, each in some milliseconds; Chernoff's bound is taken
+    beyond."""
+
+
+_LIMITS = _Limits()
 
 
 class AnswerNoise(NamedTuple):
@@ -97,7 +104,7 @@ class Widths:
         noise = noise_of_answer(self.fit, question, regions)
         variance, bound = noise.variance, half_width(noise.variance, self.interval, noise.steepest)
         # With structural zeros hardly any two answers have the same noise: their laws are not limited.
-        limited = not self.fit.layout.irregular and len(self._known) >= MAX_LAWS
+        limited = not self.fit.layout.irregular and len(self._known) >= _LIMITS.laws
         # Noise that no float can tell from none has whole numbers for its answers.
         if not bound or not float(variance) > 0 or limited:
             return variance, bound
@@ -203,7 +210,7 @@ def _grouped(found: Mapping[tuple[float, float], list[NDArray[np.float64]]]) -> 
             if a
         ]
     groups.sort(key=lambda one: (-(one[0] ** 2) * one[1] * one[3], one))
-    return tuple(groups[:MAX_GROUPS])
+    return tuple(groups[: _LIMITS.groups])
 
 
 def _shortened(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Joint", "JointFit", "fit_jointly"]
 
-_OVER_RELAXATION = 1.6
-"""Over-relaxation."""
-_STEPS_PER_BOUND = 10
-"""Steps between two bounds."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -73,6 +68,8 @@ def fit_jointly(
     gap: float = 1e-3,
     max_iterations: int = 1000,
     weights: Weights = "inverse-variance",
+    over_relaxation: float = 1.6,
+    steps_per_bound: int = 10,
     on_progress: Tell | None = None,
 ) -> JointFit:
     """Solve the joint problem to a relative gap.
@@ -87,6 +84,10 @@ def fit_jointly(
         When to give up.
     weights
         The weight of each node.
+    over_relaxation
+        Factor of each step toward the fit, from 1 to 2.
+    steps_per_bound
+        Steps between two bounds.
     on_progress
         Told the gap.
 
@@ -121,10 +122,10 @@ def fit_jointly(
     best = JointFit(tree.totals(z), np.inf, 0.0, 0)
     for step in range(1, max_iterations + 1):
         x = pulled.solve(target, z - u)[leaves]
-        moved = _OVER_RELAXATION * x + (1 - _OVER_RELAXATION) * z
+        moved = over_relaxation * x + (1 - over_relaxation) * z
         z = _monotone(moved + u, most)
         u += moved - z
-        if step % _STEPS_PER_BOUND == 0 or step == max_iterations:
+        if step % steps_per_bound == 0 or step == max_iterations:
             best = _bounds(plain, target, heavy, pull, z, u, best, step)
             if on_progress is not None:
                 on_progress(f"step {step}: loss {bounds(best.lower, best.upper)}")

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MC"]
 
-_MAX_INCREMENTS = 200_000
-
 
 @final
 @dataclass(frozen=True)
@@ -75,10 +73,12 @@ class MC:
         return counts_of(frame, rows)
 
 
-def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
+def _program(
+    measured: Measured, weights: NDArray[np.int64], *, max_increments: int = 200_000
+) -> LinearProgram:
     """Write the program: first the counts of leaves, then for each node and size the increments.
 
-    It has one variable for each unit that a count may have; beyond a limit it is refused.
+    It has one variable for each unit that a count may have; beyond `max_increments` it is refused.
     """
     from scipy.sparse import coo_array
 
@@ -91,10 +91,9 @@ def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
     most = np.maximum(0, values.max(initial=0)) * tree.leaf_counts
     if frame.group_totals is not None:
         most = np.minimum(most, frame.group_totals)
-    if int(most.sum()) * n > _MAX_INCREMENTS:
-        raise InvalidProblemError(
-            "measured", f"at most {_MAX_INCREMENTS} increments", int(most.sum()) * n
-        )
+    increments = int(most.sum()) * n
+    if increments > max_increments:
+        raise InvalidProblemError("measured", f"at most {max_increments} increments", increments)
     below = [np.flatnonzero(_under(tree.parents, int(node), leaves)) for node in range(tree.n)]
     base = len(leaves) * n
     cost: list[NDArray[np.floating]] = [np.zeros(base)]

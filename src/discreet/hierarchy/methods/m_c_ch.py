@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain"]
 
-_MAX_TABLE_ENTRIES = 50_000_000
-
 
 @final
 @dataclass(frozen=True)
@@ -118,15 +116,19 @@ def _last_leaf(tree: Tree) -> NDArray[np.int64]:
     return last
 
 
-def _recurrence(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`."""
+def _recurrence(
+    tree: Tree, values: NDArray[np.int64], total: int, *, max_entries: int = 50_000_000
+) -> NDArray[np.int64]:
+    r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`.
+
+    A table of more than `max_entries` is refused.
+    """
     order = _post_order(tree)
     levels = tree.levels
     steps = [(s, node) for s in range(values.shape[1]) for node in order]
-    if len(steps) * (total + 1) > _MAX_TABLE_ENTRIES:
-        raise InvalidProblemError(
-            "solver", f"a table of at most {_MAX_TABLE_ENTRIES} entries", len(steps) * (total + 1)
-        )
+    entries = len(steps) * (total + 1)
+    if entries > max_entries:
+        raise InvalidProblemError("solver", f"a table of at most {max_entries} entries", entries)
     domain = np.arange(total + 1)
     tables: list[NDArray[np.int64]] = []
     before = None

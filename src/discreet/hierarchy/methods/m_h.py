@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MH", "integer_program"]
 
 _MAX_ROUNDS_OF_CUTS = 200
+"""Rounds of cuts after which rounding is taken to keep the solver from an end."""
 
 
 @final

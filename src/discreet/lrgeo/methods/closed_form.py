@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClosedForm"]
 
-_NEGATIVE_TOLERANCE = -1e-12
-"""Anchors that are less than so much of the largest below zero are zeros."""
-
 
 @final
 @dataclass(frozen=True)
@@ -66,9 +63,8 @@ class ClosedForm:
         except np.linalg.LinAlgError:
             return None
         anchors = np.asarray(solved, dtype=np.float64)
-        if not (
-            np.isfinite(anchors).all() and anchors.min() >= _NEGATIVE_TOLERANCE * anchors.max()
-        ):
+        # An anchor that is less than a unit below zero becomes zero.
+        if not (np.isfinite(anchors).all() and anchors.min() * LARGEST >= -anchors.max()):
             return None
         weights = np.floor(np.maximum(anchors, 0) * (LARGEST / anchors.max())).astype(np.int64)
         lift = least_weight(space, guarantee, rate)

@@ -13,12 +13,11 @@ from discreet.core.spaces.features import in_degrees
 
 __all__ = ["street_tables"]
 
+_Tables = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 _EXAMPLE = "a graph of OSMnx, such as osmnx.graph_from_place('Rome, Italy', network_type='drive')"
-_LENGTH_TOLERANCE_METERS = 0.1
-"""Meters by which two directions of one street may differ: lengths are rounded in some extracts."""
 
 
-def street_tables(graph: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:  # noqa: ANN401 - of networkx
+def street_tables(graph: Any, *, tolerance: float = 0.1) -> _Tables:  # noqa: ANN401 - of networkx
     """Read nodes and edges of a graph.
 
     Parameters
@@ -26,6 +25,8 @@ def street_tables(graph: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]
     graph
         A ``networkx.MultiDiGraph`` with ``graph.graph["crs"]`` in degrees, nodes with ``x`` and ``y``, edges with
         ``length`` in meters and, where streets bend, ``geometry``.
+    tolerance
+        Meters by which two directions of one street may differ: lengths are rounded in some extracts.
 
     Returns
     -------
@@ -62,8 +63,7 @@ def street_tables(graph: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]
         length = edge.get("length")
         back = lengths.get((v, u), [])
         both = not directed or any(
-            length is None or abs(other - float(length)) <= _LENGTH_TOLERANCE_METERS
-            for other in back
+            length is None or abs(other - float(length)) <= tolerance for other in back
         )
         edges.append(
             {"u": u, "v": v, "length": length, "oneway": not both, "geometry": edge.get("geometry")}

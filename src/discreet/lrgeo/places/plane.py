@@ -20,7 +20,7 @@ holds for the reflection. So :math:`c = \cos \arctan(\tan \varphi_m / \cos(\Delt
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,26 +38,31 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEGREE",
-    "PER_KM",
+    "PER_UNIT",
     "cosine_for",
     "on_the_ground",
     "plane_to_sphere",
     "sphere_to_plane",
 ]
 
-PER_KM = 10_000
-"""Decimeters in a kilometer."""
+PER_UNIT = {"km": 10_000, "m": 10}
+"""Decimeters in a unit."""
 
-_WIDEST_DEGREES = 20.0
-"""Degrees of longitude between places of a region, at most: a wider one is no city."""
 
-_HIGHEST_DEGREES = 88.0
-"""Degrees of latitude of a region, at most: a degree of longitude is four kilometers wide there."""
+class _Degrees(NamedTuple):
+    """Limits of a region, in degrees."""
 
-_ROUNDING_DEGREES = 1e-5
-"""Degrees by which rounding to decimeters may widen a region: ten of them."""
+    width: float = 20.0
+    """Largest difference of longitudes: a wider region is no city."""
+    latitude: float = 88.0
+    """Largest latitude: a degree of longitude is four kilometers wide there."""
+    rounding: float = 1e-5
+    """Margin for rounding to decimeters: ten of them along a meridian."""
 
-DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_KM
+
+_DEGREES = _Degrees()
+
+DEGREE = math.radians(1.0) * EARTH_RADIUS_KM * PER_UNIT["km"]
 """Decimeters in a degree of latitude."""
 
 
@@ -71,17 +76,17 @@ def cosine_for(latitudes: ArrayLike, width: float, *, unrounded: bool = False) -
     InvalidProblemError
             For a region more than 20 degrees of longitude wide, or beyond 88 degrees of latitude.
     """
-    margin = _ROUNDING_DEGREES if unrounded else 0.0
+    margin = _DEGREES.rounding if unrounded else 0.0
     highest = float(np.abs(latitudes).max()) + margin
     width += 2 * margin
-    if highest > _HIGHEST_DEGREES or width > _WIDEST_DEGREES:
-        high = estimate(_HIGHEST_DEGREES)
+    if highest > _DEGREES.latitude or width > _DEGREES.width:
+        high = estimate(_DEGREES.latitude)
         expected = (
-            f"latitudes from -{high} to {high} and longitudes within {estimate(_WIDEST_DEGREES)} "
+            f"latitudes from -{high} to {high} and longitudes within {estimate(_DEGREES.width)} "
             "degrees; MetricSpace.from_points(points, metric='haversine', unit='km') takes places anywhere"
         )
-        got = [f"latitudes up to {at_most(highest)}"] * (highest > _HIGHEST_DEGREES)
-        got += [f"{at_most(width)} degrees of longitude"] * (width > _WIDEST_DEGREES)
+        got = [f"latitudes up to {at_most(highest)}"] * (highest > _DEGREES.latitude)
+        got += [f"{at_most(width)} degrees of longitude"] * (width > _DEGREES.width)
         raise InvalidProblemError("places", expected, " and ".join(got))
     top = math.tan(math.radians(highest)) / math.cos(math.radians(width / 2))
     # The factor makes up for what floats err in a cosine.

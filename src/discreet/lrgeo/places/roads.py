@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Placed", "Roads", "place_on_roads"]
 
-_MOST_PLACES = 20_000
-"""Places beyond which the spacing is taken for a mistake."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -156,6 +153,7 @@ def place_on_roads(
     unit: str = "km",
     origin: tuple[float, float] | None = None,
     planar: bool = False,
+    max_places: int = 20_000,
 ) -> Placed:
     """Choose places on a road network; :meth:`discreet.lrgeo.Region.from_roads` makes their region.
 
@@ -175,6 +173,8 @@ def place_on_roads(
         Latitude and longitude of ``(0, 0)``; by default the southwest corner.
     planar
         That ``x``, ``y`` and ``length`` are in the unit, in a plane without geographic coordinates.
+    max_places
+        Number of places beyond which the spacing is taken for a mistake.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def place_on_roads(
     Raises
     ------
     InvalidProblemError
-        For tables without these columns, no roads, fewer than two places, or more than 20,000.
+        For tables without these columns, no roads, fewer than two places, or too many.
 
     Examples
     --------
@@ -214,8 +214,8 @@ def place_on_roads(
     scale = per_unit(unit) if planar else 10.0
     roads = _largest(*_segments(plane, table, scale))
     chosen = _choose(roads, step)
-    if not 2 <= len(chosen) <= _MOST_PLACES:
-        expected = f"one that gives 2 to {_MOST_PLACES} places"
+    if not 2 <= len(chosen) <= max_places:
+        expected = f"one that gives 2 to {max_places} places"
         raise InvalidProblemError("spacing", expected, f"{len(chosen)} of them")
     return Placed(_split(roads, chosen), place, cosine)
 

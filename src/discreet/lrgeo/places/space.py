@@ -13,18 +13,12 @@ from discreet.core.spaces.lattice import LatticeLengths
 from discreet.core.spaces.lengths import TOTAL_BITS, scale_for
 from discreet.core.spaces.metric import MetricSpace
 from discreet.core.spaces.plane import PlaneLengths
-from discreet.lrgeo.places.plane import PER_KM
+from discreet.lrgeo.places.plane import PER_UNIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["per_unit", "space_of"]
-
-_PER = {"km": PER_KM, "m": 10}
-"""Decimeters in a unit."""
-
-_MAX_CELLS_PER_PLACE = 4
-"""Cells of a lattice for each place, up to which the region is taken for a grid."""
 
 
 def per_unit(unit: str) -> int:
@@ -35,17 +29,17 @@ def per_unit(unit: str) -> int:
     InvalidProblemError
         For any unit but "km" and "m".
     """
-    if unit not in _PER:
+    if unit not in PER_UNIT:
         raise InvalidProblemError("unit", "'km' or 'm'", repr(unit))
-    return _PER[unit]
+    return PER_UNIT[unit]
 
 
-def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
+def space_of(places: NDArray[np.int64], unit: str, *, cells_per_place: int = 4) -> MetricSpace:
     """Return the metric space of places in decimeters.
 
-    Where the places fill a square lattice, lengths are those of :class:`~discreet.core.spaces.lattice.LatticeLengths`
-    over the lattice; else, or where these are no metric and there are few enough places for a table, those of
-    :class:`~discreet.core.spaces.plane.PlaneLengths` over decimeters.
+    Where the places fill a square lattice of at most `cells_per_place` cells for each of them, lengths are those of
+    :class:`~discreet.core.spaces.lattice.LatticeLengths` over the lattice; else, or where these are no metric and there
+    are few enough places for a table, those of :class:`~discreet.core.spaces.plane.PlaneLengths` over decimeters.
 
     Notes
     -----
@@ -59,7 +53,7 @@ def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
     corner = places.min(axis=0)
     cell = int(np.gcd.reduce((places - corner).ravel()))
     cells = (wide // cell + 1) * (high // cell + 1)
-    if cells <= _MAX_CELLS_PER_PLACE * len(places):
+    if cells <= cells_per_place * len(places):
         lattice = LatticeLengths((places - corner)[:, ::-1] // cell, Fraction(cell, per), bits)
         space = MetricSpace(unit, "grid", bits, lattice, points)
         if lattice.is_closed or not space.has_matrix:

@@ -10,7 +10,7 @@ import math
 import time
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -47,13 +47,19 @@ _SAME_PLACE = "no bound for all mechanisms: two places lie at one decimeter."
 _WIDER = 1 + Fraction(1, 10**9)
 """Factor of epsilon for the bound: larger than the relative rounding of stored distances."""
 
-_MOST_TRIED = 200_000
-"""Weights of a net, control points times reports, up to which its program is solved by default. Over the noise the
-table had .89 for 2 x 2 places a nat apart, .984 for 8 x 8 at half a nat, .94 for 12 x 12 with people in few of them,
-.87 for 40 x 3, .85 for six clusters, and .999 for 20 x 20 and 431,000 weights of central Rome (2026-11)."""
 
-_MAX_TABLE_WORK = 450_000_000
-"""Its steps times pairs of a node and a report: some four CPU seconds."""
+class _TableLimits(NamedTuple):
+    """Limits of the table that is tried beside the noise by default."""
+
+    weights: int = 200_000
+    """Weights of a net, control points times reports. Over the noise the table had .89 for 2 x 2 places a nat apart,
+    .984 for 8 x 8 at half a nat, .94 for 12 x 12 with people in few of them, .87 for 40 x 3, .85 for six clusters, and
+    .999 for 20 x 20 and 431,000 weights of central Rome (2026-11)."""
+    work: int = 450_000_000
+    """Steps times pairs of a node and a report: some four CPU seconds."""
+
+
+_TABLE_LIMITS = _TableLimits()
 
 
 def design_every_point(
@@ -132,7 +138,7 @@ def design_every_point(
         threads=threads,
     )
     made: NoiseDesign | LatticeDesign = noise
-    if method is None and _weights(noise) <= _MOST_TRIED:
+    if method is None and _weights(noise) <= _TABLE_LIMITS.weights:
         made = _better(
             noise,
             design_table(
@@ -143,7 +149,7 @@ def design_every_point(
                 time_limit=None if time_limit is None else max(stop - time.perf_counter(), 1e-3),
                 on_progress=on_progress,
                 threads=threads,
-                effort=_MAX_TABLE_WORK,
+                effort=_TABLE_LIMITS.work,
             ),
         )
     if gap is None:

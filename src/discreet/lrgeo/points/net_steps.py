@@ -65,9 +65,6 @@ class _Tuning(NamedTuple):
 
 _TUNING = _Tuning()
 
-_REPORTS_PER_BLOCK = 64
-"""As in the kernels."""
-
 
 @final
 class NetIterate:
@@ -109,13 +106,14 @@ class NetIterate:
         self.table /= np.sqrt(_importance(cells, (cost * start).sum(axis=1), rho))[:, None]
         rows = np.concatenate([1.0 / value for _, _, value in gradients(cells, self.table)])
         scaled = (start / self.table, start / self.table, self.table, cost / self.unit * self.table)
-        blocks, nodes = -(-self.n_reports // _REPORTS_PER_BLOCK), len(self.stencils.kinds)
-        self.P = aligned_zeros((blocks, self.n, 5, _REPORTS_PER_BLOCK))
+        row_scale = _blocked(rows)
+        blocks, nodes, lanes = row_scale.shape
+        self.P = aligned_zeros((blocks, self.n, 5, lanes))
         for part, one in enumerate(scaled):
             self.P[:, :, part] = _blocked(one)
         self.X, self.X0, self.G = self.P[:, :, 0], self.P[:, :, 1], self.P[:, :, 4]
-        self.D = aligned_zeros((blocks, nodes, 7, _REPORTS_PER_BLOCK))
-        self.D[:, :, 6] = _blocked(rows)
+        self.D = aligned_zeros((blocks, nodes, 7, lanes))
+        self.D[:, :, 6] = row_scale
         self.L, self.L0 = self.D[:, :, :3], self.D[:, :, 3:6]
         self.y = np.zeros(self.n, dtype=np.float32)
         self.y0 = self.y.copy()
@@ -182,7 +180,7 @@ class NetIterate:
         net_step(
             first,
             last,
-            *self.cells,
+            self.cells[1],
             self.P,
             self.D,
             self.y,
@@ -298,11 +296,12 @@ def _importance(
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
     """Split a table ``(control points, K)`` into blocks of reports, the last one padded with zeros."""
+    from discreet.lrgeo.points.kernels.nets import REPORTS_PER_BLOCK
+
     n, k = table.shape
-    blocks = -(-k // _REPORTS_PER_BLOCK)
-    padded = np.zeros((n, blocks * _REPORTS_PER_BLOCK), dtype=np.float32)
+    padded = np.zeros((n, -(-k // REPORTS_PER_BLOCK) * REPORTS_PER_BLOCK), dtype=np.float32)
     padded[:, :k] = table
-    return padded.reshape(n, blocks, _REPORTS_PER_BLOCK).transpose(1, 0, 2)
+    return padded.reshape(n, -1, REPORTS_PER_BLOCK).transpose(1, 0, 2)
 
 
 def _squared(new: NDArray[np.float32], old: NDArray[np.float32]) -> float:

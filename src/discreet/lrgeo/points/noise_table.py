@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from discreet.lrgeo.points.verify_claims import MOST_BITS
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WEIGHT_SUM_BITS", "noise_table"]
 
-WEIGHT_SUM_BITS = 53
-"""Bits of the sum of the noise."""
+WEIGHT_SUM_BITS = MOST_BITS
+"""Bits of the sum of the noise: as many as its verifier allows."""
 
 
 class _Tuning(NamedTuple):

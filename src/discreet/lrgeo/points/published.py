@@ -42,8 +42,6 @@ __all__ = [
     "write_bound",
 ]
 
-_FORMAT_VERSION = 1
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class EveryPoint(abc.ABC):
@@ -115,6 +113,8 @@ class PublishedPoints(EveryPoint):
     """
 
     FORM: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    """Version of the file format."""
 
     def __repr__(self) -> str:
         from discreet.core.printed import decimal_up
@@ -203,7 +203,7 @@ class PublishedPoints(EveryPoint):
         frame = self.frame
         return {
             "form": self.FORM,
-            "version": _FORMAT_VERSION,
+            "version": self.VERSION,
             "unit": frame.unit,
             "origin": None if frame.origin is None else list(frame.origin),
             "east": frame.east,
@@ -235,7 +235,7 @@ class PublishedPoints(EveryPoint):
         :func:`discreet.lrgeo.points.verify.verify` finds out.
         """
         try:
-            check_whole(data, cls.FORM, _FORMAT_VERSION)
+            check_whole(data, cls.FORM, cls.VERSION)
             made = cls(**_read_shared(data), **cls.read_own(data))
         except MALFORMED as error:
             detail = f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -25,14 +25,19 @@ __all__ = ["BLOCK_SIDE", "Renamed", "renamed"]
 BLOCK_SIDE = 4
 """Nodes between those at which all reports are compared; tori that are not small are multiples of it."""
 
-_CANDIDATES_PER_NODE = 3
-"""Reports that are kept from each of the four nodes around."""
 
-_MOST_COMPARED = 1_500_000_000
-"""Nodes times places times reports up to which all are compared everywhere: half a second (2026-11)."""
+class _Tuning(NamedTuple):
+    """Limits of the comparison of reports."""
 
-_MOST_HELD = 1 << 23
-"""Nodes times places whose probabilities are held at once."""
+    candidates_per_node: int = 3
+    """Reports that are kept from each of the four nodes around."""
+    most_compared: int = 1_500_000_000
+    """Nodes times places times reports up to which all are compared everywhere: half a second (2026-11)."""
+    most_held: int = 1 << 23
+    """Nodes times places whose probabilities are held at once."""
+
+
+_TUNING = _Tuning()
 
 
 class Renamed(NamedTuple):
@@ -90,7 +95,7 @@ def renamed(
         table, weights = _blurred(table, weights[0]), np.ones((len(weights), 2, 1))
     compared = noise.size * cost.size
     uneven = any(side % BLOCK_SIDE or side < 2 * BLOCK_SIDE for side in noise.shape)
-    if uneven or compared <= _MOST_COMPARED:
+    if uneven or compared <= _TUNING.most_compared:
         return _everywhere(table, first, weights, cost)
     return _around(table, first, weights, cost, threads)
 
@@ -114,7 +119,7 @@ def _everywhere(
     """Compare all reports at all nodes, some rows of the torus at a time."""
     m, n = table.shape
     places = np.arange(len(first))
-    rows = max(1, _MOST_HELD // (n * max(len(first), 1)))
+    rows = max(1, _TUNING.most_held // (n * max(len(first), 1)))
     names, least = np.zeros((m, n), dtype=np.int64), np.zeros((m, n))
     for start in range(0, m, rows):
         across = np.arange(start, min(start + rows, m))
@@ -148,13 +153,13 @@ def _around(
     m, n = table.shape
     wide, tall = m // BLOCK_SIDE, n // BLOCK_SIDE
     shared = (table, first, weights)
-    candidates = np.empty((wide, tall, _CANDIDATES_PER_NODE), dtype=np.int64)
+    candidates = np.empty((wide, tall, _TUNING.candidates_per_node), dtype=np.int64)
     low = cost.astype(np.float32)
     for column in range(wide):
         likely = np.zeros((tall, len(first)), dtype=np.float32)
         likely_at(*shared, column * BLOCK_SIDE, BLOCK_SIDE, likely)
         costs = likely @ low
-        few = min(_CANDIDATES_PER_NODE, costs.shape[1])
+        few = min(_TUNING.candidates_per_node, costs.shape[1])
         candidates[column, :, :few] = np.argpartition(costs, few - 1, axis=1)[:, :few]
         candidates[column, :, few:] = candidates[column, :, :1]
     names, least = np.zeros((m, n), dtype=np.int64), np.zeros((m, n))

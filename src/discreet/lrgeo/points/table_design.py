@@ -56,9 +56,6 @@ __all__ = ["LatticeDesign", "design_table"]
 
 METHOD = "rows on a net, cone-primal-dual"
 
-_DEFAULT_GAP = 0.01
-"""The gap to the net's own program that is aimed at where the caller states none."""
-
 _RATES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1))
 """Epsilon times the side of a cell, the first that fits."""
 
@@ -85,6 +82,8 @@ class _Tuning(NamedTuple):
     max_work: int = 900_000_000
     """Steps times pairs of a node and a report, in blocks of 64 reports, without a gap and a time limit: 8 CPU s for
     441 control points and 400 reports; November 2026."""
+    default_gap: float = 0.01
+    """Gap to the net's own program that is aimed at where the caller states none."""
     rounding_share: float = 1 / 2000
     """Share of epsilon that is left to the rounding."""
 
@@ -181,7 +180,7 @@ def design_table(
         threads=threads,
     )
     endless = gap is not None or time_limit is not None
-    search.solve(_DEFAULT_GAP if gap is None else gap, math.inf if endless else effort)
+    search.solve(_TUNING.default_gap if gap is None else gap, math.inf if endless else effort)
     done = search.outcome(gap)
     if gap is not None and throw and done.status != "gap reached":
         raise LimitReachedError(missed_gap(gap, done.mesh_lower, done.upper, "on the net"), done)

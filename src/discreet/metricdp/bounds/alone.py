@@ -15,19 +15,15 @@ from discreet.core.jit import clock
 from discreet.core.spaces.adjacency import Adjacency
 from discreet.metricdp.bounds.bound import Multipliers
 from discreet.metricdp.methods.primal_dual import PrimalDual
-from discreet.metricdp.part import Part
+from discreet.metricdp.part import Part, PartLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from discreet.metricdp.part import PartLimits
 
 __all__ = ["prices_of_blocks"]
-
-_BLOCK_GAP = 0.01
-"""Relative gap at which a block is solved: small beside the loss of the bound between blocks."""
 
 
 def prices_of_blocks(
@@ -42,7 +38,8 @@ def prices_of_blocks(
     labels
         ``(n,)``: block of each secret.
     limits
-        Limits; the remaining time is divided equally among the remaining blocks.
+        Limits; the remaining time is divided equally among the remaining blocks, and the relative gap is the default:
+        small beside the loss of the bound between blocks.
     far
         Reports get no prices in a block if they cost each of its secrets more than `far` times its mean cost under
         exponential decay. Any such choice is valid.
@@ -78,7 +75,7 @@ def prices_of_blocks(
             seconds = max(0.0, remaining) / (len(blocks) - number)
         reports = _near_reports(part, inside, far)
         block = Part(part.cost[np.ix_(inside, reports)], graph, part.epsilon, None)
-        block_limits = replace(limits, seconds=seconds, gap=_BLOCK_GAP, offer=None)
+        block_limits = replace(limits, seconds=seconds, gap=PartLimits.gap, offer=None)
         candidate = PrimalDual().solve(block, block_limits)
         if candidate is not None and candidate.multipliers is not None:
             prices = candidate.multipliers.relabel(inside)

@@ -39,17 +39,8 @@ _TWICE_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps)
 _MAX_UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Bound on the underflow error of one product."""
 
-_MAX_SUM = 1e300
-"""Sums beyond it return minus infinity, before they overflow."""
-
 _MAX_FINITE_EXPONENT = math.floor(math.log(np.finfo(np.float64).max))
 """Largest integer with a finite exponential."""
-
-_BITS_PER_EXPONENTIAL = 8
-"""Bits of a length with one table of exponentials; an exponential is the product over the chunks of bits."""
-
-_MAX_ROUTED_NATS = 45.0
-"""Nats beyond which a demand gets no multiplier: it would change the root's bracket by one part in 10^19."""
 
 
 @final
@@ -234,22 +225,24 @@ def row_levels(
 
 def sum_of_levels(levels: NDArray[np.float64]) -> float:
     """Add up lower bounds ``(n,)`` of rows, rounded down; minus infinity if one is not finite or too large."""
-    if not np.isfinite(levels).all() or float(np.abs(levels).max()) > _MAX_SUM / len(levels):
+    # Half of the largest float, divided by the number of terms: no sum of them overflows.
+    most = np.finfo(np.float64).max / (2 * len(levels))
+    if not np.isfinite(levels).all() or float(np.abs(levels).max()) > most:
         return -math.inf
     return math.nextafter(math.fsum(levels), -math.inf)
 
 
-def exp_up(lengths: NDArray[np.int64], rate: Fraction) -> NDArray[np.float64]:
+def exp_up(lengths: NDArray[np.int64], rate: Fraction, *, bits: int = 8) -> NDArray[np.float64]:
     """Bound ``e^(rate * length)`` from above by floats, within one part in ``10^14``; infinite beyond the floats.
 
     Lengths are not negative, of any shape; the result has that shape. Integers bracket the exponential of each chunk of
-    bits; the product of chunks is rounded to nearest by IEEE arithmetic, at most once for each, and raised by more than
-    that. No libm is trusted.
+    `bits` bits; the product of chunks is rounded to nearest by IEEE arithmetic, at most once for each, and raised by
+    more than that. No libm is trusted.
     """
     result = np.ones(lengths.shape)
-    mask = (1 << _BITS_PER_EXPONENTIAL) - 1
+    mask = (1 << bits) - 1
     largest = int(lengths.max(initial=0))
-    shifts = range(0, max(1, largest.bit_length()), _BITS_PER_EXPONENTIAL)
+    shifts = range(0, max(1, largest.bit_length()), bits)
     # Overflow is intended: an infinite factor is an upper bound.
     with np.errstate(over="ignore"):
         for shift in shifts:
@@ -332,6 +325,8 @@ def route_demands(
     distances: NDArray[np.int64],
     constraints: Adjacency,
     epsilon: Fraction,
+    *,
+    max_nats: float = 45.0,
 ) -> Multipliers:
     r"""Convert demands on the entries of columns to prices of stated constraints, along shortest paths.
 
@@ -352,11 +347,13 @@ def route_demands(
         The stated constraints, no two secrets at distance 0.
     epsilon
         Nats per unit of distance.
+    max_nats
+        Nats from the root beyond which a demand is left out: at 45 it would raise the root by one part in ``10^19``.
 
     Returns
     -------
     Multipliers
-        Demands more than 45 nats from the root are left out: they would raise it by one part in ``10^19``.
+        Prices of stated constraints.
 
     Complexity
     ----------
@@ -365,7 +362,7 @@ def route_demands(
     columns = np.flatnonzero(roots >= 0)
     D = distances[:, roots[columns]]
     rate = float(epsilon) * 2.0**-constraints.scale_bits
-    near = (D > 0) & (rate * D <= _MAX_ROUTED_NATS)
+    near = (D > 0) & (rate * D <= max_nats)
     parent, step = _parents(roots[columns], D, near, constraints)
     # Rounded-up factors may not push a bracket below the level that the demand aims at.
     flow = np.where(near, demands[:, columns] * (1 - 1e-12), 0.0)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 import numpy as np
 
@@ -58,9 +58,6 @@ _REPORTS_PER_STAR_TILE = REPORTS_PER_BLOCK
 _REACHES_IN_NATS = (math.inf, 10.5, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0)
 """Candidate reaches of tiles: nats from its reports to its secrets. The first within the limits is used."""
 
-_MAX_STATE_BYTES = 3 * 2**30
-"""Memory of all tiles; a fixed number, so that the same input gives the same bound."""
-
 _MIN_STEPS, _MAX_STEPS = 100, 4000
 """Steps taken whatever the time limit, before which the bound is near zero, and limit on all steps."""
 
@@ -74,19 +71,26 @@ POLISHING_STEPS = 64
 LEAST_PRICE = 1e-6
 """Least multiplier of the bound, as a share of the cost of a typical row; smaller ones are left out."""
 
-_MAX_SAMPLED_REPORTS = 1024
-"""Reports by which the cost of a typical row is estimated."""
-
 _MAX_SCALED_SHARE, _MAX_SCALED_NATS_PER_STEP, _MAX_SCALED_NATS = 0.5, 0.4, 15.0
 """Limits on the decay of a column that its scaling removes: a share, nats from one secret to the next, and nats in all.
 Scaling magnifies the rounding errors of multipliers far from home: 1,000 points on lines after 800 steps had bounds of
 1.14 with at most 40 nats in all, 1.276 with 25 and 1.278 with 15."""
 
-_SHARE_OF_RAISED_LOSS = 0.95
-"""Share of the loss added by raising a tile's columns that the constraints added to the tile account for."""
 
-_PAIRS_PER_BLOCK = 1 << 22
-"""Pairs of a secret and a report in a block, to bound memory."""
+class _Tuning(NamedTuple):
+    """Limits on memory, and on the constraints that are added to a tile."""
+
+    max_state_bytes: int = 3 * 2**30
+    """Memory of all tiles; a fixed number, so that the same input gives the same bound."""
+    max_sampled_reports: int = 1024
+    """Reports by which the cost of a typical row is estimated."""
+    raised_share: float = 0.95
+    """Share of the loss added by raising a tile's columns that the constraints added to the tile account for."""
+    pairs_per_block: int = 1 << 22
+    """Pairs of a secret and a report in a block, to bound memory."""
+
+
+_TUNING = _Tuning()
 
 
 class CostsInBlocks(Protocol):
@@ -249,7 +253,7 @@ def priceable(constraints: Adjacency, epsilon: Fraction) -> Adjacency:
 def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cost of the cheapest of some reports for each secret, ``(n,)``."""
     n = costs.source.n
-    least, step = np.empty(n), max(1, _PAIRS_PER_BLOCK // len(reports))
+    least, step = np.empty(n), max(1, _TUNING.pairs_per_block // len(reports))
     for first in range(0, n, step):
         some = np.arange(first, min(first + step, n))
         least[some] = costs.block(some, reports).min(axis=1)
@@ -330,10 +334,12 @@ class Plan:
         )
         self.away = self._distances_to_groups()
         allowed = (
-            r for r in _REACHES_IN_NATS if r <= farthest and self._bytes(r) <= _MAX_STATE_BYTES
+            r
+            for r in _REACHES_IN_NATS
+            if r <= farthest and self._bytes(r) <= _TUNING.max_state_bytes
         )
         self.reach = math.inf if stars else next(allowed, _REACHES_IN_NATS[-1])
-        fits = self._bytes(math.inf) <= _MAX_STATE_BYTES
+        fits = self._bytes(math.inf) <= _TUNING.max_state_bytes
         if fits and self.count_multipliers() > max_share * 2 * len(graph) * len(self.homes):
             self.reach = math.inf
         self.tiles: list[Tile] = []
@@ -468,7 +474,7 @@ class Plan:
             tile = state.tiles[t]
             within = lengths[np.ix_(tile.secrets, tile.secrets)]
             decay = np.where(within > 0, np.exp(-self.rate * within), 0.0).astype(np.float32)
-            above, pairs = tile.violated(decay, _SHARE_OF_RAISED_LOSS)
+            above, pairs = tile.violated(decay, _TUNING.raised_share)
             raised[np.ix_(tile.secrets, tile.reports)] = above
             # Pairs of the tile and new ones, as places among all constraints.
             pairs_of_secrets = tile.secrets[
@@ -498,8 +504,8 @@ class Plan:
     def _typical_costs(self) -> NDArray[np.float64]:
         """Estimate the mean contribution to the loss of the secrets around each one, weighted by ``e^(-2 nats)``."""
         n, k = self.graph.n, len(self.homes)
-        some = np.arange(0, k, -(-k // _MAX_SAMPLED_REPORTS))
-        step = max(1, _PAIRS_PER_BLOCK // len(some))
+        some = np.arange(0, k, -(-k // _TUNING.max_sampled_reports))
+        step = max(1, _TUNING.pairs_per_block // len(some))
         blocks = [np.arange(first, min(first + step, n)) for first in range(0, n, step)]
         mean_cost, smooth = np.empty(n), np.empty(n)
         for rows in blocks:

@@ -30,12 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["mix_with_private"]
 
-_ADDED_LENGTH_SHARE = 0.3
-"""Share beta of each length that the added columns keep: a small one adds less mass, and spreads it farther."""
-
-_MIN_LENGTH_IN_NATS = 1e-9
-"""Length in nats below which floats can't separate two rows that may differ a little from two equal ones."""
-
 
 def mix_with_private(
     table: NDArray[np.float64],
@@ -45,6 +39,8 @@ def mix_with_private(
     ids: NDArray[np.int64],
     *,
     labels: NDArray[np.int32],
+    beta: float = 0.3,
+    min_nats: float = 1e-9,
     threads: int = 1,
 ) -> NDArray[np.float64] | None:
     """Return a mixture that keeps the lengths, or ``None`` if a length is nearly 0, which makes two rows equal.
@@ -60,6 +56,10 @@ def mix_with_private(
         edges of secret i.
     labels
         ``(n,)``: component of each secret.
+    beta
+        Share of each length that the added columns keep: a small one adds less mass, and spreads it farther.
+    min_nats
+        Length below which floats can't separate two rows that may differ a little from two equal ones.
     threads
         Number of threads.
 
@@ -72,13 +72,13 @@ def mix_with_private(
     ----------
     ``m K`` for the violations, and a closure.
     """
-    if not len(nats) or not nats.min() > _MIN_LENGTH_IN_NATS:
+    if not len(nats) or not nats.min() > min_nats:
         return None
     lengths = nats[ids]
     degree = np.diff(start)
     with_edges = np.flatnonzero(degree > 0)
     shortest = np.minimum.reduceat(lengths, start[with_edges])
-    room = 1 - np.exp(-(1 - 2 * _ADDED_LENGTH_SHARE) * shortest)
+    room = 1 - np.exp(-(1 - 2 * beta) * shortest)
     factor = np.exp(-lengths)[:, None]
     needed = np.zeros_like(table)
     for first in range(0, table.shape[1], COLUMNS_PER_PASS):
@@ -87,7 +87,7 @@ def mix_with_private(
         needed[with_edges, columns] = (
             np.maximum(required - table[with_edges, columns], 0.0) / room[:, None]
         )
-    close_columns(needed, start, ends, np.exp(-_ADDED_LENGTH_SHARE * lengths), threads=threads)
+    close_columns(needed, start, ends, np.exp(-beta * lengths), threads=threads)
     sums = needed.sum(axis=1)
     share = np.zeros(int(labels.max()) + 1)
     np.maximum.at(share, labels, sums)

@@ -28,14 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["pair_prices"]
 
-_NEIGHBORS_PER_SECRET = 4
-"""Nearest neighbors of a secret that are candidates for its pair: farther ones give a smaller bound."""
-
 _ENTRIES_PER_BLOCK = 1 << 20
 """Entries of a block of rows, to bound memory."""
-
-_LEVEL_FACTOR = 1 - 1e-12
-"""Factor of the levels, below 1 so that rounded factors do not push a bracket below its level."""
 
 
 def pair_prices(part: Part) -> Multipliers:
@@ -83,15 +77,15 @@ def pair_prices(part: Part) -> Multipliers:
 
 
 def _nearest_edges(
-    pairs: NDArray[np.int32], lengths: NDArray[np.int64], n: int
+    pairs: NDArray[np.int32], lengths: NDArray[np.int64], n: int, *, shortest: int = 4
 ) -> NDArray[np.int64]:
-    """Return the indices of the edges ``(m, 2)`` that are among the shortest of one of their ends."""
+    """Return the indices of the edges ``(m, 2)`` that are among the `shortest` of one end: others give less."""
     edge = np.tile(np.arange(len(pairs)), 2)
     end = pairs.T.ravel()
     order = np.lexsort((lengths[edge], end))
     starts = np.searchsorted(end[order], np.arange(n))
     rank = np.arange(len(order)) - starts[end[order]]
-    return np.unique(edge[order[rank < _NEIGHBORS_PER_SECRET]])
+    return np.unique(edge[order[rank < shortest]])
 
 
 def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> list[int]:
@@ -107,9 +101,16 @@ def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -
 
 
 def _prices(
-    part: Part, pair: NDArray[np.int32], a: float, levels: NDArray[np.float64]
+    part: Part,
+    pair: NDArray[np.int32],
+    a: float,
+    levels: NDArray[np.float64],
+    factor: float = 1 - 1e-12,
 ) -> Multipliers:
-    """Return the prices with which both rows reach their levels."""
+    """Return the prices with which both rows reach their levels times `factor`.
+
+    It is below 1 so that rounded factors do not push a bracket below its level.
+    """
     i, j = pair.tolist()
     A, B = levels.tolist()
     determinant = 1 - a * a
@@ -118,7 +119,7 @@ def _prices(
     prices = []
     for (s, t), level in (((i, j), (A - a * B) / determinant), ((j, i), (B - a * A) / determinant)):
         # The price of z_s <= e^d z_t is added at s, and e^d times it subtracted at t.
-        price = np.maximum(_LEVEL_FACTOR * level - part.cost[s], 0.0)
+        price = np.maximum(factor * level - part.cost[s], 0.0)
         priced = np.flatnonzero(price)
         prices.append(
             Multipliers(priced, np.full(len(priced), s), np.full(len(priced), t), price[priced])

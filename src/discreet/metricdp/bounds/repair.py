@@ -35,7 +35,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
@@ -62,40 +62,8 @@ _PIVOTS_PER_BLOCK, _COLUMNS_PER_BLOCK = 64, 512
 _MIN_ENTRY = {1: 2.0**-70, 2: 2.0**-132}
 """Least positive entry for one limb and for two: below the resolution of the rounding."""
 
-_MAX_DUPLICATE_SHARE = 1e-6
-"""Nats from a near duplicate to its nearest secret, as a share of the largest such distance."""
-
-_MAX_UNUSED_ENTRY = 2.0**-60
-"""Entries of an unused column: if all are at most this, the column becomes zero."""
-
-_ZERO_REPLACEMENT = 1e-300
-"""Replacement of a zero in a used column, which the closure raises."""
-
-_MAX_ERROR_IN_NATS = 2.0**-40
-"""Bound on the error of the floats below: a logarithm of numbers above 2^-132 by 2^-45, an exponent of at most 110 by
-2^-45, a sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
-
 _MAX_ROUNDS, _MAX_ROUNDS_OVER_ALL = 60, 12
 """Rounds of closure and division at one delta: along edges, and over all pairs, where a round takes longer."""
-
-_MAX_COPIED_SHARE = 0.5
-"""Share of used reports up to which their columns are copied, so that only these are closed."""
-
-_MAX_ONE_LIMB_LOSS = 1e-4
-"""Loss that rounding to one limb may add, as a share of the loss."""
-
-_MAX_UNCHANGED_LOSS = 1e-6
-"""Loss that rounding may add to a matrix with enough slack of its own, as a share of the loss."""
-
-_FIRST_DELTA = 1e-7
-"""Delta of the first closure, from whose loss the final delta is derived."""
-
-_MAX_DELTA_BEFORE_MIXING = Fraction(1, 1000)
-"""Largest delta without a trial of the mixture: subdivided streets,
-385 nodes .22 nats apart, 80 reports, ended at 3/4 with a loss of 3.25 for 1.62 before; November 2026."""
-
-_MIXING_DELTA = Fraction(1, 1_000_000)
-"""Delta of the mixture."""
 
 _SUFFICIENT_DELTA = Fraction(3, 4)
 """Delta at which one closure is always enough, if floats resolve the lengths."""
@@ -103,16 +71,41 @@ _SUFFICIENT_DELTA = Fraction(3, 4)
 _EQUAL_ROWS_DELTA = Fraction(1)
 """Delta at which all rows of a component are equal."""
 
-_MAX_EXTRA_SHARE = 1e-3
-"""Limit on the nats that an edge gives up beyond delta, as a share of those between nearest secrets."""
 
-_MIN_SECRETS_FOR_PRODUCT = 100
-"""Secrets from which on all pairs are closed by one product of matrices, with maxima for sums, instead of sweeps over
-the edges until nothing changes."""
+class _Tuning(NamedTuple):
+    """Limits of the repair, most of them upper ones."""
 
-_MIN_BINDING_SHARE_FOR_PRODUCT = 0.5
-"""Share of binding pairs from which on all pairs are closed: all pairs of 1,000 random points are constrained and all
-but 73 bind; sweeps took 1 to 3 CPU seconds a closure, the product 0.5; November 2026."""
+    duplicate_share: float = 1e-6
+    """Nats from a near duplicate to its nearest secret, as a share of the largest such distance."""
+    unused_entry: float = 2.0**-60
+    """Entries of an unused column: if all are at most this, the column becomes zero."""
+    zero_replacement: float = 1e-300
+    """Replacement of a zero in a used column, which the closure raises."""
+    error_in_nats: float = 2.0**-40
+    """Bound on the error of the floats below: a logarithm of numbers above 2^-132 by 2^-45, an exponent of at most 110
+    by 2^-45, a sum of K terms by K 2^-53, a closure's product and quotient by 2^-51."""
+    copied_share: float = 0.5
+    """Share of used reports up to which their columns are copied, so that only these are closed."""
+    one_limb_loss: float = 1e-4
+    """Loss that rounding to one limb may add, as a share of the loss."""
+    unchanged_loss: float = 1e-6
+    """Loss that rounding may add to a matrix with enough slack of its own, as a share of the loss."""
+    first_delta: float = 1e-7
+    """Delta of the first closure, from whose loss the final delta is derived."""
+    delta_before_mixing: Fraction = Fraction(1, 1000)
+    """Largest delta without a trial of the mixture: subdivided streets,
+    385 nodes .22 nats apart, 80 reports, ended at 3/4 with a loss of 3.25 for 1.62 before; November 2026."""
+    mixing_delta: Fraction = Fraction(1, 1_000_000)
+    """Delta of the mixture."""
+    extra_share: float = 1e-3
+    """Limit on the nats that an edge gives up beyond delta, as a share of those between nearest secrets."""
+    min_binding_share_for_product: float = 0.5
+    """Share of binding pairs beyond which all pairs are closed by one product of matrices, with maxima for sums,
+    instead of sweeps over the edges until nothing changes: all pairs of 1,000 random points are constrained and all but
+    73 bind; sweeps took 1 to 3 CPU seconds a closure, the product 0.5; November 2026."""
+
+
+_TUNING = _Tuning()
 
 
 @final
@@ -246,7 +239,10 @@ def repair(
     rate = to_fraction(epsilon, "epsilon")
     table, price = _read(matrix, cost, binding, rate)
     table = _normalize(table, binding)
-    used, n_used = _used_columns(table)
+    used = np.flatnonzero(table.any(axis=0))
+    if len(used) > _TUNING.copied_share * table.shape[1]:
+        used = np.arange(table.shape[1])
+    n_used = len(used)
     # Columns that are all used are not copied; nor is anything kept that the rounding does not need.
     columns, used_price = (
         (table, price)
@@ -255,7 +251,7 @@ def repair(
     )
     frame = _frame(binding, rate, n_used, 1, threads, is_late)
     closed, limbs = _with_slack(columns, frame, used_price), 1
-    if not _rounding_is_cheap(closed, used_price, _MAX_ONE_LIMB_LOSS):
+    if not _rounding_is_cheap(closed, used_price, _TUNING.one_limb_loss):
         limbs = 2
         frame = _frame(binding, rate, n_used, limbs, threads, is_late)
         closed = _balanced(columns, frame, used_price)
@@ -270,14 +266,6 @@ def repair(
     theta = mixing_weight(reports, closed.slack, limbs)
     upper = channel.expected_loss(price)
     return Repaired(channel, closed.delta, closed.slack, theta, limbs, closed.rounds, upper)
-
-
-def _used_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Return the reports that are used, or all if most are, and their number."""
-    used = np.flatnonzero(table.any(axis=0))
-    if len(used) > _MAX_COPIED_SHARE * table.shape[1]:
-        used = np.arange(table.shape[1])
-    return used, len(used)
 
 
 def _read(
@@ -312,8 +300,8 @@ def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.flo
     labels = binding.components
     largest = np.zeros((int(labels.max()) + 1, table.shape[1]))
     np.maximum.at(largest, labels, table)
-    np.maximum(table, _ZERO_REPLACEMENT, out=table)
-    table[~(largest > _MAX_UNUSED_ENTRY)[labels]] = 0.0
+    np.maximum(table, _TUNING.zero_replacement, out=table)
+    table[~(largest > _TUNING.unused_entry)[labels]] = 0.0
     return table
 
 
@@ -333,13 +321,10 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
         np.minimum.at(nearest, side, np.where(nats > 0, nats, np.inf))
     positive = nearest[np.isfinite(nearest)]
     # Near duplicates, even if most secrets are, do not determine the scale of the others.
-    positive = positive[positive > _MAX_DUPLICATE_SHARE * positive.max(initial=0.0)]
+    positive = positive[positive > _TUNING.duplicate_share * positive.max(initial=0.0)]
     scale = float(np.median(positive)) if positive.size else 1.0
     every = None
-    if (
-        n >= _MIN_SECRETS_FOR_PRODUCT
-        and len(nats) >= _MIN_BINDING_SHARE_FOR_PRODUCT * n * (n - 1) / 2
-    ):
+    if len(nats) > _TUNING.min_binding_share_for_product * n * (n - 1) / 2:
         # The lengths of implied pairs follow from the closure of the others.
         every = np.full((n, n), np.inf)
         np.fill_diagonal(every, 0.0)
@@ -364,10 +349,6 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
     table = _raise_to_floor(table, frame)
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
-    # A few columns show that most matrices have no slack.
-    few = np.ascontiguousarray(logs[:, :: max(1, table.shape[1] // 16)])
-    if _least_slack(table, few, frame) is None:
-        return None
     least = _least_slack(table, logs, frame)
     return None if least is None else _Closed(table, Fraction(0), Fraction(least), 0)
 
@@ -377,17 +358,17 @@ def _least_slack(
 ) -> float | None:
     """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack.
 
-    `table` and the logarithms `logs` of its scaled rows, of some columns, have a row for each secret.
+    `table` and the logarithms `logs` of its scaled rows have a row for each secret.
     """
     from discreet.metricdp.kernels.columns import farthest_apart
 
     slack = frame.nats - farthest_apart(logs, frame.pairs)
-    for edge in np.flatnonzero(slack <= _MAX_ERROR_IN_NATS).tolist():
+    for edge in np.flatnonzero(slack <= _TUNING.error_in_nats).tolist():
         i, j = frame.pairs[edge]
         if not (table[i] == table[j]).all():
             return None
         slack[edge] = 1.0
-    return min(float(slack.min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)
+    return min(float(slack.min(initial=1.0)) - _TUNING.error_in_nats, 1.0)
 
 
 def _raise_to_floor(table: NDArray[np.float64], frame: _Frame) -> NDArray[np.float64]:
@@ -427,7 +408,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
     costs k times the edges of the frame, or ``n^2 k`` where all pairs are bound.
     """
     share = float(delta)
-    extra = min(share, _MAX_EXTRA_SHARE) * frame.scale
+    extra = min(share, _TUNING.extra_share) * frame.scale
     lengths = np.maximum((1 - share) * frame.nats - extra, 0.0) if delta < 1 else 0 * frame.nats
     room = np.where(lengths > 0, frame.nats - lengths, np.inf)
     i, j = frame.pairs.T
@@ -448,7 +429,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
         apart = np.abs(np.log(sums[i]) - np.log(sums[j]))
         excess = float((2 * apart / room).max(initial=0.0))
         if excess <= 1:
-            slack = min(float((room - apart).min(initial=1.0)) - _MAX_ERROR_IN_NATS, 1.0)
+            slack = min(float((room - apart).min(initial=1.0)) - _TUNING.error_in_nats, 1.0)
             closed /= sums[:, None]
             if every is not None:
                 # The factors are rounded sums of many floats, so that the slack is measured.
@@ -466,7 +447,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
     """Return the table unchanged if it has slack and rounding it is cheap, else closed at the cheapest delta."""
     unchanged = _keep_unchanged(table, frame)
-    if unchanged is not None and _rounding_is_cheap(unchanged, price, _MAX_UNCHANGED_LOSS):
+    if unchanged is not None and _rounding_is_cheap(unchanged, price, _TUNING.unchanged_loss):
         return unchanged
     return _balanced(table, frame, price)
 
@@ -476,7 +457,7 @@ def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float
 
     A delta adds about ``kappa delta`` of the loss, and its rounding a loss proportional to ``1 / delta``.
     """
-    delta, mixture = _round_delta(_FIRST_DELTA if frame.limbs == 1 else 0.0, frame), None
+    delta, mixture = _round_delta(_TUNING.first_delta if frame.limbs == 1 else 0.0, frame), None
     at_first = _attempt(table, frame, delta)
     if at_first is None and frame.every is None:
         mixture = _mix(table, frame)
@@ -484,7 +465,7 @@ def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float
             return mixture
     first = at_first or _close_at_delta(table, frame, _next_delta(delta, frame))
     # A mixture takes n^2 K operations over all pairs: 2 CPU seconds for 1,000 secrets.
-    if first.delta > _MAX_DELTA_BEFORE_MIXING and (frame.every is None or not frame.is_late()):
+    if first.delta > _TUNING.delta_before_mixing and (frame.every is None or not frame.is_late()):
         mixture = mixture or _mix(table, frame)
         if mixture is not None and (price * mixture.matrix).sum() < (price * first.matrix).sum():
             return mixture
@@ -525,7 +506,7 @@ def _mixture_is_cheaper(
 
 def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
     """Return a mixture that keeps nearly all of epsilon, or ``None`` if it has no slack."""
-    share = float(_MIXING_DELTA)
+    share = float(_TUNING.mixing_delta)
     lengths = (1 - share) * frame.nats - np.minimum(share * frame.scale, frame.nats / 4)
     floored = _raise_to_floor(table, frame)
     matrix = mix_with_private(
@@ -541,7 +522,9 @@ def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
         return None
     least = _least_slack(matrix, _logs(matrix), frame)
     return (
-        None if least is None or least <= 0 else _Closed(matrix, _MIXING_DELTA, Fraction(least), 1)
+        None
+        if least is None or least <= 0
+        else _Closed(matrix, _TUNING.mixing_delta, Fraction(least), 1)
     )
 
 

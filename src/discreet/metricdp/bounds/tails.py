@@ -67,24 +67,14 @@ _EXPONENTIAL_TOTALS_SHARE = Fraction(1, 2)
 _MIN_SLACK_SHARE, _MAX_SLACK_SHARE = 1 / 5000, 1 / 10
 """Limits on the share of the columns' budget that is left to the rounding, which determines the lift."""
 
-_UNIFORM_COST_PER_REPORT = 50 / 16
-"""Loss of a uniform report in units of that of the channel, divided by the number of reports with most of the weight of
-a row: guesses, which only affect the slack."""
-
 _MAX_ANCHOR_SUM = 1 << 61
 """Limit on the sum of all anchors, so that row totals fit into 64 bits."""
-
-_MAX_USED_TOTALS_SHARE = 0.98
-"""Share of the totals' budget that the iteration may use; the rest covers the rounding of the anchors."""
 
 _WEIGHTS_PER_BLOCK = 1 << 21
 """Weights in a block, to bound memory."""
 
 _MAX_SECRETS_FOR_TABLE = 1 << 14
 """Secrets up to which a table of decays is computed, in single precision: 1 GiB."""
-
-_ROUNDS_BETWEEN_CHECKS = 10
-"""Rounds between two checks of the totals."""
 
 
 @final
@@ -315,15 +305,16 @@ def _private(space: MetricSpace, guarantee: MetricDP, edges: Adjacency, rounds: 
     return TailDesign(channel, guarantee, _EXPONENTIAL_TOTALS_SHARE, certificate, 0)
 
 
-def _slack(guarantee: MetricDP, edges: Adjacency) -> Fraction:
+def _slack(guarantee: MetricDP, edges: Adjacency, *, uniform_cost: float = 50 / 16) -> Fraction:
     """Return the slack s that minimizes its own loss plus that of the uniform reports of the lift, ``s + c / s``.
 
     This is the square root of c, with a lift of ``2 / (s nats)`` for n reports, in rows that weigh
-    about ``16 2^61 / n``.
+    about ``16 2^61 / n``. `uniform_cost` is the loss of a uniform report in units of that of the channel, divided by
+    the number of reports with most of the weight of a row: guesses, which only affect the slack.
     """
     units = max(1, int(edges.lengths.min(initial=1 << 46)))
     nats = float(guarantee.epsilon) * units * 2.0**-edges.scale_bits
-    best = math.sqrt(2 * _UNIFORM_COST_PER_REPORT * edges.n**2 / (nats * _MAX_ANCHOR_SUM))
+    best = math.sqrt(2 * uniform_cost * edges.n**2 / (nats * _MAX_ANCHOR_SUM))
     return Fraction(1, round(1 / min(max(best, _MIN_SLACK_SHARE), _MAX_SLACK_SHARE)))
 
 
@@ -359,10 +350,14 @@ def _equalize_totals(
     edges: Adjacency,
     room: float,
     rounds: int,
+    *,
+    used_share: float = 0.98,
+    rounds_per_check: int = 10,
 ) -> tuple[NDArray[np.float64], int, bool]:
     """Equalize row totals until their ratio on each edge fits its room.
 
-    `operator` maps anchors ``(n,)`` to totals, once a round; `room` is in nats a stored unit. Returns the anchors, the
+    `operator` maps anchors ``(n,)`` to totals, once a round; `room` is in nats a stored unit; the
+    iteration may use `used_share` of it, and the rest covers the rounding of the anchors. Returns the anchors, the
     number of rounds, and whether the totals fit.
     """
     i, j = edges.pairs.T
@@ -375,8 +370,8 @@ def _equalize_totals(
         totals = operator(candidate)
         logs = np.log(totals)
         within_room = (
-            count % _ROUNDS_BETWEEN_CHECKS == 0
-            and (np.abs(logs[i] - logs[j]) <= _MAX_USED_TOTALS_SHARE * room * edges.lengths).all()
+            count % rounds_per_check == 0
+            and (np.abs(logs[i] - logs[j]) <= used_share * room * edges.lengths).all()
         )
         if within_room:
             return candidate, count, True

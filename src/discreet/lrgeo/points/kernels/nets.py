@@ -15,22 +15,48 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.jit import kernel
+from discreet.core.jit import inlined, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "net_flows", "net_step", "project_nets", "push_nets"]
+__all__ = ["REPORTS_PER_BLOCK", "net_flows", "net_step", "project_nets", "push_nets"]
 
-BLOCK = 64
+REPORTS_PER_BLOCK = 64
 """Reports side by side."""
+
+
+@inlined
+def _reflect(  # noqa: PLR0917 - numbers of one node and report
+    d: NDArray[np.float32],
+    v: int,
+    px: np.float32,
+    py: np.float32,
+    q: np.float32,
+    weight: np.float32,
+) -> np.float32:
+    """Replace the multipliers ``d[:3, v]`` by the nearest point of the cone ``|p| <= q`` to p and q.
+
+    The step is reflected, and averaged with the anchor by ``weight``. Returns its squared length. Small multipliers
+    become zero: their squares would be subnormal, and take twice as long.
+    """
+    rest = np.float32(1.0) - weight
+    size = np.sqrt(px * px + py * py)
+    q = max(q, np.float32(0.5) * (size + q))
+    q = q if q > np.float32(1e-13) else np.float32(0.0)
+    kept = min(np.float32(1.0), q / max(size, np.float32(1e-30)))
+    px, py = kept * px, kept * py
+    ex, ey, eq = px - d[0, v], py - d[1, v], q - d[2, v]
+    d[0, v] = rest * d[3, v] + weight * (px + ex)
+    d[1, v] = rest * d[4, v] + weight * (py + ey)
+    d[2, v] = rest * d[5, v] + weight * (q + eq)
+    return np.float32(ex * ex + ey * ey + eq * eq)
 
 
 @kernel
 def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     first: int,
     last: int,
-    wide: int,
     tall: int,
     P: NDArray[np.float32],
     D: NDArray[np.float32],
@@ -44,19 +70,17 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
 ) -> None:
     """Take one reflected step, averaged with the anchor, in the blocks from ``first`` to ``last``, in place.
 
-    The net has ``wide`` times ``tall`` cells, ``(wide + 2) (tall + 2)`` control points and ``(2 wide + 1) (2 tall +
-    1)`` nodes; ``P`` and ``D`` are as above, ``y`` has each control point's row multiplier, ``rho`` is in nats a cell,
-    ``tau`` and ``sigma`` are the primal and the dual step, and ``weight`` is the share of the new point. What the
-    multipliers add to reduced costs is kept up. ``sums``, a row for each block, gets the row sums of the reflected
-    point, ``moved`` ``(blocks, 2)`` the squared lengths of both halves of the step. Stencils are products of one in
-    each direction, so that values and slopes along the first are taken once for a line of nodes. The cost is
-    ``O(nodes)`` a report.
+    A net of ``wide`` times ``tall`` cells has ``(wide + 2) (tall + 2)`` control points and
+    ``(2 wide + 1) (2 tall + 1)`` nodes; ``P`` and ``D`` are as above, ``y`` has each control point's row multiplier,
+    ``rho`` is in nats a cell, ``tau`` and ``sigma`` are the primal and the dual step, and ``weight`` is the share of
+    the new point. What the multipliers add to reduced costs is kept up. ``sums``, a row for each block, gets the row
+    sums of the reflected point, ``moved`` ``(blocks, 2)`` the squared lengths of both halves of the step. Stencils are
+    products of one in each direction; the first is applied once for a line of nodes. Cost: ``O(nodes)`` a report.
     """
-    rows, lanes = tall + 2, BLOCK
-    rest, zero, one = np.float32(1.0) - weight, np.float32(0.0), np.float32(1.0)
+    rows, lanes = tall + 2, REPORTS_PER_BLOCK
+    wide = P.shape[1] // rows - 2
+    rest, zero = np.float32(1.0) - weight, np.float32(0.0)
     two, half, tiny = np.float32(2.0), np.float32(0.5), np.float32(1e-30)
-    # Multipliers below this become zero: squares of what is left of them would be subnormal, and take twice as long.
-    least = np.float32(1e-13)
     Z = np.empty(((wide + 2) * rows, lanes), dtype=np.float32)
     # Of a line of nodes, for each row of control points: value, slope, and what comes back to either.
     T = np.empty((rows, 4, lanes), dtype=np.float32)
@@ -64,7 +88,7 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     for b in range(first, last):
         lengths[:] = zero
         for i in range(len(Z)):
-            p, z, level, total = P[b, i], Z[i], y[i], zero
+            p, z, level = P[b, i], Z[i], y[i]
             for v in range(lanes):
                 old = p[0, v]
                 new = max(old - tau * (p[3, v] + p[2, v] * (p[4, v] - level)), zero)
@@ -74,22 +98,19 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                 z[v] = ahead if abs(ahead) > tiny else zero
                 p[0, v] = rest * p[1, v] + weight * mirrored
                 p[4, v] = zero
-            for v in range(lanes):
-                total += z[v]
-            sums[b, i] = total
+            sums[b, i] = z.sum()
         for column in range(2 * wide + 1):
             a = (column >> 1) * rows
+            T[:, 2:] = zero
             for j in range(rows):
                 t, za, zb = T[j], Z[a + j], Z[a + rows + j]
                 if column & 1 == 0:
                     for v in range(lanes):
                         t[0, v], t[1, v] = half * (za[v] + zb[v]), zb[v] - za[v]
-                        t[2, v], t[3, v] = zero, zero
                 else:
                     zc = Z[a + 2 * rows + j]
                     for v in range(lanes):
                         t[0, v], t[1, v] = zb[v], half * (zc[v] - za[v])
-                        t[2, v], t[3, v] = zero, zero
             for row in range(2 * tall + 1):
                 j = row >> 1
                 d = D[b, column * (2 * tall + 1) + row]
@@ -100,17 +121,9 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         px = d[0, v] + up * (half * (t[0, 1, v] + t[1, 1, v]))
                         py = d[1, v] + up * (t[1, 0, v] - t[0, 0, v])
                         q = d[2, v] - up * rho * (half * (t[0, 0, v] + t[1, 0, v]))
-                        size = np.sqrt(px * px + py * py)
-                        q = max(q, half * (size + q))
-                        q = q if q > least else zero
-                        kept = min(one, q / max(size, tiny))
-                        ex, ey, eq = kept * px - d[0, v], kept * py - d[1, v], q - d[2, v]
-                        lengths[1, v] += ex * ex + ey * ey + eq * eq
-                        px = rest * d[3, v] + weight * (kept * px + ex)
-                        py = rest * d[4, v] + weight * (kept * py + ey)
-                        q = rest * d[5, v] + weight * (q + eq)
-                        d[0, v], d[1, v], d[2, v] = px, py, q
-                        px, py, q = half * d[6, v] * px, d[6, v] * py, half * d[6, v] * rho * q
+                        lengths[1, v] += _reflect(d, v, px, py, q, weight)
+                        r = d[6, v]
+                        px, py, q = half * r * d[0, v], r * d[1, v], half * r * rho * d[2, v]
                         t[0, 3, v] += px
                         t[1, 3, v] += px
                         t[0, 2, v] -= py + q
@@ -122,19 +135,10 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         px = d[0, v] + up * t[1, 1, v]
                         py = d[1, v] + up * (half * (t[2, 0, v] - t[0, 0, v]))
                         q = d[2, v] - up * rho * t[1, 0, v]
-                        size = np.sqrt(px * px + py * py)
-                        q = max(q, half * (size + q))
-                        q = q if q > least else zero
-                        kept = min(one, q / max(size, tiny))
-                        ex, ey, eq = kept * px - d[0, v], kept * py - d[1, v], q - d[2, v]
-                        lengths[1, v] += ex * ex + ey * ey + eq * eq
-                        px = rest * d[3, v] + weight * (kept * px + ex)
-                        py = rest * d[4, v] + weight * (kept * py + ey)
-                        q = rest * d[5, v] + weight * (q + eq)
-                        d[0, v], d[1, v], d[2, v] = px, py, q
-                        t[1, 3, v] += d[6, v] * px
-                        t[1, 2, v] -= d[6, v] * rho * q
-                        py = half * d[6, v] * py
+                        lengths[1, v] += _reflect(d, v, px, py, q, weight)
+                        t[1, 3, v] += d[6, v] * d[0, v]
+                        t[1, 2, v] -= d[6, v] * rho * d[2, v]
+                        py = half * d[6, v] * d[1, v]
                         t[0, 2, v] -= py
                         t[2, 2, v] += py
             for j in range(rows):
@@ -149,10 +153,8 @@ def net_step(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
                         ga[v] -= half * t[3, v]
                         gb[v] += t[2, v]
                         gc[v] += half * t[3, v]
-        moved[b] = 0.0
-        for v in range(lanes):
-            moved[b, 0] += lengths[0, v]
-            moved[b, 1] += lengths[1, v]
+        for half_step in range(2):
+            moved[b, half_step] = lengths[half_step].astype(np.float64).sum()
 
 
 @kernel
@@ -175,7 +177,7 @@ def push_nets(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
             for e in range(6):
                 g = P[b, points[t, e], 4]
                 value, across, along = rho * stencil[0, e], stencil[1, e], stencil[2, e]
-                for v in range(BLOCK):
+                for v in range(REPORTS_PER_BLOCK):
                     pushed = across * d[0, v] + along * d[1, v] - value * d[2, v]
                     g[v] += d[6, v] * pushed
 
@@ -199,11 +201,11 @@ def net_flows(  # noqa: PLR0917 - a compiled kernel takes its arrays one by one
     """
     n_reports = F.shape[1]
     for b in range(len(L)):
-        lanes = min(BLOCK, n_reports - BLOCK * b)
+        lanes = min(REPORTS_PER_BLOCK, n_reports - REPORTS_PER_BLOCK * b)
         for t in range(len(kinds)):
             stencil = weights[kinds[t]]
             for v in range(lanes):
-                r, k = np.float64(D[b, t, 6, v]), BLOCK * b + v
+                r, k = np.float64(D[b, t, 6, v]), REPORTS_PER_BLOCK * b + v
                 px, py = r * np.float64(L[b, t, 0, v]), r * np.float64(L[b, t, 1, v])
                 need = np.sqrt(px * px + py * py) * (1 + 1e-13)
                 for e in range(6):
