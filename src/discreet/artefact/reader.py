@@ -79,7 +79,11 @@ class Artefact:
 
 
 def load(path: str | os.PathLike[str]) -> Design[Problem, Multipliers]:
-    """Read a design from a file; see :func:`read`."""
+    """Read a design from a file that :func:`save` wrote; its certificate is read, not verified anew.
+
+    Raises InvalidProblemError for a file that cannot be read, is of another kind, was truncated or altered, or has a
+    later version; see :func:`read`. Linear in the file. :func:`discreet.metricdp.verify` checks what it claims.
+    """
     return read(path).design
 
 

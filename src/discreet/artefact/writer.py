@@ -41,6 +41,8 @@ def save(
 ) -> None:
     """Write a design to a file, whole or not at all.
 
+    Linear in the bytes of the channel, of the space and of the multipliers.
+
     Parameters
     ----------
     design

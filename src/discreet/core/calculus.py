@@ -39,6 +39,8 @@ def compose(first: DPGuarantee, *rest: DPGuarantee) -> DPGuarantee: ...
 def compose(first: DPGuarantee | MetricDP, *rest: DPGuarantee | MetricDP) -> DPGuarantee | MetricDP:
     """Guarantee of all outputs together, when each was made with its own randomness.
 
+    ``O(k)`` fractions for k guarantees.
+
     Parameters
     ----------
     first, *rest

@@ -96,6 +96,8 @@ class City:
     def travel(self, *, directed: bool = False) -> NDArray[np.float64]:
         """Return the driving distances between all pairs of junctions, in kilometers.
 
+        n searches by Dijkstra, ``O(n m log n)`` for n junctions and m roads.
+
         Parameters
         ----------
         directed

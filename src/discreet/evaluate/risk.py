@@ -146,6 +146,8 @@ def risk(
 ) -> TableRisks:
     r"""Measure how likely an attacker is to find people in a table, by the sizes of equivalence classes.
 
+    One sort of the rows by quasi-identifiers, and one for each column of `sensitive`.
+
     Parameters
     ----------
     table

@@ -138,7 +138,7 @@ class Measured:
     def variances(self) -> NDArray[np.float64]:
         """Variance of the noise of each node, ``(n_nodes,)``, rounded up to a float; infinite if not measured.
 
-        That of the discrete Gaussian is below its parameter ([CKS20]_, Corollary 9).
+        ``O(n_nodes)``. That of the discrete Gaussian is below its parameter ([CKS20]_, Corollary 9).
         """
         # Regions of a level share one object: fractions are hashed slowly, once for each object here.
         objects = {id(scale): scale for scale in self.scales}

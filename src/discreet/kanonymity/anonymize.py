@@ -180,6 +180,8 @@ def anonymize(
 ) -> Anonymization[Any, AnonymizationDiagnostics]:
     """Generalize the cells of a table as little as possible, so that each equivalence class has k rows or more.
 
+    The search stops at `time_limit`; without one, when its method is done.
+
     Parameters
     ----------
     table

@@ -96,6 +96,9 @@ def verify(
 ) -> Certificate:
     r"""Check a published table.
 
+    A sort of the n rows by their published cells. With `population` each of its rows is looked up in the classes that
+    cover it; with `against`, a maximum flow from published rows to original ones.
+
     Parameters
     ----------
     table

@@ -283,7 +283,11 @@ class Ledger:
         return freed
 
     def spool(self, release_id: str, packed: bytes) -> None:
-        """Store the rendered outputs of a release durably beside the ledger, for its owner alone."""
+        """Store the rendered outputs of a release durably beside the ledger, for its owner alone.
+
+        `release_id` is what the charge returned, `packed` the bytes that :meth:`ReleaseOutputs.pack` rendered. Linear
+        in them.
+        """
         spool.write(self._path, release_id, packed)
 
     def spooled(self, release_id: str) -> bytes | None:
@@ -297,7 +301,10 @@ class Ledger:
         return spool.read(self._path, release_id)
 
     def complete(self, release_id: str, digests: Mapping[str, str]) -> None:
-        """Record the SHA-256 of each output of a release, and remove its spool."""
+        """Record the SHA-256 of each output of a release, and remove its spool.
+
+        `release_id` is what the charge returned; `digests` maps paths to SHA-256 in hexadecimal.
+        """
         self._move(release_id, lines.DONE, outputs=dict(digests))
         spool.remove(self._path, release_id)
 

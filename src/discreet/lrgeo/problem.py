@@ -22,6 +22,8 @@ def travel_loss(
 
     .. math:: \beta_{ik} = \sum_l q_l \, | T_{il} - T_{kl} |
 
+    ``O(K^2 L)`` for K places and L targets.
+
     Parameters
     ----------
     travel

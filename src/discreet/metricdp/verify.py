@@ -61,6 +61,9 @@ def verify(
 ) -> Certificate:
     r"""Check a design: its channel against its guarantee, and on request its loss and its lower bound.
 
+    Each constrained pair of secrets times its reports, in integers of 62 bits and more; with `optimality` each pair
+    with multipliers times its reports in fractions.
+
     Parameters
     ----------
     design

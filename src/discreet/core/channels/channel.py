@@ -132,6 +132,8 @@ class Channel:
     def from_weights(cls, weights: ArrayLike) -> Channel:
         """Build a channel from integer weights whose rows all sum to ``2^62``, ``2^124``, ...
 
+        One Python integer for each of ``n_secrets * n_reports`` weights.
+
         Parameters
         ----------
         weights
@@ -172,7 +174,11 @@ class Channel:
 
     @cached_property
     def weights(self) -> NDArray[Any]:
-        """Integer weights ``(n_secrets, n_reports)``: uint64, or Python integers where there are several limbs."""
+        """Integer weights ``(n_secrets, n_reports)``, read-only.
+
+        Uint64, or Python integers where there are several limbs. With several limbs they are joined at the first
+        access, ``n_secrets * n_reports`` integers.
+        """
         if len(self.limbs) == 1:
             return np.asarray(self.limbs[0])
         joined: NDArray[Any] = self.limbs[0].astype(object)
@@ -183,7 +189,10 @@ class Channel:
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
-        """Weights as floats, ``(n_secrets, n_reports)``; for reading, not for sampling. Relative error below 2^-51."""
+        """Weights as floats, ``(n_secrets, n_reports)``, read-only; for reading, not for sampling.
+
+        Relative error below 2^-51. Computed at the first access, in ``O(n_secrets * n_reports)`` a limb, and kept.
+        """
         scaled = _as_floats(self.limbs)
         scaled.setflags(write=False)
         return scaled
@@ -261,6 +270,9 @@ class Channel:
         self, secrets: Sequence[int] | NDArray[np.integer[Any]], bits: RandomBits | None = None
     ) -> NDArray[np.int64]:
         """Draw one independent report for each secret of a sequence.
+
+        ``(m,)`` secrets: each different secret sums its row once, ``O(n_reports)``, and compares itself with the m
+        others; with several limbs each of the m draws takes ``O(n_reports)``.
 
         Parameters
         ----------
@@ -358,6 +370,8 @@ class Channel:
 
         `secrets` are indices ``(m,)``; the ``m K`` weights are copied.
 
+        `secrets` may be a list or an integer array.
+
         Raises
         ------
         InvalidProblemError
@@ -411,6 +425,8 @@ class Channel:
 
     def expected_losses(self, loss: ArrayLike) -> NDArray[np.float64]:
         """Expected loss of each secret, rounded up: row i is ``sum_k loss_ik W_ik / total``.
+
+        ``O(n_secrets * n_reports)``, in floats.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ class RandomBits(UniformSource, Protocol):
     """
 
     def randranges(self, stop: int, size: int) -> NDArray[np.uint64]:
-        """Draw ``size`` independent integers uniformly from ``0, ..., stop - 1``."""
+        """Draw ``(size,)`` independent integers uniformly from ``0, ..., stop - 1``; ``1 <= stop <= 2^64``, uint64."""
         ...
 
 

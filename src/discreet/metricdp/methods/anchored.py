@@ -147,7 +147,11 @@ class Anchored:
         return Candidate("anchored", matrix, None, note, facts)
 
     def alternate(self, part: Part, limits: PartLimits) -> Answer:
-        """Alternate the program and the remap, and return the best round; the cost is that of :meth:`solve`."""
+        """Alternate the program and the remap, and return the best round; the cost is that of :meth:`solve`.
+
+        `part` is a component of the problem; `limits` holds the seconds, of which the share ``self.share`` is used.
+        Each round solves one program and prices ``n K`` entries.
+        """
         seconds = None if limits.seconds is None else self.share * limits.seconds - limits.handling
         stop = np.inf if seconds is None else clock() + max(0.0, seconds)
 

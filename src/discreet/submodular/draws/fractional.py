@@ -203,6 +203,9 @@ class Rounds(ABC):
 
         `on_draw` gets the number of draws so far. Returns pairs of an element and kind 0. Each draw scores all
         elements.
+
+        The other arguments are those of :meth:`GreedyDraws.choose`. The cost is rank times rounds scores, and the
+        swaps.
         """
         scores_of = self.scorer(objective, plan, bits)
         counts = np.zeros(matroid.n_elements, dtype=np.int64)

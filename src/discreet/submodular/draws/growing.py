@@ -299,7 +299,9 @@ class GreedyDraws:
     ) -> Chosen:
         """Draw a base, one pair of an element and its kind after another; return the pairs in this order.
 
-        `on_draw` gets the number of draws so far. Each draw computes the gains of all candidates.
+        `objective` holds the private records, `matroid` the public constraint; `plan` has the number of draws and the
+        coefficient, the factor of a gain in the exponent, and `bits` is the source of chance. `on_draw` gets the
+        number of draws so far. Each draw computes the gains of all candidates.
         """
         state = self._start(objective, plan, bits)
         rate = Fraction(plan.coefficient or 0) / (1 << objective.scale_bits)

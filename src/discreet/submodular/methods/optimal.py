@@ -68,6 +68,8 @@ def upper_bound(objective: Objective, matroid: Matroid, chosen: Iterable[tuple[i
     A monotone submodular function grows by at most the sum of the gains at S, and the base of largest sum is found
     greedily. Exact integers, no solver.
 
+    The gains of all elements after each of `chosen`, and one sort.
+
     Parameters
     ----------
     objective
@@ -112,6 +114,8 @@ def optimum(
     gap: float | None = None,
 ) -> Optimum:
     """Find the best set with a mixed-integer program.
+
+    A mixed-integer program over the entries of the table; exponential in the worst case.
 
     Parameters
     ----------

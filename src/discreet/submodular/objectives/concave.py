@@ -250,7 +250,10 @@ class ConcaveOverModular(Objective):
         return out
 
     def raised(self, element: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the records to which an element adds weight, and the weights: int64 arrays of one length. Private."""
+        """Return the records to which an element adds weight, and the weights: two ``(degree,)`` int64 arrays. Private.
+
+        Views of the stored edges, so ``O(1)``; a number that is no element's is not refused.
+        """
         edges = slice(self._start[element], self._start[element + 1])
         return self._slots[edges], self._weights[edges]
 
@@ -359,9 +362,11 @@ class Influence(ConcaveOverModular):
     def multilinear_marginals(
         self, x: ArrayLike, records: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Compute :meth:`Objective.multilinear_marginals`, where chances of independent elements multiply.
+        """Compute :meth:`Objective.multilinear_marginals` in closed form: the chances of independent elements multiply.
 
-        `x` ``(n_elements,)`` are probabilities, `records` the mask; the result is ``(n_elements,)``. Linear in edges.
+        `x` ``(n_elements,)`` are probabilities, `records` ``(n_records,)`` booleans, the records that count. The
+        result is ``(n_elements,)``, in units of whole records, each record's part rounded down to ``2^-24``. Linear
+        in edges.
         """
         at = probabilities(x, self.n_elements)
         mask = kept_records(records, self.n_records)

@@ -137,6 +137,8 @@ class Coverage(Objective):
 
         Of a file of edges only the beginning is read. No value is checked.
 
+        `spec` states which form is read, `source` is the private data, `n_elements` the public number of candidates.
+
         Raises
         ------
         InvalidProblemError
@@ -173,9 +175,10 @@ class Coverage(Objective):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read a table, or edges, each by the name of its candidate, or by its number where they have none.
+        """Read a table, or edges, each by the name of its candidate, or by its number where `candidates` is ``None``.
 
-        Edges of other candidates are dropped, with a private note. A source that cannot be read is refused.
+        Names are compared as text. Edges of other candidates are dropped, with a private note. A source that cannot
+        be read is refused. Linear in the edges, or in ``n_records * n_elements``.
         """
         if spec.edges is None:
             return super().open_source(spec, source, n_elements, candidates)
@@ -224,7 +227,10 @@ class Coverage(Objective):
         return _Reached(self, self._bits, self._left(records))
 
     def served(self) -> NDArray[Any]:
-        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: 1 where an element covers a record."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)`` uint8, a copy.
+
+        1 where an element covers a record.
+        """
         ones = np.unpackbits(self._bits.view(np.uint8), axis=1, bitorder="little")
         return ones[:, : self.n_records]
 
@@ -445,7 +451,10 @@ class WeightedCoverage(Objective):
         return np.ldexp(np.diff(total[self._start]).astype(np.float64), -MARGINAL_BITS)
 
     def served(self) -> NDArray[Any]:
-        """Return :meth:`Objective.served`, ``(n_elements, n_records)``: weights of records where they are covered."""
+        """Return :meth:`Objective.served`, ``(n_elements, n_records)`` int64, a copy.
+
+        Weights of records where they are covered.
+        """
         table = np.zeros((self.n_elements, self.n_records), dtype=np.int64)
         for e in range(self.n_elements):
             reached = self.covered_by(e)
@@ -453,7 +462,7 @@ class WeightedCoverage(Objective):
         return table
 
     def covered_by(self, element: int) -> NDArray[np.int64]:
-        """Return the indices of the records that an element covers. Private."""
+        """Return the indices ``(degree,)`` of the records that an element covers, a view. Private."""
         return self._records[self._start[element] : self._start[element + 1]]
 
 

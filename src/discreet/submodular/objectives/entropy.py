@@ -108,20 +108,25 @@ class _OfCells(Objective):
     def sum_over(self, cells: NDArray[np.int64]) -> int:
         """Return the sum of f over the counts of the cells, in units of ``2^-scale_bits``. Private.
 
-        `cells` are as of :meth:`level`.
+        `cells` ``(n_records,)`` are as of :meth:`level`; linear in their length and their largest number.
         """
         return int(self._f[np.bincount(cells)].sum()) if len(cells) else 0
 
     def split(self, cells: NDArray[np.int64], element: int, kind: int) -> NDArray[np.int64]:
-        """Split cells ``(n_records,)`` by one more column; numbers of the new cells have gaps. Private."""
+        """Return ``(n_records,)`` numbers of the cells after a split by the column of `element` and `kind`, with gaps.
+
+        Private. `cells` ``(n_records,)`` are the numbers before: cell ``c`` and value ``v`` become ``c * values +
+        v``.
+        """
         split: NDArray[np.int64] = cells * self._n_values + self._codes[element, kind]
         return split
 
     @abstractmethod
     def level(self, cells: NDArray[np.int64]) -> int:
-        """Return the part of F that depends on the cells, in units of ``2^-scale_bits``. Private.
+        """Return the part of F that depends on the cells, in units of ``2^-scale_bits``.
 
-        `cells`: ``(n_records,)`` number of the cell of each record, from 0, possibly with gaps.
+        Linear in records and numbers. Private. `cells`: ``(n_records,)`` number of the cell of each record, from 0,
+        possibly with gaps.
         """
 
 

@@ -172,7 +172,11 @@ class FacilityLocation(Objective):
     def open_source(
         cls, spec: ObjectiveSpec, source: object, n_elements: int, candidates: Sequence[Any] | None
     ) -> Objective:
-        """Read the similarities, a table or a file; after the charge, nothing that they look like is refused."""
+        """Read the similarities, a table or a file; after the charge, nothing that they look like is refused.
+
+        `spec` and `n_elements` are the public facts, `source` the table or its path; `candidates` is not used. Linear
+        in the table.
+        """
         opened = replace(spec, public=(*spec.public, ("public_elements", True)))
         return super().open_source(opened, source, n_elements, candidates)
 
@@ -331,7 +335,10 @@ class FacilityLocation(Objective):
         return self._S
 
     def served(self) -> NDArray[Any]:
-        """Rounded similarities, the same read-only array as :attr:`similarities`. Private."""
+        """Rounded similarities ``(n_elements, n_records)``, the same read-only array as :attr:`similarities`.
+
+        Private.
+        """
         return self._S
 
     def start(self, records: ArrayLike | None = None) -> GrowingChoice:

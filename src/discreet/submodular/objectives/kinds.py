@@ -294,7 +294,8 @@ class ResourceLocation(Objective):
     def spec(cls, *, n_resources: int, scale_bits: int = 15, scale: Exact = 1) -> ObjectiveSpec:
         """State the public facts for :func:`~discreet.submodular.plan`; the tables come later.
 
-        `n_resources` is the number of kinds, the others are as of the class; what the class refuses is refused.
+        `n_resources` is the number of kinds; `scale_bits` and `scale` are as of the class, and what the class refuses
+        is refused.
         """
         tables = RecordArgument("similarities", ("kind", "record", "element"), "fiub")
         kinds = read_kinds([], n_resources, "resources")[1]

@@ -384,7 +384,7 @@ class Objective(ABC):
         return Fraction(1)
 
     def take_facts(self, other: Objective) -> None:
-        """Copy sizes, scale and properties of another function of the same records, but not its sensitivity."""
+        """Copy sizes, scale and properties of `other`, a function of the same records, but not its sensitivity."""
         for name in (*_FACTS, "n_elements", "n_records", "n_kinds", "clipped", "submodular"):
             if name != "sensitivity":
                 setattr(self, name, getattr(other, name))
@@ -482,7 +482,7 @@ class Objective(ABC):
     def edge_facts(
         cls, names: Sequence[str], public: Mapping[str, Any] | None = None, *, n_kinds: int = 1
     ) -> ObjectiveSpec:
-        """Return the spec of a class whose records come as columns of edges."""
+        """Return the spec of a class whose records come as columns of edges `names`; `public` arguments are by name."""
         return cls.facts(
             [RecordArgument(name, ("edge",)) for name in names],
             public,
@@ -515,7 +515,7 @@ class Objective(ABC):
         n_elements: int,
         candidates: Sequence[Any] | None,
     ) -> Objective:
-        """Read the records of a spec from `source`, a table, file or mapping; refusals never quote a record."""
+        """Read the records of `spec` from `source`, a table, file or mapping; refusals never quote a record."""
         del candidates
         arguments = spec.arguments(source) | dict(spec.public)
         if spec.takes_size:
