@@ -77,7 +77,10 @@ class CellSource(_Rows, Protocol):
         frame: TableFrame,
         columns: Any,  # noqa: ANN401 - RecordColumns, whose module imports this one
     ) -> tuple[NDArray[np.int64], Counter[int]]:
-        """Count rows ``(n_leaves, n_cells)`` by lowest region and cell, and others by the reason."""
+        """Count rows, int64 ``(n_leaves, n_cells)`` by lowest region and cell, and others by the reason; one pass.
+
+        Private.
+        """
         ...
 
 

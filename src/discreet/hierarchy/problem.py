@@ -315,7 +315,7 @@ class GroupSizes:
 
 
 def read_counts(counts: ArrayLike, most: int, named: str) -> NDArray[np.int64]:
-    """Return an int64 copy of private counts, non-negative and of at most `most` groups or records in all.
+    """Return an int64 copy of private counts of any shape, non-negative, of at most `most` groups or records in all.
 
     Raises
     ------

@@ -260,7 +260,11 @@ def _in_words(frame: Frame, sizes: Iterable[int]) -> str:
 
 
 def _products(measured: Measured, factors: NDArray[np.int64], constant: int) -> NDArray[Any]:
-    """Weight the noisy values of each region and add them up, ``(nodes,)``, without wrapping around."""
+    """Weight the noisy values of each region by `factors` ``(numbers,)`` and add them up: ``(nodes,)``, exact.
+
+    `constant` times the public number of groups is added. Linear in the values; Python integers where int64 might
+    wrap around.
+    """
     values, totals = measured.values, measured.frame.group_totals
     most = max(abs(int(values.max())), abs(int(values.min())))
     bound = most * sum(abs(factor) for factor in factors.tolist())
@@ -301,7 +305,7 @@ def _weights(frame: Frame, sizes: Iterable[int] | Mapping[int, int]) -> dict[int
 
 
 def _factors(measured: Measured, weights: dict[int, int]) -> tuple[NDArray[np.int64], int]:
-    """Return the factor of each noisy value of a region, and that of its public number of groups.
+    """Return the integer factor of each noisy value of a region, ``(numbers,)``, and that of its public total.
 
     `weights` holds the weight of each size that counts; the others have none.
     """

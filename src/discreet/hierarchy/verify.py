@@ -328,7 +328,7 @@ def verify_counts(
 
 
 def wide_numbers(table: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers as float64, int64, or Python integers if sums in int64 could wrap around."""
+    """Return a copy as float64, int64, or Python integers if the sum of all entries in int64 could wrap around."""
     if not np.issubdtype(table.dtype, np.integer):
         # Sums in half precision hold up to a thousandth. Beyond double precision there is infinity, which is refused.
         with np.errstate(over="ignore"):
@@ -470,7 +470,7 @@ def claimed_amount(guarantee: Guarantee) -> Fraction:
 def spent_checks(
     differ: int, noise: str, spent: Fraction, claimed: Fraction, detail: str
 ) -> tuple[Check, Check]:
-    """Return the checks of facts that differ, and of the cost of the worst path beside the claim."""
+    """Return two checks: that no fact differs, and that the worst path costs at most what was claimed."""
     facts = "between record, frame and guarantee"
     name = "epsilon" if noise == "laplace" else "rho"
     return (
@@ -543,7 +543,7 @@ def _sensitivity(frame: Frame, parameters: Mapping[str, Any]) -> int:
 
 
 def _misstated(frame: Frame, parameters: Mapping[str, Any]) -> bool:
-    """Return whether the record states other sensitivities than the true ones, or less than a level costs."""
+    """Test whether the record states other sensitivities than the true ones, or less than a level costs."""
     tree, levels = frame.tree, range(frame.tree.depth + 1)
     chain = parameters["kind"] == "chain"
     widths = np.bincount(tree.levels).tolist() if chain else [1] * len(levels)

@@ -476,9 +476,10 @@ def _population(
     population: Any,  # noqa: ANN401 - as above
     k_map: int | None,
 ) -> _Covered | None:
-    """Return the k-map demand, the coded population and its columns, or `None` if there is no population.
+    """Return the k-map demand, the coded population and its columns, or ``None`` if there is no population.
 
-    Raises InvalidProblemError for one of the two alone, or a population without a quasi-identifier.
+    Raises InvalidProblemError for one of the two alone, or a population without a quasi-identifier. A sort for each
+    column.
     """
     import narwhals as nw
 
@@ -525,7 +526,10 @@ def _union(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
 def _best_so_far(
     on_progress: Callable[[Progress], None] | None, *, bounded: bool
 ) -> Callable[[SearchStep], None] | None:
-    """Report search steps as progress events, with the lower bound unless rows may be suppressed."""
+    """Return a function that reports search steps as progress events; ``None`` without `on_progress`.
+
+    Events hold the least loss and, if `bounded`, the largest lower bound so far: not where rows may be suppressed.
+    """
     if on_progress is None:
         return None
     steps: list[SearchStep] = []
@@ -567,7 +571,10 @@ def _diagnose(
 
 
 def _by_column(problem: Problem, found: Found) -> dict[str, float]:
-    """Return the loss of each column as a share of the largest that it may have."""
+    """Return the loss of each column as a share, from 0 to 1, of the largest that it may have. Private.
+
+    Suppressed rows count in full. The cost is that of :meth:`Problem.boxes`.
+    """
     boxes = problem.boxes(found.labels)
     lost, gone = boxes.sizes @ boxes.costs, problem.n - int(boxes.sizes.sum())
     weights = {column.name: column.attribute.weight for column in problem.columns}

@@ -151,7 +151,11 @@ def _searched(
     allowed: Floats,
     fixed: Floats | None,
 ) -> Floats:
-    """The best shares without small ones, within the constraints."""
+    """Return the best shares ``(kinds, measured)`` without small ones, within the constraints; two runs of the search.
+
+    `bound` holds prices, weights and a bound; `allowed` is 0 where nothing may be measured, and `fixed` the parts of
+    levels, or ``None``.
+    """
     prices, pushes, least = bound
     start = allowed
     for _ in range(2):
@@ -187,7 +191,12 @@ def _better_residuals(
     *,
     free: bool,
 ) -> tuple[bool, tuple[Marginal, ...], Floats]:
-    """Residuals of all interactions of the asked tables, where they lower the loss within the constraints."""
+    """Test whether measuring residuals of all interactions of the asked tables lowers the loss within the constraints.
+
+    Returns whether it does, the measured marginals and their shares ``(kinds, marginals)``; those given where it does
+    not. `plain` is the program without residuals, `bound` its prices, weights and bound; `free` tells that the root's
+    total costs nothing. One search of shares.
+    """
     domain = plain.domain
     unchanged = False, measured, shares
     small = all(
@@ -213,7 +222,10 @@ def _better_residuals(
 def _program(
     kinds: RegionKinds, domain: Domain, workload: Workload, *, squared: bool, free: bool
 ) -> Program:
-    """A workload in numbers; nobody is asked for a root total that no neighbor moves."""
+    """Return the program of a workload: weights ``(kinds, tables)`` by kind of region, the loss, and caps of variances.
+
+    `squared` tells that noise is Gaussian. With `free`, nobody is asked for a root total that no neighbor moves.
+    """
     targets = tuple(workload.tables)
     each = np.array([[float(one) for one in workload.tables[q]] for q in targets]).T
     if free:
@@ -273,7 +285,11 @@ def _within_caps(
     allowed: Floats,
     fixed: Floats | None,
 ) -> Floats:
-    """Mix shares with equal parts until every constraint holds: variances are convex in shares of Gaussian noise."""
+    """Mix shares with equal parts until every constraint holds: variances are convex in shares of Gaussian noise.
+
+    `shares` and the result are ``(kinds, measured)``. At most 41 mixtures, each with the variances of all kinds; with
+    `fixed` parts of levels, or without caps, nothing is mixed.
+    """
     kinds = program.kinds
     if not math.isfinite(program.caps):
         return shares
@@ -303,7 +319,7 @@ def _within_caps(
 def _with_cells(
     kinds: RegionKinds, domain: Domain, shares: Floats, measured: tuple[Marginal, ...]
 ) -> tuple[Floats, tuple[Marginal, ...]]:
-    """Shares where the cells of all leaves have some."""
+    """Return shares ``(kinds, measured)`` and marginals in which the cells of all leaves have `CELL_FLOOR` or more."""
     if domain.full not in measured:
         shares = np.concatenate([shares, np.zeros((len(shares), 1))], axis=1)
         measured = (*measured, domain.full)
@@ -324,7 +340,11 @@ def _record(
     *,
     free: bool,
 ) -> dict[str, Any]:
-    """State what ``verify_loss.proved_loss`` needs, in short numbers: any prices and weights prove a bound."""
+    """Return what ``verify_loss.proved_loss`` needs, as JSON values of few digits.
+
+    Any prices and weights prove a bound. `prices` are ``(kinds,)``, `pushes` ``(kinds, tables)``, the weights of
+    variances; with `free` the root's total has weight 0.
+    """
     tables = {}
     for q, each in workload.tables.items():
         texts = list(map(str, each))

@@ -393,6 +393,8 @@ def whole_shares(
 ) -> list[list[Fraction]]:
     """Round shares down to fractions; the rest of a path goes to its leaf, or to the highest level with a share.
 
+    `shares` are ``(kinds, measured)`` floats, `grain` the common denominator. Linear in them.
+
     Returns
     -------
     list

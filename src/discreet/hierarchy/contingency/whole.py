@@ -216,9 +216,11 @@ def _descend(
     threads: int,
     report: Reporter,
 ) -> tuple[NDArray[np.int64], tuple[LevelGap, ...]]:
-    """Go down from the table ``(cells,)`` of the root, level by level; return all tables and the gaps by level.
+    """Round level by level from the root's table `top` ``(cells,)``.
 
-    The parents of a level know nothing of one another, and are solved in threads, at most `rounds` rounds each.
+    Return ``(nodes, cells)`` int64 and the gaps by level. `made` has the estimates. The parents of a level know
+    nothing of one another, and are solved in threads, at most `rounds` rounds each, of linear cost in the cells of
+    their children.
     """
     domain, tree = frame.domain, frame.tree
     basis, means, precision = made.basis, made.means, made.weights.precision

@@ -54,7 +54,9 @@ class MC:
     needs: ClassVar[tuple[Need, ...]] = ("every level",)
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Solve the integer program.
+        """Solve the integer program of :func:`_program`; return int64 ``(nodes, sizes)``.
+
+        Exponential in the worst case.
 
         Raises
         ------
@@ -76,9 +78,10 @@ class MC:
 
 
 def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
-    """Write the program: first the counts of leaves, then for each node and size the increments.
+    """Return the program: first the counts of leaves, then for each node and size the increments of the squares.
 
-    It has one variable for each unit that a count may have; beyond a limit it is refused.
+    `weights` are ``(nodes,)``. It has one variable for each unit that a count may have; beyond a limit
+    InvalidProblemError is raised.
     """
     from scipy.sparse import coo_array
 
@@ -132,7 +135,7 @@ def _program(measured: Measured, weights: NDArray[np.int64]) -> LinearProgram:
 
 
 def _under(parents: NDArray[np.int64], node: int, leaves: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which leaves are below a node, or are the node: booleans, one a leaf."""
+    """Return which of `leaves` are below a node, or are the node: ``(leaves,)`` booleans. `parents` is ``(nodes,)``."""
     at = leaves.copy()
     # Parents have smaller numbers: a node above the node after this is not below it.
     while (at > node).any():

@@ -72,7 +72,7 @@ class Chain:
             raise InvalidProblemError("solver", "'pooling' or 'recurrence'", repr(self.solver))
 
     def solve(self, measured: Measured, *, on_progress: Tell | None = None) -> NDArray[np.int64]:
-        """Fit the chain and take differences.
+        """Fit the chain and take differences; return int64 ``(nodes, sizes)``.
 
         Raises
         ------
@@ -95,7 +95,10 @@ class Chain:
 
 def _pooled(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     # Where the chain goes up the values are equal: the regions closed by a leaf are one point with it.
-    """Return the chain fitted to leaves with the regions that they close as one point each, clipped to the total."""
+    """Return the chain ``(sizes leaves,)`` fitted to leaves with the regions that they close as one point each.
+
+    `values` are ``(nodes, sizes)``. It is clipped to 0 and the total, its last entry. Linear in the values.
+    """
     leaves = tree.leaves
     sums = values[leaves].T.copy()
     weights = np.ones_like(sums)
@@ -119,7 +122,11 @@ def _last_leaf(tree: Tree) -> NDArray[np.int64]:
 
 
 def _recurrence(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`."""
+    r"""Run recurrence (8): :math:`\tau_{i+1}(v) = (v - \tilde c_{i+1})^2 + \phi_{i+1}(v)`.
+
+    `values` are ``(nodes, sizes)``; returns the chain at the leaves of the deepest level. ``nodes * sizes * (total +
+    1)`` numbers; beyond a limit InvalidProblemError is raised.
+    """
     order = _post_order(tree)
     levels = tree.levels
     steps = [(s, node) for s in range(values.shape[1]) for node in order]

@@ -230,7 +230,10 @@ def leveled(levels: Levels, values: Sequence[Any]) -> Leveled:
 def _calendar(
     levels: Dates, values: list[Any]
 ) -> tuple[dict[Any, tuple[Any, str]], dict[tuple[Any, str], tuple[str, ...]]]:
-    """Return the key of each date, and the spans above it by key, the widest first; refuse cells of another form."""
+    """Return the key of each date, and the spans above it by key, the widest first.
+
+    Raises InvalidProblemError for cells of another form. Linear in the different `values`.
+    """
     form = resolved_format(levels.name, values, levels.format)
     above = max(CALENDAR.index(levels.finest), CALENDAR.index(FINEST.get(form, "day")))
     keys, paths = {}, {}
@@ -361,7 +364,10 @@ def _text(number: Fraction) -> str:
 
 
 def _sizes(levels: Levels, tree: Tree, ordered: list[tuple[Any, str]]) -> NDArray[np.int64]:
-    """Return how many units each node holds, ``(nodes,)``: values, numbers or days."""
+    """Return how many units each node holds, ``(nodes,)``: values, numbers or days.
+
+    `ordered` are the keys of the leaves.
+    """
     sizes = np.asarray(tree.leaf_counts, dtype=np.int64).copy()
     if isinstance(levels, Dates):
         spans = [span_of(str(label)) for label in tree.labels[1:]]
@@ -398,7 +404,7 @@ def _depths(tree: Tree) -> list[int]:
 
 
 def spans_of(levels: Levels, values: Sequence[Any], text: str) -> NDArray[np.bool_]:
-    """Mark which finest values a published cell covers, read from its text alone.
+    """Mark which finest values a published cell covers, booleans ``(values,)``, read from its text alone.
 
     Parameters
     ----------
