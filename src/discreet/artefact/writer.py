@@ -140,7 +140,7 @@ def _meta(design: Design[Problem, Multipliers]) -> dict[str, Any]:
 
 
 def encode(array: NDArray[Any], kind: str) -> bytes:
-    """Write an array as ``.npy``, version 1.0, in C order."""
+    """Return an array as ``.npy``, version 1.0, in C order, of dtype `kind`."""
     buffer = io.BytesIO()
     plain = np.ascontiguousarray(array, dtype=kind)
     np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)

@@ -223,7 +223,10 @@ def _save_key(
 
 
 def _read_models(table: pl.DataFrame, options: AnonymizeOptions) -> dict[str, list[PrivacyModel]]:
-    """Read the demands on each class, and refuse columns that are missing or quasi-identifiers."""
+    """Return the demands on each class by column.
+
+    Raise InvalidProblemError for missing columns or quasi-identifiers.
+    """
     models = read_models(options.demands, field="--require")
     named = [("--require", name) for name in models]
     if options.person:

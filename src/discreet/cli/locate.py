@@ -190,7 +190,7 @@ def locate(options: LocateOptions) -> int:
 
 
 def _check_seconds(wait: float, refresh: float) -> None:
-    """Refuse times that never end, and what is no number, which no time exceeds."""
+    """Raise InvalidProblemError for seconds that are negative or not a number; `wait` must be finite, too."""
     for name, seconds, most in (
         ("--wait", wait, sys.float_info.max),
         ("--refresh", refresh, math.inf),

@@ -139,7 +139,7 @@ def emit(
     text: str,
     certificate: Certificate | None = None,
 ) -> None:
-    """Write a command's result to standard output; see :func:`rendered`."""
+    """Print a command's result, `data` as JSON or `text`, with its certificate; see :func:`rendered`."""
     put_out(rendered(command, options, data, text, certificate))
 
 

@@ -126,7 +126,7 @@ def query(options: QueryOptions) -> None:
 
 
 def _query_tables(measured: MeasuredTables, options: QueryOptions) -> None:
-    """Answer from noisy marginals."""
+    """Answer a question from noisy marginals, and print and write the answers."""
     from discreet.hierarchy.contingency import query as query_tables
 
     if options.zeros not in {"held", "free"}:
@@ -227,7 +227,10 @@ def parse_sizes(text: str) -> list[int]:
 
 
 def parse_path(text: str, tree: Tree) -> tuple[Any, ...]:
-    """Return the path of a region from its name, as tables write it."""
+    """Return the path of a region from its name, as tables write it; raise InvalidProblemError for an unknown one.
+
+    Linear in the regions.
+    """
     from discreet.hierarchy.result import region_names
 
     names = region_names(tree)

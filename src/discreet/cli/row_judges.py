@@ -223,7 +223,10 @@ def _coverage(
 
 
 def _unchecked(options: RowJudgeOptions, record: AnonymousTable | None, left_out: str) -> list[str]:
-    """Return the claims that were not checked this time."""
+    """Return the claims that were not checked this time, as phrases.
+
+    `left_out` names original columns not published.
+    """
     unchecked = []
     if record is None:
         unchecked.append(
@@ -285,7 +288,7 @@ def _attributes(
     options: RowJudgeOptions,
     record: AnonymousTable | None,
 ) -> tuple[Attribute, ...]:
-    """Read cells as the record says, unless the command line says how."""
+    """Return the attributes of the quasi-identifiers, as the record says, unless the command line has a column."""
     names = guarantee.quasi_identifiers
     recorded = {} if record is None else {one.name: one for one in record.attributes}
     if not set(names) <= set(recorded):

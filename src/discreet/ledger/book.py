@@ -539,7 +539,7 @@ def _moved(charge: Charge, kind: str, stated: Mapping[str, Any]) -> Charge:
 def _append(
     db: sqlite3.Connection, book: Book, kind: str, dataset: str, stated: Mapping[str, Any]
 ) -> None:
-    """Append a line with the time of now."""
+    """Append a line of a `kind` with the time of now and the facts `stated`; refuse a clock far behind for a charge."""
     # A release that was charged is brought to its end, whatever the clock does meanwhile.
     made = _next_time(book, clock_may_be_behind=kind not in {lines.GRANT, lines.CHARGE})
     text = json.dumps(stated, sort_keys=True)
@@ -552,7 +552,10 @@ def _now() -> str:
 
 
 def _next_time(book: Book, *, clock_may_be_behind: bool = False) -> str:
-    """Return the time of the next line, never before that of the last one; refuse a clock far behind it."""
+    """Return the time of the next line, never before that of the last one.
+
+    Raise InvalidProblemError if far before it.
+    """
     now, last = _now(), max((line.made for line in book.lines), default="")
     latest = datetime.strptime(now, _TIME).replace(tzinfo=UTC) + _CLOCK_TOLERANCE
     if latest.strftime(_TIME) < last and not clock_may_be_behind:

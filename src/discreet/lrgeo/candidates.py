@@ -125,7 +125,10 @@ def seconds_left(stop: float) -> float | None:
 
 
 def nearest(space: MetricSpace) -> float:
-    """Return the median, over places, of the distance to the nearest other place, in the space's unit."""
+    """Return the median, over places, of the distance to the nearest other place, in the space's unit.
+
+    ``O(K log K)``.
+    """
     from scipy.spatial import cKDTree
 
     points = np.asarray(space.points)
@@ -230,7 +233,7 @@ def bound_from_below(
 
 
 def _near_pairs(space: MetricSpace, guarantee: MetricDP) -> Adjacency:
-    """List bound pairs of near places, so many that they connect all."""
+    """Return bound pairs of near places, so many that they connect all, as a graph; a few searches for neighbors."""
     if guarantee.radius is not None:
         return space.adjacency(guarantee.radius)
     radius = _BOUND_RADIUS_IN_STEPS * nearest(space)

@@ -316,7 +316,7 @@ def _refuse_elsewhere(client: Client | PointClient, state: State) -> Client:
 
 
 def _charge(client: Client | PointClient, state: State, day: int, epochs: Epochs) -> State | None:
-    """Charge one report, or ``None`` where the budget does not allow it."""
+    """Return the state with one more report charged on `day`, or ``None`` where the budget does not allow it."""
     epsilon = client.cost
     # A clock that was set back opens no new day.
     fresh = state.day is None or day > state.day

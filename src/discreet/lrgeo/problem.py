@@ -71,7 +71,7 @@ def travel_loss(
 
 
 def _shares(weights: ArrayLike, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Read a probability for each chosen target; refuse others."""
+    """Return a probability for each of the targets `chosen` ``(L,)``; raise InvalidProblemError for others."""
     share = array_of(weights, "weights", f"{len(chosen)} probabilities", np.float64)
     if share.shape != chosen.shape or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
         raise InvalidProblemError("weights", f"{len(chosen)} probabilities", share.shape)

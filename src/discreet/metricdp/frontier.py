@@ -247,7 +247,10 @@ class _Chart:
 def _gaps(
     lower: NDArray[np.float64], upper: NDArray[np.float64], negligible: float
 ) -> NDArray[np.float64]:
-    """Return relative gaps, 0 where the absolute one is `negligible`, 1 where the upper bound is infinite."""
+    """Return relative gaps ``(m,)`` of bounds `lower` and `upper`, ``(m,)`` each.
+
+    0 where the absolute one is negligible. 1 where the upper bound is infinite.
+    """
     gaps = np.zeros(len(lower))
     wide = upper - lower > negligible
     # The upper bound is infinite before the first design.
@@ -260,7 +263,10 @@ def _gaps(
 def _candidate_matrices(
     around: Sequence[MetricDesign], epsilon: Fraction
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield matrices to repair at an epsilon: the next weaker design's, and its geometric mean with the stronger."""
+    """Yield matrices ``(n, k)`` to repair at an epsilon.
+
+    The next weaker design's, and its geometric mean with the stronger.
+    """
     weaker = around[-1]
     if weaker.guarantee.epsilon < epsilon:
         return
@@ -280,7 +286,10 @@ def _weight_of_first(around: Sequence[MetricDesign], epsilon: Fraction) -> float
 def _candidate_prices(
     around: Sequence[MetricDesign], constraints: Adjacency, epsilon: Fraction
 ) -> Iterator[Multipliers]:
-    """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two."""
+    """Yield prices to evaluate at an epsilon: adapted from each design, and interpolated between two.
+
+    `around` are the nearest designs, one or two. Linear in their multipliers.
+    """
     for share in _COMPENSATED_SHARES:
         adapted = [_adapt_prices(made, constraints, epsilon, share) for made in around]
         usable = [prices for prices in adapted if prices is not None]

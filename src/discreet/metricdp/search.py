@@ -541,7 +541,10 @@ class Search:
 def _repair_and_rename(
     matrix: NDArray[np.float64], part: Part, threads: int, is_late: Callable[[], bool]
 ) -> Repaired:
-    """Repair a rough matrix, and rename each report as the one of least expected cost given it."""
+    """Repair a rough `matrix` ``(n, k)``; rename each report as the one of least expected cost, if that loses less.
+
+    The cost is that of :func:`repair`, and ``O(n k^2)``.
+    """
     cost = part.cost
     repaired = repair(
         matrix, part.binding, part.epsilon, cost=cost, threads=threads, is_late=is_late

@@ -144,7 +144,7 @@ def _columns(
     roles: AssignedRoles,
     attributes: Sequence[Attribute],
 ) -> list[_Column]:
-    """Return the role, kind and true loss of each column of the original; private."""
+    """Return the role, kind and true loss of each column of the original; private. A pass over each column."""
     from discreet.tables.frames import singled_out
 
     kinds = {attribute.name: attribute for attribute in attributes}

@@ -166,7 +166,10 @@ def chapter(
 def _names(
     selection: Selection, names: Sequence[str] | None, kinds: Sequence[str] | None
 ) -> list[str]:
-    """Return the names of the chosen elements, in the order of the draws; refuse other numbers of names."""
+    """Return the names of the chosen elements, in the order of the draws.
+
+    Refuse other numbers of `names` or `kinds`.
+    """
     statement = selection.statement
     if names is not None and len(names) != statement.n_elements:
         raise InvalidProblemError("names", f"{statement.n_elements} names", len(names))

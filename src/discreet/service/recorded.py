@@ -122,7 +122,7 @@ class Visited:
             return client.locate(self.point, bits=bits).report
 
     def report_many(self, size: int, bits: RandomBits) -> list[tuple[float, float]]:
-        """Report as many users would who are at one place: a client fetches and verifies once, each ledger is empty."""
+        """Return the reports of `size` users at one place: a client fetches and verifies once, each ledger is empty."""
         with _new_client(self.server) as client:
             prepared, clock = client.prepared(), Epochs()
             return [
@@ -161,7 +161,10 @@ class RecordedApplication:
             return client.mechanism
 
     def locate(self, place: int, times: int, now: float, bits: RandomBits) -> Session:
-        """Be a client of the sound mode: fetch the mechanism, verify it, and locate so often at one time."""
+        """Act as a client of the sound mode: fetch the mechanism, verify it, and locate `times` times at time `now`.
+
+        Returns the requests as a session.
+        """
         recorder = TrafficRecorder(self._app)
         with _new_client(recorder.server(), now) as client, client:
             for _ in range(times):

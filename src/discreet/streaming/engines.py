@@ -100,7 +100,10 @@ class LocalEngine:
         count: int,
         on_done: Callable[[int], None] = _ignore,
     ) -> None:
-        """Begin the steps in their order."""
+        """Run the steps 0 to ``count - 1`` of a kind, in their order or in threads; raise the error of a step.
+
+        `on_done` is called with the number of steps done.
+        """
         if self.threads == 1 or count == 1:
             for number in range(count):
                 if not perform(str(space.folder), kind, number):

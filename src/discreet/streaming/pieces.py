@@ -97,7 +97,10 @@ def pieces_of(
 
 
 def _row_groups(path: Path, schema: pl.Schema, rules: CellRules) -> Iterator[Piece]:
-    """Yield runs of row groups of a Parquet file, each of a piece's rows or one group; refuse integers of 128 bits."""
+    """Yield runs of row groups of a Parquet file, each of a piece's rows or one group; refuse integers of 128 bits.
+
+    Reads the file's metadata only.
+    """
     import polars as pl
     import pyarrow.parquet as pq
 

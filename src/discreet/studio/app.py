@@ -207,7 +207,10 @@ def _load_sample(workspace: OpenWorkspace) -> Response:
 
 
 def _outline(workspace: OpenWorkspace, form: dict[str, str]) -> str:
-    """Return a nested list of a file, of numbers by intervals, or of the bare values."""
+    """Return a nested list of a file, of numbers by intervals, or of the bare values, for the column in the form.
+
+    Raises InvalidProblemError for another column, or a file that holds no taxonomy.
+    """
     from discreet.artefact.private_files import write_private
     from discreet.tables.taxonomies import read_taxonomy
 

@@ -132,7 +132,7 @@ def grant(path: Path, dataset: str, limit: Guarantee) -> BudgetShown:
 def refuse_beyond(
     path: Path, dataset: str, guarantee: DPGuarantee, budget_delta: str | None = None
 ) -> None:
-    """Refuse what the ledger would, and charge nothing; the charge itself is refused again when it is made.
+    """Raise if the ledger would refuse a charge of `guarantee`, and charge nothing; the charge is checked again.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def choice_of(form: Mapping[str, str], name: str, title: str, known: Mapping[str
 
 
 def column_of(form: Mapping[str, str], name: str, title: str, columns: Sequence[str]) -> str | None:
-    """Read a column of the table, or `None` if none was chosen."""
+    """Read a column of the table from field `name`, or ``None``; raise InvalidProblemError for another column."""
     value = form.get(name, "")
     if value and value not in columns:
         raise InvalidProblemError(title, "a column of the table", "another")

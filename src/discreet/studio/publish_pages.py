@@ -122,7 +122,7 @@ def layout_of(
 def _load(
     workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
 ) -> Response:
-    """Take the private table, and show no more of it than how it is written and what its columns are called."""
+    """Store the private table, and render how it is written and what its columns are called, no more of it."""
     columns = publication.columns(query)
     with workspace.changing():
         workspace.clear()
@@ -144,7 +144,7 @@ def _load(
 def _load_public(
     workspace: OpenWorkspace, file: Path, query: Mapping[str, str], publication: Publication
 ) -> str:
-    """Take a public table; say what was read."""
+    """Store a public table, and return a sentence on what was read."""
     which = query.get("which", "")
     if which not in publication.public:
         raise InvalidProblemError("What is public", "a file that the page takes", "another")

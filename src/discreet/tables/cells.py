@@ -125,7 +125,7 @@ def read_cells(
 
 
 def _without(series: pl.Series, marks: set[str], decimal: str) -> pl.Series:
-    """Read cells that are marks as missing: as text, or as equal numbers."""
+    """Return the series with cells that equal one of `marks`, as text or number, as missing."""
     import polars as pl
 
     keys = {key_text(mark.strip()) for mark in marks}

@@ -280,7 +280,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def half_numeric(table: Any, names: Sequence[str], field: str) -> Iterator[InvalidProblemError]:  # noqa: ANN401 - a dataframe of any library
-    """Yield a refusal for each column of which half the cells or more, but not all, are numbers or dates.
+    """Yield a refusal for each of the columns of which half the cells or more, but not all, are numbers or dates.
 
     Such a column would be published as sets of exact values. So would numbers with a unit, durations and times of the
     day. Codes with a zero in front, and cells as they are published, make a column one of text.
@@ -396,7 +396,7 @@ def numbers_of(table: pl.DataFrame, name: str, argument: str) -> NDArray[np.floa
 
 
 def labels_of(table: pl.DataFrame, name: str, argument: str) -> list[str]:
-    """Take a column of names as text, one in each row.
+    """Return a column of names as a list of text, one for each row.
 
     Raises
     ------

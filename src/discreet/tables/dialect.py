@@ -199,7 +199,11 @@ def _mapped(descriptor: int) -> mmap.mmap:
 
 
 def _check_names(head: bytes, path: str, argument: str, mark: str) -> str:
-    """Read the first line and return its delimiter; its names must be different, and rows must follow a line feed."""
+    """Return the delimiter of a file from its beginning `head`: `mark` if stated, else recognized in the first line.
+
+    Raises InvalidProblemError for names that are empty, repeated, too long or in another encoding, or for lines that
+    end with carriage returns alone.
+    """
     first = head.partition(b"\n")[0]
     if b"\n" not in head and b"\r" in head.strip():
         raise refused("line-ends", argument, f"{path} with carriage returns alone")
@@ -369,6 +373,8 @@ def first_misquoted(path: str | os.PathLike[str], mark: str) -> int:
     A cell either begins and ends with a quote, and has its own quotes doubled, or has none. Polars finds the ends of
     lines by counting quotes, wherever they stand: two cells x"y, beyond the last name too, would hide all rows between.
     A table of any values that was written by the rule passes, however long its cells are.
+
+    `mark` is the delimiter. Lines are counted from 1; linear in the file.
     """
     between = re.escape(mark.encode())
     end = rb"(?:%s|\r?\n?\Z)" % between

@@ -72,7 +72,7 @@ def frame_of(
     *,
     eager: bool = False,
 ) -> Any:  # noqa: ANN401 - a frame of Narwhals, eager or lazy
-    """Take a dataframe of any library that Narwhals knows, whose columns have different names that are text.
+    """Wrap a dataframe of any library that Narwhals knows, whose columns have different names that are text.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def group_sizes(
     names: Sequence[str],
     argument: str,
 ) -> tuple[Any, NDArray[np.int64]]:
-    """Group a lazy frame where it is, and collect its groups: a frame of Polars, and the rows of each.
+    """Group a lazy frame where it is, and collect a frame of Polars of its groups, with int64 rows of each.
 
     Raises
     ------
@@ -366,7 +366,7 @@ def opened(table: Any, argument: str, options: ReadingOptions | None = None) -> 
 
 
 def _of_pandas(table: Any, frame: Any) -> Any:  # noqa: ANN401 - a dataframe of pandas, and as Narwhals sees it
-    """Write as text, as a file has them, periods and numbers with stray text among them."""
+    """Return the table with periods, and columns of numbers with text among them, as text, as a file has them."""
     texts = {}
     for name in frame.columns:
         if str(table[name].dtype).startswith("period"):

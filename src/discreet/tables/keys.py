@@ -323,7 +323,10 @@ def _seed(key: bytes, name: str) -> int:
 
 
 def _mixed(seeds: NDArray[np.uint64], places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return number `places` of the stream of SplitMix64 from each seed; no two of one stream are equal."""
+    """Return number `places` of the stream of SplitMix64 from each seed, uint64 ``(m,)``.
+
+    No two of one stream are equal.
+    """
     mixed: NDArray[np.uint64] = seeds + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(
         0x9E3779B97F4A7C15
     )

@@ -216,7 +216,10 @@ def _identifier(
     different: int,
     rows: int,
 ) -> Look | None:
-    """Recognize what identifies people by its form."""
+    """Return the look of a column whose form identifies people, such as phone numbers; ``None`` for others.
+
+    `hints` are what its name suggests, `many` tells that values are many, `different` and `rows` count them.
+    """
     for kind, pattern in _SHAPES.items():
         if (
             not date
@@ -277,7 +280,7 @@ def _addressed(cells: list[str], hints: set[str], different: int, rows: int) -> 
 
 
 def _dates(cells: list[str], values: Sequence[object], unique: str) -> Look | None:
-    """Recognize dates, of one format or of several."""
+    """Return the look of dates, of one format or of several; ``None`` where the cells are not dates."""
     typed = [value for value in values[:_MAX_VALUES] if not isinstance(value, str)]
     if typed and not any(hasattr(value, "toordinal") for value in typed):
         # Numbers of a typed table are no dates, whatever their digits.
@@ -306,7 +309,7 @@ def _is_postal(cells: list[str], hints: set[str]) -> bool:
 
 
 def _is_running(cells: list[str], hints: set[str]) -> bool:
-    """Return whether numbers look like record numbers: by name, without gaps, or of one length from five digits on."""
+    """Test whether numbers look like record numbers: by name, without gaps, or of one length from five digits on."""
     if any(not re.fullmatch(r"\s*\d+\s*", cell) for cell in cells):
         return False
     if "id" in hints or "national" in hints:

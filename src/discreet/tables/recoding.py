@@ -315,6 +315,8 @@ def _plain(number: Fraction) -> str:
 def recode(table: Any, recoding: Recoding, argument: str = "table") -> Any:  # noqa: ANN401 - a dataframe of any library
     """Recode columns of a dataframe; columns of numbers with top and bottom codes stay numbers.
 
+    A rule is applied once for each different value of a column.
+
     Raises
     ------
     InvalidProblemError

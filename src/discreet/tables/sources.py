@@ -267,7 +267,7 @@ def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
 
 
 def _copied(pieces: Iterator[bytes], target: Path, request: FileRequest) -> Path:
-    """Write pieces to a file, at most as many bytes as are allowed, and return its path."""
+    """Write pieces to a file, at most as many bytes as are allowed, and return its path; InvalidProblemError beyond."""
     size = 0
     with target.open("wb") as copy:
         for piece in pieces:
@@ -309,7 +309,7 @@ def _plain_text(source: Path, folder: Path, head: bytes, request: FileRequest) -
 
 
 def _refuse_lines_in_utf8(path: Path, encoding: str, request: FileRequest) -> None:
-    """Refuse text in a single-byte encoding, in which any bytes are letters, with a line that is in UTF-8."""
+    """Raise InvalidProblemError for text in a single-byte encoding with a line that is in UTF-8; one pass."""
     if len(bytes(range(256)).decode(encoding, errors="replace")) < 256:
         return
     first: dict[bool, int] = {}
@@ -380,7 +380,10 @@ def _drop_end(copy: BinaryIO, mark: str) -> None:
 
 
 def _write_as_utf8(path: Path, copy: BinaryIO, encoding: str, request: FileRequest) -> None:
-    """Copy a file of text as UTF-8; refuse other bytes by their line and place, counted from 1."""
+    """Copy a file of text as UTF-8; raise InvalidProblemError for other bytes, by line and byte, counted from 1.
+
+    Read row by row, other bytes are replaced. One pass.
+    """
     name = "utf-8-sig" if encoding == "utf-8" else encoding
     decoder = codecs.getincrementaldecoder(name)("replace" if request.row_by_row else "strict")
     lines, seen = 1, 0

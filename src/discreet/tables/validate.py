@@ -209,7 +209,11 @@ _FOREIGN = {
 def _refuse_foreign(
     table: pl.LazyFrame, as_text: Sequence[str], limits: _Limits, argument: str
 ) -> None:
-    """Refuse what a file of another program cannot hold, or would hold otherwise."""
+    """Raise InvalidProblemError for a table that a file of another program cannot hold, or would hold otherwise.
+
+    Types, names and sizes are compared with `limits`; columns `as_text` are written as text. One pass for each
+    column.
+    """
     import polars as pl
 
     def wrong(form: str, got: str, cure: str = "convert or drop the column") -> InvalidProblemError:

@@ -453,7 +453,10 @@ class Channel:
         return np.where(paid, np.nextafter(summed + k * 2.0**-1074, np.inf), 0.0)
 
     def _read_cost(self, cost: ArrayLike, field: str) -> NDArray[np.float64]:
-        """Return losses of all entries, or refuse them."""
+        """Return losses of all entries as floats ``(n_secrets, n_reports)``.
+
+        Raises InvalidProblemError, naming `field`, for another shape, or losses that are negative or not finite.
+        """
         table = np.asarray(cost, dtype=np.float64)
         if table.shape != self.limbs.shape[1:] or not np.isfinite(table).all() or table.min() < 0:
             raise InvalidProblemError(
@@ -489,7 +492,10 @@ class Channel:
 
 
 def _as_floats(limbs: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return weights as probabilities, two roundings for each limb."""
+    """Return weights as probabilities ``(n_secrets, n_reports)`` from `limbs` ``(n_limbs, ...)``.
+
+    Two roundings a limb.
+    """
     scaled = np.zeros(limbs.shape[1:])
     for limb in limbs[::-1]:
         scaled = (scaled + limb.astype(np.float64)) * 2.0**-LIMB_BITS

@@ -304,7 +304,7 @@ class AnchoredChannel:
         return weights
 
     def row(self, secret: int) -> NDArray[np.int64]:
-        """Compute the weights of one secret.
+        """Compute the weights of one secret: int64 ``(K,)``.
 
         Raises
         ------
@@ -411,7 +411,7 @@ class AnchoredChannel:
 
 
 def _integers(values: ArrayLike, field: str) -> NDArray[np.int64]:
-    """Read a vector of signed integers as read-only int64; raise InvalidProblemError for anything else."""
+    """Read a vector of signed integers ``(m,)`` as read-only int64; raise InvalidProblemError for others."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.signedinteger)):
         raise InvalidProblemError(field, "a list of integers", f"{array.dtype} {array.shape}")

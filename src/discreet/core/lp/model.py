@@ -251,7 +251,10 @@ class LinearModel:
         return y
 
     def _verified(self, ray: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Normalize a ray and check it; multipliers of infinite sides are cleared, as the check ignores them."""
+        """Return a ray of the dual ``(m,)``, scaled to a largest magnitude of 1, or ``None`` if it proves nothing.
+
+        Multipliers of infinite sides are cleared, as the check ignores them. A pass over the entries.
+        """
         program = self._program
         senseless = ((ray > 0) & np.isneginf(program.row_lower)) | (
             (ray < 0) & np.isposinf(program.row_upper)

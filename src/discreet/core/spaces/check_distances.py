@@ -128,7 +128,11 @@ def _strange(space: MetricSpace) -> str:
 
 
 def _above_grid(stored: NDArray[np.int64], places: NDArray[np.int64], cell: Fraction) -> int:
-    """Count pairs with ``D^2 > cell^2 (a^2 + b^2)``, one limit for all pairs that are alike."""
+    """Count pairs with ``D^2 > cell^2 (a^2 + b^2)``, one limit for all pairs that are alike, exactly.
+
+    `stored` ``(n, n)`` are lengths, `places` ``(n, 2)`` rows and columns, `cell` is in stored units. ``O(n^2 log
+    n)``.
+    """
     steps = sum((line[:, None] - line) ** 2 for line in places.T)
     kinds, which = np.unique(steps, return_inverse=True)
     limits = [math.isqrt(math.floor(cell * cell * square)) for square in kinds.tolist()]

@@ -204,7 +204,10 @@ def attack_bisecting(
 def _left(
     publish: Callable[[Fraction], Law], user: Fraction, low: Fraction, high: Fraction, rounds: int
 ) -> float:
-    """Return the expected distance from the middle of the remaining interval, over both answers."""
+    """Return the attacker's expected distance from the middle of the interval left after `rounds` halvings.
+
+    `publish` gives the law of reports at a cut between `low` and `high`. ``2^rounds`` laws at most.
+    """
     middle = (low + high) / 2
     if not rounds:
         return abs(float(user - middle))

@@ -107,7 +107,7 @@ def _both(
 
 
 def _in_order(seen: SeenRows, values: tuple[str, ...]) -> NDArray[np.int64]:
-    """Count the values that fit in the order of another table's values; a value unknown there fits nobody."""
+    """Return counts ``(people, values)`` of fitting rows in the order of another table's values; 0 for unknown ones."""
     place = {value: at for at, value in enumerate(seen.values)}
     possible = seen.possible
     zeros = np.zeros(len(possible), dtype=np.int64)

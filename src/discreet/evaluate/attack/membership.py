@@ -203,7 +203,7 @@ def _learned(
     outside: Sequence[tuple[tuple[Hashable, ...], ...]],
     kind: Callable[..., list[Hashable]],
 ) -> _Rule:
-    """Count the parts that the attacker saw in the games on each side."""
+    """Count in how many games on each side the attacker saw each part that `kind` lists; linear in what was seen."""
     counted = [Counter(part for seen in runs for part in kind(seen)) for runs in (inside, outside)]
     return _Rule(counted[0], counted[1], (len(inside), len(outside)))
 

@@ -147,7 +147,7 @@ def published_counts(case: _Noised, bits: RandomBits) -> NDArray[np.float64]:
 
 
 def measurements_of(case: _Noised, size: int, bits: RandomBits) -> NDArray[np.float64]:
-    """Draw the measurements of many releases: the production sampler, with one call for each scale."""
+    """Draw the measurements of `size` releases, ``(size, numbers)`` floats: the production sampler, a call a scale."""
     rows = np.repeat(case.values[None, :], size, axis=0)
     scales = case.scale_of_each
     draw = discrete_laplaces if isinstance(case.spent, PureDP) else discrete_gaussians
@@ -238,7 +238,10 @@ def _noised(data: GroupSizes, method: Method, claim: DPForPersons) -> _Noised:
 
 
 def _exact(method: Method, claim: PureDP) -> Audit:
-    """Audit all neighboring tables of a few groups by the changes of their counts, with exact laws."""
+    """Audit all neighboring tables of a few groups by the changes of their counts, with exact laws.
+
+    Equal changes are audited once.
+    """
     changes: dict[Changes, str] = {}
     for units in _units(method):
         for a, b in count_pairs(claim.neighbors):
@@ -298,7 +301,10 @@ def number_law(value: int, scale: Fraction) -> Law:
 
 @cache
 def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
-    """Return, for each of two values, the law of the side of both on which its noisy number falls."""
+    """Return, for each of two values, the exact law of where its noisy number falls.
+
+    At most the lower, between, or above.
+    """
     low, high = min(value, other), max(value, other)
 
     def side(noisy: Any) -> str:  # noqa: ANN401 - an integer, as an outcome
@@ -346,7 +352,7 @@ def _delta(changes: Changes, claim: PureDP) -> Fraction:
 
 
 def _sampled_pairs(method: Method, claim: DPForPersons) -> list[Pair]:
-    """Move one person where it shows most: between counted sizes, into the last one, and where a unit appears."""
+    """Return pairs of tables where one person moves between counted sizes, into the last one, or a unit appears."""
     regions = _CHAIN_REGIONS if method.kind == "chain" else 2
     # All others of size 0: the chain is then flat where it moves, and a fit adds up what it shows.
     still = 0 if method.kind == "chain" else 2

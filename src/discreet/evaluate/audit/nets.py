@@ -118,7 +118,7 @@ class NetLaws:
     def exactly(
         self, pairs: NetPairs, at: int
     ) -> list[tuple[list[Fraction], tuple[Fraction, Fraction]]]:
-        """Return the laws and the coordinates of both points of a pair."""
+        """Return, for both points of pair number `at`, the exact law of reports and the coordinates; ``O(K)``."""
         points = []
         for cells, parts in ((pairs.first, pairs.first_at), (pairs.second, pairs.second_at)):
             a, b = cells[at].tolist()

@@ -244,7 +244,7 @@ def _tested(
 
 
 def _words(event: Event, rows: list[Rows], names: dict[object, int]) -> str:
-    """Describe an event by its outcomes if at most five were seen, else by its threshold."""
+    """Describe an event by its outcomes if at most five were seen in `rows`, else by its threshold."""
     if not (event.by_outcome or names):
         return str(event)
     seen = np.unique(np.concatenate([part[event.holds(part)] for part in rows]), axis=0)

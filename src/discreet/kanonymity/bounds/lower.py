@@ -159,7 +159,7 @@ class LowerBound:
         return limits if limits.left == math.inf else replace(limits, deadline=clock() + seconds)
 
     def _aim(self, stage: Shared, labels: NDArray[np.int32], *, timed: bool) -> None:
-        """Set the cost ceilings of the search from the mean loss per row, and its work from the size of the table."""
+        """Set the cost ceilings of the search from the mean loss per row of `labels` ``(n,)``, its work from n m."""
         self.aimed = True
         problem = self.problem
         weights = sum(column.attribute.weight for column in problem.columns)

@@ -299,7 +299,7 @@ class _Program:
         return min(split, key=lambda key: (abs(split[key] - 0.5), key), default=None)
 
     def _split(self, x: NDArray[np.float64] | None) -> dict[tuple[int, int], float]:
-        """Return the pairs of rows that share classes fractionally, with that fraction."""
+        """Return the pairs of rows that share classes fractionally in solution `x` ``(classes,)``, with fractions."""
         together: dict[tuple[int, int], float] = {}
         if x is None:
             return together

@@ -41,7 +41,7 @@ def per_unit(unit: str) -> int:
 
 
 def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
-    """Return the metric space of places in decimeters.
+    """Return the metric space of `places` ``(K, 2)`` in decimeters, with lengths in `unit`.
 
     Where the places fill a square lattice, lengths are those of :class:`~discreet.core.spaces.lattice.LatticeLengths`
     over the lattice; else, or where these are no metric and there are few enough places for a table, those of
@@ -69,7 +69,10 @@ def space_of(places: NDArray[np.int64], unit: str) -> MetricSpace:
 
 
 def _bits(squared: int, per: int) -> int:
-    """Return the largest s with ``2^s extent < 2^46``, from the square of the extent in decimeters."""
+    """Return the largest s with ``2^s extent < 2^46``, from the squared extent in decimeters.
+
+    `per` decimeters a unit.
+    """
     extent = math.isqrt(squared) + 1
     bits = scale_for(float(Fraction(extent, per)), TOTAL_BITS)
     while extent << bits >= per << TOTAL_BITS:

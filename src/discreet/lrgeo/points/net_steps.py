@@ -138,7 +138,10 @@ class NetIterate:
         return ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else nullcontext()
 
     def _largest(self, rows: NDArray[np.float64]) -> float:
-        """Estimate the largest squared singular value of the constraint matrix of a column, by the power method."""
+        """Estimate the largest squared singular value of the constraint matrix of a column, by the power method.
+
+        `rows` ``(nodes, K)`` scales the rows. At most eight columns, ``O(nodes)`` for each iteration.
+        """
         columns = np.unique(np.linspace(0, self.n_reports - 1, min(8, self.n_reports)).astype(int))
         points, most = self.stencils.points, 0.0
         weights = self.stencils.weights[self.stencils.kinds]
@@ -242,7 +245,10 @@ class NetIterate:
         return np.maximum(table, 0.0)
 
     def mean(self) -> NDArray[np.float32]:
-        """Return the mean of the multipliers since the start; all terms so far then count half, in place."""
+        """Return the mean of the multipliers since the start, in the layout of ``D``.
+
+        All terms so far then count half.
+        """
         mean: NDArray[np.float32] = self.total / np.float32(max(self.summands, 1.0))
         self.total *= np.float32(0.5)
         self.summands *= 0.5
@@ -277,7 +283,7 @@ class NetIterate:
 def _importance(
     cells: tuple[int, int], loss: NDArray[np.float64], rho: float
 ) -> NDArray[np.float64]:
-    """Return the importance of each control point: the loss around it, relative to the mean, bounded below.
+    """Return the importance of each control point ``(V,)``: the loss around it, relative to the mean, bounded below.
 
     Where people are likely, prices are high, and steps of the variables have to be short.
     """
@@ -297,7 +303,7 @@ def _importance(
 
 
 def _blocked(table: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Split a table ``(control points, K)`` into blocks of reports, the last one padded with zeros."""
+    """Split a table ``(V, K)`` into blocks of reports, float32 ``(blocks, V, 64)``, the last one padded with zeros."""
     n, k = table.shape
     blocks = -(-k // _REPORTS_PER_BLOCK)
     padded = np.zeros((n, blocks * _REPORTS_PER_BLOCK), dtype=np.float32)

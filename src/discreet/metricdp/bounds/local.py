@@ -205,7 +205,10 @@ def _search(
     threads: int,
     on_progress: Callable[[Progress], None] | None,
 ) -> tuple[TiledIterate, LocalBound]:
-    """Take steps until the bound is within the gap of the estimated loss or time is up; then polish multipliers."""
+    """Take steps until the bound is within `gap` of the estimated loss or time is up; then polish multipliers.
+
+    Returns the iterate with its best multipliers, and the bound. A step is linear in the multipliers of all tiles.
+    """
     start = clock()
     end = math.inf if time_limit is None else start + time_limit
     state = plan.state(threads)
@@ -259,7 +262,7 @@ def _least_costs(costs: CostsInBlocks, reports: NDArray[np.int64]) -> NDArray[np
 def length_table(
     source: Lengths, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Compute all lengths between secrets i and j, ``(len(i), len(j))`` in stored units."""
+    """Return all lengths between secrets `i` and `j`, floats ``(len(i), len(j))`` in stored units, in as many steps."""
     every = np.repeat(i, len(j)), np.tile(j, len(i))
     return source.between(*every).reshape(len(i), len(j)).astype(np.float64)
 
@@ -267,7 +270,11 @@ def length_table(
 def near_groups(
     source: Lengths, homes: NDArray[np.int64], max_size: int = _REPORTS_PER_TILE
 ) -> list[NDArray[np.int64]]:
-    """Divide reports into groups of near ones by halving: each half is nearer to one of two distant reports."""
+    """Divide reports into groups of near ones by halving: each half is nearer to one of two distant reports.
+
+    `homes` ``(reports,)`` are their secrets; returns sorted indices of groups of at most `max_size`. ``O(reports log
+    reports)`` lengths, and sorts.
+    """
     todo, groups = [np.arange(len(homes))], []
     while todo:
         group = todo.pop()
@@ -412,9 +419,9 @@ class Plan:
     def _tile(
         self, group: NDArray[np.int64], inside: NDArray[np.int64], nats: NDArray[np.float64]
     ) -> Tile:
-        """Return the tile of a group of reports, on the secrets `inside` and the constraints between them.
+        """Return the tile of reports `group` ``(r,)`` on secrets `inside` ``(s,)`` and the constraints between them.
 
-        `nats` are the lengths of all constraints of the graph.
+        `nats` ``(m,)`` are the lengths of all constraints of the graph. ``O(m + s r)``; without multipliers yet.
         """
         graph = self.graph
         place = np.full(graph.n, -1)
@@ -496,7 +503,10 @@ class Plan:
         np.minimum(self.far, least, out=self.far)
 
     def _typical_costs(self) -> NDArray[np.float64]:
-        """Estimate the mean contribution to the loss of the secrets around each one, weighted by ``e^(-2 nats)``."""
+        """Estimate the mean contribution to the loss of the secrets around each one, ``(n,)``; weights ``e^(-2 nats)``.
+
+        A sample of the reports is looked at, ``O(n)`` times their number.
+        """
         n, k = self.graph.n, len(self.homes)
         some = np.arange(0, k, -(-k // _MAX_SAMPLED_REPORTS))
         step = max(1, _PAIRS_PER_BLOCK // len(some))

@@ -85,7 +85,10 @@ def pair_prices(part: Part) -> Multipliers:
 def _nearest_edges(
     pairs: NDArray[np.int32], lengths: NDArray[np.int64], n: int
 ) -> NDArray[np.int64]:
-    """Return the indices of the edges ``(m, 2)`` that are among the shortest of one of their ends."""
+    """Return the indices, rising, of the edges `pairs` ``(m, 2)`` that are among the shortest of one of their ends.
+
+    `lengths` is ``(m,)``, ends are below `n`. A sort.
+    """
     edge = np.tile(np.arange(len(pairs)), 2)
     end = pairs.T.ravel()
     order = np.lexsort((lengths[edge], end))
@@ -95,7 +98,10 @@ def _nearest_edges(
 
 
 def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -> list[int]:
-    """Return the indices of the edges of a greedy matching, in descending order of `value` ``(m,)``."""
+    """Return the indices of the edges of a greedy matching, in descending order of `value` ``(m,)``; a sort.
+
+    `pairs` is ``(m, 2)``, with ends below `n`; edges whose value is not positive are left out.
+    """
     free, chosen = [True] * n, []
     order = np.argsort(-value, kind="stable")
     ends = pairs[order].tolist()
@@ -109,7 +115,11 @@ def _match_pairs(pairs: NDArray[np.int32], value: NDArray[np.float64], n: int) -
 def _prices(
     part: Part, pair: NDArray[np.int32], a: float, levels: NDArray[np.float64]
 ) -> Multipliers:
-    """Return the prices with which both rows reach their levels."""
+    """Return the prices with which both rows of a pair reach their levels; none for nearly equal rows.
+
+    `pair` ``(2,)`` are the secrets, `a` is ``e^-nats`` between them, `levels` ``(2,)`` the least brackets.
+    ``O(reports)``.
+    """
     i, j = pair.tolist()
     A, B = levels.tolist()
     determinant = 1 - a * a

@@ -273,7 +273,7 @@ def repair(
 
 
 def _used_columns(table: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Return the reports that are used, or all if most are, and their number."""
+    """Return the reports that are used in `table` ``(n, k)``, rising, or all if most are, and their number."""
     used = np.flatnonzero(table.any(axis=0))
     if len(used) > _MAX_COPIED_SHARE * table.shape[1]:
         used = np.arange(table.shape[1])
@@ -360,7 +360,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
 
 
 def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return a matrix ``(n, k)`` that has slack without a closure, or ``None``, at the cost of edges times reports."""
+    """Return `table` ``(n, k)`` if it has slack without a closure, or ``None``, at the cost of edges times reports."""
     table = _raise_to_floor(table, frame)
     logs = _logs(table)
     logs -= np.log(table.sum(axis=1, keepdims=True))
@@ -472,7 +472,7 @@ def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.flo
 
 
 def _balanced(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    """Close at the delta, to one digit, at which slack and rounding add the same loss.
+    """Close `table` ``(n, k)`` at the delta, to one digit, at which slack and rounding add the same loss.
 
     A delta adds about ``kappa delta`` of the loss, and its rounding a loss proportional to ``1 / delta``.
     """
@@ -524,7 +524,7 @@ def _mixture_is_cheaper(
 
 
 def _mix(table: NDArray[np.float64], frame: _Frame) -> _Closed | None:
-    """Return a mixture that keeps nearly all of epsilon, or ``None`` if it has no slack."""
+    """Return a mixture of `table` ``(n, k)`` that keeps nearly all of epsilon, or ``None`` if it has no slack."""
     share = float(_MIXING_DELTA)
     lengths = (1 - share) * frame.nats - np.minimum(share * frame.scale, frame.nats / 4)
     floored = _raise_to_floor(table, frame)

@@ -289,7 +289,11 @@ def expected_loss(channel: AnchoredChannel, costs: ImplicitCosts) -> float:
 
 
 def _private(space: MetricSpace, guarantee: MetricDP, edges: Adjacency, rounds: int) -> TailDesign:
-    """Return the first verified design among the candidate shares, or the exponential mechanism."""
+    """Return the first verified design among the candidate shares, or the exponential mechanism.
+
+    `rounds` limits the products with the decay for each share; without any, the exponential mechanism is made at
+    once.
+    """
     slack = _slack(guarantee, edges)
     anchors, count = np.ones(space.n), 0
     operators = _operators(space) if rounds else None
@@ -334,7 +338,7 @@ def _to_integers(
     parts: tuple[Fraction, Fraction],
     anchors: NDArray[np.float64],
 ) -> AnchoredChannel:
-    """Round anchors, scaled to their largest sum, to integers, with the least lift that the theorem allows.
+    """Round `anchors` ``(n,)``, scaled to their largest sum, to integers, with the least lift that the theorem allows.
 
     `parts` are the shares of epsilon for the totals, and of the rest for rounding. Secrets that nearly coincide are
     refused.
@@ -440,7 +444,10 @@ def _rough_lengths(space: MetricSpace) -> NDArray[np.float32]:
 
 
 def _convolution(height: int, width: int, rate: float) -> Operator:
-    """Return the product with ``e^(-rate distance)`` on a grid, as a function of a vector: a fast Fourier transform."""
+    """Return the product with ``e^(-rate distance)`` on a grid, as a function of a vector: a fast Fourier transform.
+
+    Vectors are ``(height * width,)``, distances in steps of the grid. ``O(n log n)`` each.
+    """
     from scipy.fft import irfft2, next_fast_len, rfft2
 
     shape = (next_fast_len(2 * height - 1, real=True), next_fast_len(2 * width - 1, real=True))

@@ -46,7 +46,10 @@ def push(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     j: int,
     a: np.float32,
 ) -> None:
-    """Add to ``G`` what the prices of constraint e, between i and j, add to the reduced costs of its ends."""
+    """Add to ``G`` what the prices of constraint e, between i and j, add to the reduced costs of its ends.
+
+    ``G`` and ``R`` are ``(n, 16)``, ``L`` ``(2 m, 16)``, `a` is ``e^-nats``. ``O(1)``.
+    """
     forth, back = L[2 * e] * R[j], L[2 * e + 1] * R[i]
     at_i, at_j = G[i] + (a * forth - back), G[j] + (a * back - forth)
     G[i], G[j] = at_i, at_j
@@ -70,6 +73,9 @@ def pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     """Take a reflected step of the prices of constraint e, averaged with the anchor, and push them.
 
     Squares of the step are added to ``moved``.
+
+    ``Z``, ``R`` and ``G`` are ``(n, 16)``, ``L`` and ``L0`` ``(2 m, 16)``, `a` is ``e^-nats``, `rest` ``1 - weight``.
+    ``O(1)``.
     """
     for row, source, target in ((2 * e, i, j), (2 * e + 1, j, i)):
         old = L[row].copy()
@@ -98,6 +104,10 @@ def move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     """Take a reflected step of the variables of secret i, averaged with the anchor, and clear its ``G``.
 
     ``Z`` gets the reflected point, unscaled, without what is so small that products would leave the normal floats.
+
+    Tables are ``(n, 16)``, one block of :func:`~discreet.metricdp.kernels.primal_dual.step`; `level` is the row
+    multiplier, `rest` is ``1 - weight``. The squared step is added to ``moved`` ``(1, 16)``, the reflected point to
+    `rows`. ``O(1)``.
     """
     old = X[i].copy()
     new = np.maximum(old - tau * (W[i] + S[i] * (G[i] - level)), np.float32(0.0))
@@ -175,7 +185,7 @@ class _Build:
 def _push(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     _typing: Value, G: Value, R: Value, L: Value, e: Value, i: Value, j: Value, a: Value
 ) -> Value:
-    """Generate the vector code that adds the multipliers of edge e, between i and j, to their reduced costs."""
+    """Generate the vector code of :func:`push` for edge e, between i and j: its signature and its builder."""
     del G, R, L, e, i, j, a
     whole = types.int64
     signature = types.void(_TABLE, _TABLE, _TABLE, whole, whole, whole, types.float32)
@@ -209,7 +219,7 @@ def _pull(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     rest: Value,
     weight: Value,
 ) -> Value:
-    """Generate the vector code of the dual half step of edge e, between i and j, of which `push` is a part."""
+    """Generate the vector code of the dual half step of edge e, between i and j, of which :func:`push` is a part."""
     del Z, R, L, L0, G, moved, e, i, j, a, sigma, rest, weight
     whole, single = types.int64, types.float32
     signature = types.void(*[_TABLE] * 6, *[whole] * 3, *[single] * 4)
@@ -257,7 +267,7 @@ def _move(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     rest: Value,
     weight: Value,
 ) -> Value:
-    """Generate the vector code of the primal half step of secret i."""
+    """Generate the vector code of the primal half step of secret i, see :func:`move`: its signature and its builder."""
     del X, X0, S, W, G, Z, rows, moved, i, level, tau, rest, weight
     signature = types.void(*[_TABLE] * 8, types.int64, *[types.float32] * 4)
 

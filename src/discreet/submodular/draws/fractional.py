@@ -171,9 +171,10 @@ def swap_round(
 
 
 def _exchange(matroid: Matroid, first: set[int], second: set[int]) -> tuple[int, int]:
-    """Return i and j that two bases may exchange; strong exchange states that there are some.
+    """Return i of base `first` and j of base `second` that may be exchanged.
 
-    Raises InvalidProblemError for no matroid. Up to ``2 r`` tests of independence.
+    Strong exchange states that there are some. Raises InvalidProblemError for no matroid. Up to ``2 r`` tests of
+    independence.
     """
     i = min(first - second)
     for j in sorted(second - first):

@@ -179,7 +179,7 @@ class _Spared(IndependentSet):
         return self._mask.copy()
 
     def _spare(self) -> NDArray[np.bool_]:
-        """Find the elements that are not in every base of the remaining elements."""
+        """Return the elements, ``(n,)`` booleans, that are not in every base of the remaining elements."""
         grown = self._primal.start()
         for element in np.flatnonzero(~self._out).tolist():
             if grown.feasible()[element]:

@@ -79,6 +79,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - an attribute of a matroid, and 
 def matroid_from_dict(data: Mapping[str, Any], *, nested: int = 0) -> Matroid:
     """Read what :func:`matroid_to_dict` wrote; it may come from anybody.
 
+    `nested` is the depth of `data` within another matroid. Linear in its size.
+
     Raises
     ------
     InvalidProblemError

@@ -130,7 +130,10 @@ class _WholeBases(ABC):
         bits: RandomBits,
         on_draw: Callable[[int], None] | None = None,
     ) -> Chosen:
-        """Draw T bases, then round."""
+        """Draw T bases, each from its exact law at the marginals so far, then round them to one by swaps.
+
+        Pairs of an element and kind 0. All marginals for each base: a closed form, or `samples` random sets.
+        """
         drawn = np.zeros(objective.n_elements, dtype=np.int64)
         bases = []
         for number in range(plan.draws):

@@ -201,7 +201,7 @@ def optimum(
 
 
 def _closure(matroid: Matroid, chosen: list[int]) -> tuple[int, list[int]]:
-    """Find the rank of a set, and every element that does not raise it."""
+    """Return the rank of a set, and every element that does not raise it; one test for each element of the set."""
     grown = matroid.start()
     for element in chosen:
         if grown.feasible()[element]:
@@ -212,7 +212,10 @@ def _closure(matroid: Matroid, chosen: list[int]) -> tuple[int, list[int]]:
 def _program(
     table: NDArray[np.integer], matroid: Matroid
 ) -> tuple[NDArray[np.float64], csr_array, NDArray[np.float64], int]:
-    """Write the program: cost, rows, their upper sides, and how many variables are elements."""
+    """Return the program: cost, sparse rows, their upper sides, and how many variables are elements.
+
+    `table` is ``(elements, records)``; equal records are merged. A variable for each different entry of a record.
+    """
     from scipy import sparse
 
     n = matroid.n_elements

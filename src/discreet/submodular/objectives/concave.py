@@ -286,7 +286,10 @@ def _is_concave(table: NDArray[np.int64]) -> bool:
 def read_numbered(
     records: ArrayLike, elements: ArrayLike, n_elements: int, n_records: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
-    """Read pairs of a record, numbered from 0, and an element; the last array marks those that count."""
+    """Read pairs of a record, numbered from 0, and an element: records, elements, number of records, valid pairs.
+
+    Arrays are ``(m,)``; see :func:`read_edges`.
+    """
     labels = integers_of(records)
     most = int(labels.max()) + 1 if labels.size else 0
     return read_edges(records, elements, n_elements, most if n_records is None else n_records)

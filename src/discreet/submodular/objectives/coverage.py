@@ -294,9 +294,10 @@ def _matched(
     edges: tuple[str, str],
     names: list[str],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read edges as numbers of records and of candidates, by the rule of :mod:`discreet.tables.keys`.
+    """Return the edges of known candidates as numbers of records and of candidates, ``(m,)`` each; a join and a sort.
 
-    Edges without a record or a known candidate are left out, and standard error alone has their number.
+    By the rule of :mod:`discreet.tables.keys`. Edges without a record or a known candidate are left out, and standard
+    error alone has their number.
     """
     import narwhals as nw
 
@@ -340,7 +341,12 @@ class _Reached(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records each element would newly cover: ``(len(elements), 1)`` int64."""
+        """Return how many records each element would newly cover: ``(len(elements), 1)`` int64.
+
+        Words of records times elements.
+
+
+        """
         from discreet.submodular.kernels.gains import covered_gains
 
         out = np.zeros(len(elements), dtype=np.int64)
@@ -534,7 +540,10 @@ def clip_to_scale(
 def quantized(
     values: ArrayLike, field: str, scale_bits: int, scale: float = 1.0
 ) -> tuple[NDArray[Any], int]:
-    """Round the parts of :func:`clip_to_scale` down to multiples of ``2^-scale_bits``, as small unsigned integers."""
+    """Round the parts of :func:`clip_to_scale` down to multiples of ``2^-scale_bits``, as small unsigned integers.
+
+    Returns the integers in these units, of the same shape, and the number of clipped values, private.
+    """
     parts, clipped = clip_to_scale(values, field, scale)
     small = np.uint8 if scale_bits < 8 else np.uint16 if scale_bits < 16 else np.uint32
     # A float times a power of two is exact, and so is its floor.
@@ -544,7 +553,7 @@ def quantized(
 def read_edges(
     records: ArrayLike, elements: ArrayLike, n_elements: object, n_records: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.bool_]]:
-    """Read pairs of a record and an element; without `n_records`, number the records by their labels.
+    """Read pairs of a record and an element, ``(m,)`` each: records, elements, number of records, valid pairs.
 
     The last array marks the pairs of known records and elements; others do not count, since to refuse them would tell
     that there are some.

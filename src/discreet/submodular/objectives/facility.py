@@ -188,7 +188,10 @@ class FacilityLocation(Objective):
         spill: str | os.PathLike[str] | None,
         scale: Exact = 1,
     ) -> None:
-        """Read the similarities of a slice of records at a time, and keep them with a row for each element."""
+        """Read the similarities of a slice of records at a time, and keep them with a row for each element.
+
+        `rows` gives records a to b - 1, ``(b - a, elements)``; `shape` is (records, elements). Linear in the table.
+        """
         self.scale_bits = read_bits(scale_bits)
         self.n_records, self.n_elements = shape
         self.scale = to_measure(scale, "scale")
@@ -393,7 +396,7 @@ class _Served(GrowingChoice):
 
 
 def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Map a ``.npy`` file into memory: its header is read now, its entries where they are used.
+    """Map a ``.npy`` file into memory, read-only: its header is read now, its entries where they are used.
 
     Raises
     ------
@@ -415,7 +418,10 @@ def open_similarity(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 
 def _refuse_comparison_with_itself(matrix: NDArray[Any], diagonal: float, name: str) -> None:
-    """Refuse a matrix of points compared with one another: symmetric, with one value on its diagonal."""
+    """Raise InvalidProblemError for a matrix of points compared with one another.
+
+    Symmetric, `diagonal` on its diagonal. Of five points or more. Linear in the matrix at most.
+    """
     n = len(matrix)
     # In fewer rows it may be a coincidence.
     if matrix.shape != (n, n) or n < 5:
@@ -446,7 +452,10 @@ def _farthest(value: object) -> float:
 def _table(
     shape: tuple[int, int], kind: np.dtype[Any], spill: str | os.PathLike[str] | None
 ) -> NDArray[Any]:
-    """Return an empty table in memory, or mapped to a nameless file in the folder `spill`; another path is refused."""
+    """Return an empty table of `shape` in memory, or mapped to a nameless file in the folder `spill`.
+
+    Raises InvalidProblemError for another path.
+    """
     if spill is None or 0 in shape:
         return np.empty(shape, dtype=kind)
     import tempfile

@@ -145,13 +145,7 @@ class GrowingChoice(ABC):
 
 
 def integers_of(values: ArrayLike) -> NDArray[np.int64]:
-    """Read integers entry by entry; -1 for an entry that is not an integer, whatever the type of the array.
-
-    Examples
-    --------
-    >>> integers_of([0, 2.0, 0.5]).tolist(), integers_of([1, "x", None]).tolist()
-    ([0, 2, -1], [1, -1, -1])
-    """
+    """Read integers entry by entry as int64, same shape; -1 for an entry that is not an integer, of any type."""
     read = np.asarray(values) if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if read.dtype.kind in "iub":
         return np.asarray(np.minimum(read, np.iinfo(np.int64).max)).astype(np.int64)
@@ -560,7 +554,7 @@ class Objective(ABC):
 
 
 def positions(elements: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Read elements as an int64 array, in the order given; raise InvalidProblemError unless all are from 0 to n - 1."""
+    """Return elements as int64 ``(m,)``, in the order given; raise InvalidProblemError unless all are below n."""
     read = np.asarray(elements)
     if not read.size:
         return np.zeros(0, dtype=np.int64)
