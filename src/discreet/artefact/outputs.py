@@ -262,7 +262,7 @@ def _unpack(packed: bytes) -> tuple[str, dict[Path, FileContent]]:
 
 
 def _digests(contents: Mapping[Path, FileContent]) -> dict[str, str]:
-    """Return the SHA-256 of each file and of its record, by path."""
+    """Return the SHA-256 of each file and of its record, by path; linear in the bytes."""
     data = {str(path): content.data for path, content in contents.items()}
     for path, content in contents.items():
         if content.record:

@@ -73,7 +73,7 @@ def space_facts(space: MetricSpace) -> dict[str, Any]:
 def lattice_lengths(
     places: NDArray[np.int64], cell: object, bits: object, n: int
 ) -> LatticeLengths:
-    """Return the lengths of a stored lattice; sizes are checked before memory is taken.
+    """Return the lengths of a stored lattice of `places` ``(n, 2)``, of side `cell`, in units of ``2^-bits``.
 
     Raises
     ------

@@ -193,7 +193,7 @@ def _stated(
     options: AnonymizeOptions,
     notices: tuple[str, ...],
 ) -> Anonymization[pl.DataFrame, AnonymizationDiagnostics]:
-    """State in the record what was typed, and for the curator what was noticed."""
+    """Return the anonymization with the typed options in its record, and the notices in the curator's diagnostics."""
     stated = {**made.provenance.parameters, "method": options.method}
     stated |= recorded(options.reading, options.recoding)
     if options.demands:

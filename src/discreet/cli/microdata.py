@@ -130,7 +130,10 @@ def attributes_of(
 
 
 def _stated(kinds: Kinds) -> dict[str, dict[str, Any]]:
-    """Read option -> column -> stated value."""
+    """Return what the options of kinds state: option -> column -> stated value.
+
+    Raise InvalidProblemError for other forms.
+    """
     rounded = pairs_of(kinds.rounded, "--round")
     bounds = pairs_of(kinds.bounds, "--bounds")
     return {

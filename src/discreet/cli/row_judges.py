@@ -171,7 +171,7 @@ def _with_persons(table: pl.DataFrame, path: str, person: str | None) -> pl.Data
 def _as_recorded(
     path: str, argument: str, guarantee: KAnonymity, record: AnonymousTable | None
 ) -> pl.DataFrame:
-    """Read an original, or the people, as the record states that the original was read and recoded."""
+    """Read an original, or the people, from `path`, as the record states that the original was read and recoded."""
     stated = {} if record is None else dict(record.provenance.parameters)
     reading = ReadingOptions.from_dict(stated.get("reading", {}))
     table = recode(
@@ -300,7 +300,7 @@ def _attributes(
 
 
 def _read(table: pl.DataFrame, attributes: Sequence[Attribute]) -> dict[str, Any]:
-    """Take columns as their attributes need them, and the others as they are."""
+    """Return the columns of a table, by name: quasi-identifiers as values of their attributes, the others unchanged."""
     import narwhals as nw
 
     from discreet.kanonymity.cells import values_of

@@ -335,7 +335,10 @@ def _rendered_plan(
 
 
 def _guarantee(budget: SelectOptions) -> DPGuarantee | None:
-    """Read the guarantee that is wanted, or that there is none."""
+    """Return the requested guarantee, or ``None`` without one.
+
+    Raise InvalidProblemError for amounts that do not fit.
+    """
     amounts = budget.epsilon, budget.rho
     if budget.accept_no_guarantee:
         if any(value is not None for value in (*amounts, budget.delta, budget.ledger)):

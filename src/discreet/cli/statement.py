@@ -184,7 +184,7 @@ def state(file: str | None, places: PlaceOptions, aims: AimOptions) -> DesignSta
 def state_any(
     file: str | None, places: PlaceOptions, aims: AimOptions, label: str | None
 ) -> DesignStatement | ImplicitStatement:
-    """Do the same for up to 131,072 secrets, which beyond 5,120 are stated without a table.
+    """Return the statement of a design of up to 131,072 secrets; beyond 5,120 it has no table.
 
     Raises
     ------
@@ -302,7 +302,7 @@ def _read_priors(
 
 
 def _unit(places: PlaceOptions, budget_unit: str | None, typed: str) -> str:
-    """Return the unit of distance, from its option, the budget or the metric; refuse two, or none."""
+    """Return the unit of distance, from its option, the budget or the metric; refuse two units, or none."""
     if places.unit and budget_unit and places.unit != budget_unit:
         raise InvalidProblemError(
             "--epsilon", f"a budget per {places.unit}, as --unit says", repr(typed)

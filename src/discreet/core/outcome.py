@@ -477,7 +477,7 @@ def public_facts(
 
 
 def _assumed(provenance: Provenance) -> str:
-    """Fold the inputs that were assumed to be public."""
+    """Return the inputs that were assumed to be public as folded HTML; "" where there are none."""
     if not provenance.assumed_public:
         return ""
     lines = [(each.name, each.description) for each in provenance.assumed_public]

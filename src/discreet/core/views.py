@@ -278,7 +278,7 @@ def rows_of(lines: Sequence[tuple[str, object]]) -> str:
 
 
 def plan_view(guarantee: object, lines: str, picture: str = "") -> str:
-    """Show a plan: what it promises, a picture, and its lines, each a name, spaces and what is said."""
+    """Return HTML of a plan: what it promises, a picture, and its lines, each a name, two spaces and a text."""
     pairs = []
     for line in lines.split("\n"):
         name, gap, rest = line.partition("  ")

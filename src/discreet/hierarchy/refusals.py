@@ -146,7 +146,7 @@ def _refuse(  # noqa: PLR0917 - internal, and each call names its words in one o
 
 
 def _reason(path: tuple[str, ...], columns: tuple[str, ...], tree: Tree) -> tuple[str, str]:
-    """Find the column at which a path leaves the tree, and what should have stood there."""
+    """Return the column at which a path leaves the tree, and what it should have been, as text."""
     labels = tuple(label for label in path if label)
     for depth, column in enumerate(columns[: len(labels)]):
         try:

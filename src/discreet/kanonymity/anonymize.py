@@ -370,7 +370,7 @@ def _declared_roles(  # noqa: PLR0917 - the columns of each role
     person: str | None,
     unassigned: str | None,
 ) -> Given:
-    """Return the roles that the call states; columns of models are sensitive unless they are kept."""
+    """Return the roles that the call states; columns of `models` are sensitive unless they are in `keep`."""
     from discreet.tables.roles import Given
 
     sensitive, keep, drop = (
@@ -457,7 +457,10 @@ def _read(
     reading: ReadingOptions,
     recoding: Recoding,
 ) -> tuple[Any, AssignedRoles, list[str]]:
-    """Read and recode a table, decide on the role of each column, and recognize marks of missing values."""
+    """Read and recode a table; return it without dropped columns, the role of each column, and notices.
+
+    Marks of missing values are recognized. Raises InvalidProblemError for a column without a role, or nested cells.
+    """
     from discreet.tables.cells import recognize_missing
     from discreet.tables.frames import left_out, names_of, opened, refuse_nested_cells
     from discreet.tables.recoding import recode
@@ -511,7 +514,10 @@ def _public(covered: _Covered | None) -> tuple[PublicInput, ...]:
 
 
 def _unstated(guarantee: KAnonymity, attributes: Any) -> list[str]:  # noqa: ANN401 - as it came
-    """List the quasi-identifiers without an attribute; what is no attribute is refused where they are read."""
+    """List the quasi-identifiers without an attribute in `attributes`.
+
+    Other objects are refused where they are read.
+    """
     stated_kinds = attributes.values() if hasattr(attributes, "values") else attributes
     listed = stated_kinds if hasattr(stated_kinds, "__iter__") else ()
     stated = {getattr(one, "name", None) for one in listed}

@@ -142,7 +142,7 @@ def _finite(name: str, values: list[Any]) -> list[Any]:
 
 
 def values_of(series: nw.Series[Any], attribute: Attribute) -> list[Any]:
-    """Take a column as its kind of attribute needs it.
+    """Return a column as a list of values as its kind of attribute needs them, ``None`` for missing ones.
 
     Text stands for numbers where the column is declared numeric, and numbers for text where a taxonomy has text at its
     leaves. Empty text is a missing value.

@@ -239,7 +239,7 @@ def minimax(
 
 
 def _problem_for_each_prior(problem: Problem, priors: Sequence[ArrayLike]) -> list[Problem]:
-    """Return the problem with each prior in turn; raise InvalidProblemError without any."""
+    """Return the problem with each of `priors`, ``(n,)`` each; raise InvalidProblemError without any."""
     problems = [
         Problem(problem.space, utility_loss=problem.loss, prior=prior, reports=problem.reports)
         for prior in items_of(priors, "priors", "a list of priors")

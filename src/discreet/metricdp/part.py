@@ -451,7 +451,10 @@ class WholeProblem:
         return None if len(np.unique(own)) < len(own) else np.asarray(own, dtype=np.int64)
 
     def assemble(self, matrices: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the matrix ``(classes, k)`` of all classes from those of the parts: that of the only part itself."""
+        """Return the matrix ``(classes, k)`` of all classes from those of the parts, ``(secrets of the part, k)``.
+
+        The only part's matrix itself is returned, without a copy.
+        """
         if len(matrices) == 1:
             return matrices[0]
         table = np.zeros((self.n_classes, self.problem.n_reports))
@@ -460,7 +463,7 @@ class WholeProblem:
         return table
 
     def lift(self, multipliers: list[Multipliers]) -> Multipliers:
-        """Convert prices of the parts to prices of stated constraints between secrets."""
+        """Convert prices of the parts to prices of stated constraints between secrets; a bisection for each price."""
         if len(multipliers) == 1 and self.merged is self.constraints:
             return multipliers[0]
         relabelled = [

@@ -258,7 +258,7 @@ def add_operations(
 
 
 def _add_pages(app: FastAPI, facts: Callable[[], dict[str, str]]) -> None:
-    """Add routes of a page that states the `facts` of what is published, and of one with a button for each path."""
+    """Add routes of a page with the `facts` on the published mechanism, and of one with a button for each path."""
 
     @app.get("/", include_in_schema=False)
     async def landing() -> Response:

@@ -239,7 +239,7 @@ def _ending(path: Path, name: str) -> str:
 def _described(
     table: pl.DataFrame, place: str, request: FileRequest, *, guessed: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """Return how a file was read, as a sentence, and notices of what a person should check.
+    """Return how a file was read, as a sentence, and notices that a person should check.
 
     `guessed` tells that the encoding was not stated.
     """

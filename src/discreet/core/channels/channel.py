@@ -541,9 +541,10 @@ def _log_weights(channel: Channel) -> tuple[NDArray[np.float64], float]:
 
 
 def _privacy_loss(channel: Channel, space: MetricSpace, radius: Exact | None) -> PrivacyLoss:
-    """Compute :meth:`discreet.Channel.privacy_loss`; see there.
+    """Compute :meth:`discreet.Channel.privacy_loss` over the pairs within `radius`, all by default; see there.
 
-    Logarithms of all pairs within the radius are compared in every report, in slices: pairs times reports.
+    Logarithms of all pairs are compared in every report, in slices: pairs times reports. Raises InvalidProblemError
+    for a space of another size.
     """
     if space.n != channel.n_secrets:
         raise InvalidProblemError("space", f"{channel.n_secrets} secrets", space.n)

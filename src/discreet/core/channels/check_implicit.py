@@ -206,7 +206,7 @@ def least_lift(slack: Fraction) -> int:
 
 
 def _table_check(channel: AnchoredChannel) -> Check:
-    """Count factors that are above what they stand for, or more than two units below it."""
+    """Return the check that counts factors above the exponential, or more than two units below it, exactly."""
     decay, wrong = channel.decay, 0
     for place in range(DECAY_DIGITS):
         for digit in range(256):
@@ -222,7 +222,10 @@ def _table_check(channel: AnchoredChannel) -> Check:
 def _lift_check(
     channel: AnchoredChannel, edges: Adjacency, column: Fraction, shortest: int
 ) -> Check:
-    """Compare the lift with what the shortest edge asks for."""
+    """Return the check that the lift is at least what the shortest edge needs.
+
+    `column` is epsilon for a column, exact, `shortest` the length of the shortest edge in stored units.
+    """
     rate = channel.rate / 2**edges.scale_bits
     defect = triangle_defect(channel.space)
     if channel.space.has_matrix:
@@ -289,7 +292,10 @@ def _totals_follow() -> Check:
 
 
 def _totals_check(channel: AnchoredChannel, edges: Adjacency, rate: Fraction) -> Check:
-    """Count exactly the edges and directions in which totals differ by more than ``e^(rate length)``."""
+    """Return the check that counts the edges on which totals differ by more than ``e^(rate length)``, exactly.
+
+    `rate` is in nats a stored unit. Linear in the edges.
+    """
     totals, wrong = channel.totals, 0
     for first in range(0, len(edges), _SLICE):
         i, j = edges.pairs[first : first + _SLICE].T

@@ -579,7 +579,7 @@ class _Loop:
         self.report("benders", done=count, total=self.options.iterations, lower=lower, upper=upper)
 
     def result(self, status: str) -> BendersResult:
-        """Freeze what was found."""
+        """Return the result with the given status; its arrays become read-only."""
         for array in (self.row_duals, self.added_duals):
             array.setflags(write=False)
         if self.x is not None:

@@ -206,7 +206,7 @@ def read_basis(highs: Solver) -> Basis | None:
 
 
 def write_basis(highs: Solver, basis: Basis) -> None:
-    """Set the basis from which the next solve starts."""
+    """Set the basis, int8 codes as of :func:`read_basis`, from which the next solve starts."""
     import highspy
 
     codes = [highspy.HighsBasisStatus(code) for code in range(5)]
@@ -272,7 +272,7 @@ class _Listener:
 
 @contextmanager
 def _listening(highs: Solver, log: Callable[[str], None] | None) -> Iterator[None]:
-    """Pass log lines on, and stop the solver at its next iteration when the user presses Ctrl-C."""
+    """Pass log lines on to `log`, and stop the solver at its next iteration when the user presses Ctrl-C."""
     from highspy import cb
 
     Kind = cb.HighsCallbackType

@@ -383,7 +383,7 @@ class Adjacency:
         return Adjacency(self.n, self.pairs[edges], self.lengths[edges], self.scale_bits)
 
     def _same(self, n: int, scale_bits: int, field: str) -> None:
-        """Raise InvalidProblemError for another number of secrets or another unit than this one's."""
+        """Raise InvalidProblemError, naming `field`, unless `n` and `scale_bits` are the ones of this graph."""
         if (n, scale_bits) != (self.n, self.scale_bits):
             raise InvalidProblemError(
                 field,

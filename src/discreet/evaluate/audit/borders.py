@@ -156,7 +156,10 @@ def _log(ratio: Fraction) -> float:
 
 
 def _audit(claim: MetricDP, worst: float, violated: int, count: int, where: str) -> Audit:
-    """Return the audit of the worst of `count` pairs, `worst` as a multiple of epsilon; ``inf`` is none at all."""
+    """Return the audit of `count` pairs, `violated` of them broken, the worst a multiple `worst` of epsilon.
+
+    `where` names the pair; ``inf`` means no bound at all.
+    """
     infinite = math.isinf(worst)
     lower = math.inf if infinite else float_floor(Fraction(worst) * claim.epsilon)
     event = f"{violated} of {count} pairs of points break the promise" if violated else ""

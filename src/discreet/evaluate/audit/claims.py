@@ -105,7 +105,7 @@ def strength(claim: Auditable, p: Fraction, q: Fraction, distance: Fraction | No
 
 
 def _coin_divergence(p: Fraction, q: Fraction, order: int) -> Fraction:
-    """Bound the Rényi divergence of two coins from below."""
+    """Return a lower bound on the Rényi divergence, of integer order, of coins with probabilities p and q, exact."""
     if order == 1:
         divergence = p * Fraction(log_floor(p / q, LOG_BITS), 1 << LOG_BITS)
         if p < 1:

@@ -335,7 +335,10 @@ def joined_law(laws: list[Law]) -> Law:
 
 
 def _delta(changes: Changes, claim: PureDP) -> Fraction:
-    """Add up what the numbers prove: their epsilons if they fit into the claim, and their deltas."""
+    """Return the delta proved for `changes`.
+
+    The sum of the deltas of their numbers, 1 if their epsilons exceed the claim.
+    """
     epsilons = [abs(a - b) / scale for a, b, scale in changes]
     if sum(epsilons) > claim.epsilon:
         return Fraction(1)

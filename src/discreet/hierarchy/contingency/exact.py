@@ -276,7 +276,10 @@ class ExactFit:
         return parts
 
     def _coefficients(self, question: Tables, regions: Mapping[int, int]) -> Noises:
-        """Hand a question up and down the tree: the coefficients of each kind of region and marginal."""
+        """Yield the coefficients of each kind of region and marginal in a question about `regions`, node -> weight.
+
+        The question goes up the tree along the paths of these regions, then down to all kinds of subtrees.
+        """
         tree, unit = self.measured.frame.tree, self.unit
         levels = tree.levels.tolist()
         path = sorted({int(above) for node in regions for above in tree.ancestors(node)})

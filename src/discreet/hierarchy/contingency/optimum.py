@@ -244,7 +244,7 @@ def _program(
 
 
 def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
-    """Marginals that may be measured: parts of the asked ones, or these and what any of them share."""
+    """Return marginals that may be measured: all parts of the asked ones if few, else these and what any two share."""
     parts = dict.fromkeys(targets)
     if sum(2 ** len(q) for q in targets) <= MOST_MEASURED * 8:
         every = dict.fromkeys(
@@ -261,7 +261,10 @@ def _candidates(targets: tuple[Marginal, ...]) -> tuple[Marginal, ...]:
 
 
 def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | None:
-    """Budget of a region of each kind, where levels have parts: a leaf above the deepest level has the rest."""
+    """Return the budget of a region of each kind, ``(kinds,)``, where `levels` have parts.
+
+    ``None`` where they have none. A leaf above the deepest level has the rest.
+    """
     if levels is None:
         return None
     parts = np.array([float(one) for one in levels])
@@ -271,7 +274,10 @@ def _fixed(kinds: RegionKinds, levels: Sequence[Fraction] | None) -> Floats | No
 
 
 def _without_small(kinds: RegionKinds, shares: Floats, grain: int) -> Floats:
-    """Shares without the small parts of the budget of a path; nothing replaces a residual, so that fewer are small."""
+    """Return shares ``(kinds, measured)`` with 0 for small parts of the budget of a path.
+
+    Nothing replaces a residual: with a fine `grain` fewer parts are small.
+    """
     above = kinds.down(shares.sum(axis=1)).max()
     least = min(LEAST_SHARE, 1 / (20 * shares.shape[1] * (int(kinds.levels[-1]) + 1)))
     least *= SHARE_GRAINS[0] / grain

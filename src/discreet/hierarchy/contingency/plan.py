@@ -468,7 +468,10 @@ def _of_level(
     marginals: list[Marginal],
     shares: Any,  # noqa: ANN401 - as for plan
 ) -> dict[Marginal, Fraction]:
-    """Read the shares of one level; refuse unknown marginals, another number, negative ones, or another sum than 1."""
+    """Read the shares of one level by marginal, exact, from numbers or a mapping.
+
+    Raises InvalidProblemError for unknown marginals, another number, negative ones, or another sum than 1.
+    """
     if isinstance(shares, Mapping):
         named = {domain.marginal(name): part for name, part in shares.items()}
         for q in named:

@@ -302,7 +302,7 @@ class _Systems:
         self.least = Fraction(0) if exact else max(known) / Fraction(MAX_VARIANCE_RATIO)
 
     def steps(self, kind: Kind) -> list[Step]:
-        """Find the weights of every subtree."""
+        """Return the weights of every kind of subtree, from the leaves up; a matrix inverse or two for each."""
         spreads: list[NDArray[Any]] = []
         steps = []
         for place, (stratum, below) in enumerate(

@@ -362,7 +362,7 @@ def _scales(frame: TableFrame, stated: Any) -> dict[Marginal, dict[int, Fraction
 
 
 def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as read
-    """Return whether the record states other shares than the frame."""
+    """Test whether the record states other shares than the frame, as texts by marginal."""
     own = {
         name_of_marginal(frame, q): [str(part) for part in parts]
         for q, parts in frame.shares.items()
@@ -376,7 +376,7 @@ def _other_shares(frame: TableFrame, stated: Any) -> bool:  # noqa: ANN401 - as 
 
 
 def _strata(frame: TableFrame) -> list[int]:
-    """For each region the place of its scales: its kind, or twice its level and one more for a leaf."""
+    """Return for each region the place of its scales: its kind, or twice its level and one more for a leaf."""
     if frame.kinds is not None:
         return list(frame.kinds)
     leaves = ~divided_regions(frame.tree)

@@ -279,12 +279,9 @@ def _parts(targets: list[Marginal]) -> list[Marginal]:
 
 
 def moved_residual(sizes: list[int], *, replaced: bool) -> int:
-    """Squared move of a residual by one row, the largest over which attributes a replaced row differs in.
+    """Return by how much one row moves a residual, squared: an integer; `sizes` are the categories of its attributes.
 
-    Examples
-    --------
-    >>> moved_residual([3], replaced=False), moved_residual([3], replaced=True), moved_residual([2, 3], replaced=True)
-    (6, 18, 48)
+    With `replaced` the largest over which attributes a replaced row differs in: ``2^len(sizes)`` cases.
     """
     own = math.prod(n * (n - 1) for n in sizes)
     if not replaced:

@@ -55,7 +55,7 @@ class TableMethod(Protocol):
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Compute whole tables from noisy values and public facts alone."""
+        """Compute whole tables from noisy values and public facts alone; `threads` solve the parents of a level."""
         ...
 
 
@@ -97,7 +97,7 @@ class Descent:
         threads: int = 1,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> RegionTables:
-        """Compute whole tables; see :func:`whole`."""
+        """Compute whole tables; see :func:`whole`. `threads` solve the parents of a level."""
         return whole(measured, rounds=self.rounds, threads=threads, on_progress=on_progress)
 
 

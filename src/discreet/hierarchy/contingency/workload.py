@@ -65,13 +65,7 @@ class Workload:
 
 
 def read_lists(text: str | None) -> Any:  # noqa: ANN401 - a list, a list of lists, or nothing
-    """Read a list between commas, or one for each level between semicolons.
-
-    Examples
-    --------
-    >>> read_lists("total,sex"), read_lists("total;total,sex"), read_lists(None)
-    (['total', 'sex'], [['total'], ['total', 'sex']], None)
-    """
+    """Read a list between commas, or one for each level between semicolons; ``None`` for ``None``."""
     if text is None:
         return None
     lists = [[word.strip() for word in part.split(",")] for part in text.split(";")]

@@ -255,7 +255,7 @@ def descend(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
 def select(a: NDArray[np.int64], start: int, stop: int, rank: int) -> None:
     """Rearrange ``a[start:stop]`` so that place ``rank`` holds what sorting would put there, no greater one before.
 
-    Linear time on average.
+    `a` is int64 ``(m,)``, changed in place. Linear time on average.
     """
     left, right = start, stop - 1
     while left < right:
@@ -385,7 +385,7 @@ def settle(  # noqa: PLR0917 - a compiled loop takes its arrays one by one
     half: int,
     roots: NDArray[np.int64],
 ) -> None:
-    """Replace the centers by the best counts in their windows, for the roots given, or free ones without any.
+    """Replace the centers, in place, by the best counts in their windows, for the `roots` given, or free ones.
 
     Arrays are as of :func:`tops`; ``roots`` is ``(sizes,)`` or empty. The cost is linear in all windows on average.
     """

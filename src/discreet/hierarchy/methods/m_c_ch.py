@@ -112,7 +112,7 @@ def _pooled(tree: Tree, values: NDArray[np.int64], total: int) -> NDArray[np.int
 
 
 def _last_leaf(tree: Tree) -> NDArray[np.int64]:
-    """Return ``(n,)`` the last leaf below each node."""
+    """Return the last leaf below each node, int64 ``(n,)``; linear."""
     last = np.arange(tree.n)
     for node in range(tree.n - 1, -1, -1):
         below = tree.children(node)

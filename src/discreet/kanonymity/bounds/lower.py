@@ -123,14 +123,14 @@ class LowerBound:
         return any(isinstance(stage, DualBound) and not stage.few_boxes for stage in self.stages)
 
     def refine(self, limits: SearchLimits, labels: NDArray[np.int32] | None = None) -> None:
-        """Raise the bound until the time is over or nothing more is known to do.
+        """Raise ``self.value`` until the time is over or no stage can raise it.
 
         Parameters
         ----------
         limits
             When to end. Without a time limit it ends by itself, and gives the same number each time.
         labels
-            The best partition so far, which helps the search.
+            ``(n,)``: the best partition so far, which helps the search.
         """
         for stage in self.stages:
             if stage.done:

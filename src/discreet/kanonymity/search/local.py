@@ -118,7 +118,7 @@ def unions_for(k: int) -> tuple[Union, ...]:
 def state_of(
     problem: Problem, labels: NDArray[np.int32], k: int, suppress: int, seed: int
 ) -> SearchState:
-    """Return the search state of partition `labels` ``(n,)``, -1 for suppressed rows, of which `suppress` are allowed.
+    """Return the search state of partition `labels` ``(n,)``, -1 for suppressed rows, at most `suppress` of them.
 
     The state has n // k classes of 2 k - 1 rows at most; `seed` starts the draws. A sort.
     """

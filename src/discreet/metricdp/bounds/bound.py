@@ -110,7 +110,7 @@ class Multipliers:
 
     @classmethod
     def stack(cls, parts: list[Multipliers]) -> Multipliers:
-        """Concatenate prices."""
+        """Concatenate the prices of several parts, in their order."""
         empty = np.zeros(0, dtype=np.int32)
         return cls(
             np.concatenate([empty, *(part.report for part in parts)]),

@@ -368,14 +368,17 @@ class Plan:
         return sum(bytes_of(*sizes) for sizes in self._sizes(reach))
 
     def _sizes(self, reach: float) -> Iterator[tuple[int, int, int]]:
-        """Count secrets, constraints and reports of each tile."""
+        """Yield the numbers of secrets, constraints and reports of each tile at a `reach` in nats.
+
+        Linear in all for each.
+        """
         i, j = self.graph.pairs.T
         for group, away in zip(self.groups, self.away, strict=True):
             inside = away <= reach
             yield int(inside.sum()), int((inside[i] & inside[j]).sum()), len(group)
 
     def state(self, threads: int) -> TiledIterate:
-        """Return the start of the steps, its tiles prepared."""
+        """Return the start of the steps, its tiles prepared: channel of exponential decay, multipliers 0."""
         graph, n = self.graph, self.graph.n
         nats: NDArray[np.float64] = np.asarray(self.rate * graph.lengths, dtype=np.float64)
         step = float(np.median(nats))
@@ -524,7 +527,10 @@ class Plan:
         return smooth
 
     def lower_bound(self, state: TiledIterate) -> float:
-        """Evaluate the bound of the best multipliers, rounded down, tile by tile."""
+        """Return the bound of the best multipliers, rounded down, computed tile by tile.
+
+        Linear in costs and multipliers.
+        """
         least = self.far.copy()
         for tile in self.tiles:
             prices = tile.prices(LEAST_PRICE, state.unit)

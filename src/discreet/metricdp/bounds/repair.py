@@ -301,7 +301,7 @@ def _read(
 
 
 def _normalize(table: NDArray[np.float64], binding: Adjacency) -> NDArray[np.float64]:
-    """Scale rows to sum 1, in place, refuse zero rows, and set columns to zero in components that hardly use them."""
+    """Scale rows of ``(n, k)`` to sum 1, in place; refuse zero rows; zero out columns hardly used in a component."""
     np.maximum(table, 0.0, out=table)
     top = table.max(axis=1, keepdims=True)
     if not (top > 0).all():
@@ -325,7 +325,7 @@ def _frame(  # noqa: PLR0917 - one call, in the order of the fields
     threads: int,
     is_late: Callable[[], bool],
 ) -> _Frame:
-    """Return what all closures of a repair share: constraints as a sparse graph, lengths in nats, scale and limits."""
+    """Return what all closures of a repair share: sparse graph of `binding`, lengths in nats, scale and limits."""
     n = binding.n
     nats = np.asarray(binding.lengths * float(rate / 2**binding.scale_bits), dtype=np.float64)
     nearest = np.full(n, np.inf)
@@ -375,9 +375,9 @@ def _keep_unchanged(table: NDArray[np.float64], frame: _Frame) -> _Closed | None
 def _least_slack(
     table: NDArray[np.float64], logs: NDArray[np.float64], frame: _Frame
 ) -> float | None:
-    """Return the least slack of the edges between different rows in nats, or ``None`` if an edge has no slack.
+    """Return the least slack, in nats, of the edges between different rows; ``None`` if an edge has none.
 
-    `table` and the logarithms `logs` of its scaled rows, of some columns, have a row for each secret.
+    ``O(edges k)``. `table` and the logarithms `logs` of its scaled rows, of some columns, have a row for each secret.
     """
     from discreet.metricdp.kernels.columns import farthest_apart
 
@@ -464,7 +464,7 @@ def _attempt(table: NDArray[np.float64], frame: _Frame, delta: Fraction) -> _Clo
 
 
 def _with_slack(table: NDArray[np.float64], frame: _Frame, price: NDArray[np.float64]) -> _Closed:
-    """Return the table unchanged if it has slack and rounding it is cheap, else closed at the cheapest delta."""
+    """Return ``(n, k)`` as it is if it has slack and rounding is cheap, else closed at the cheapest delta."""
     unchanged = _keep_unchanged(table, frame)
     if unchanged is not None and _rounding_is_cheap(unchanged, price, _MAX_UNCHANGED_LOSS):
         return unchanged
@@ -557,7 +557,7 @@ def _rounding_is_cheap(closed: _Closed, price: NDArray[np.float64], part: float)
 
 
 def _rounding_loss(closed: _Closed, price: NDArray[np.float64], limbs: int) -> float:
-    """Estimate the loss added by the rounding: theta times the loss of the uniform report."""
+    """Return an estimate of the loss added by rounding: theta times the loss of the uniform report; ``O(n k)``."""
     support = closed.matrix > 0
     reports = support.sum(axis=1)
     theta = mixing_weight(int(reports.max()), closed.slack, limbs)

@@ -173,7 +173,7 @@ class _Build:
         return self.b.fadd(self.b.fmul(rest, anchor), self.b.fmul(weight, point))
 
     def pushed(self, G: tuple[Value, Value], a: Value, forth: Value, back: Value) -> None:
-        """Add what both prices, unscaled, add to the reduced costs at two places."""
+        """Generate the code that adds unscaled prices `forth` and `back` to the reduced costs at the places G."""
         b, (at_i, at_j) = self.b, G
         new_i = b.fadd(self.load(at_i), b.fsub(b.fmul(a, forth), back))
         new_j = b.fadd(self.load(at_j), b.fsub(b.fmul(a, back), forth))
@@ -308,6 +308,7 @@ _moved: Value = _move
 def _compiled_push(  # noqa: PLR0917 - a compiled function takes its arrays one by one
     G: Value, R: Value, L: Value, e: Value, i: Value, j: Value, a: Value
 ) -> Value:
+    """Return the call that compiled code has in place of :func:`push`."""
     del G, R, L, e, i, j, a
 
     def call(  # noqa: PLR0917 - a compiled function takes its arrays one by one
@@ -334,6 +335,7 @@ def _compiled_pull(  # noqa: PLR0917 - a compiled function takes its arrays one 
     rest: Value,
     weight: Value,
 ) -> Value:
+    """Return the call that compiled code has in place of :func:`pull`."""
     del Z, R, L, L0, G, moved, e, i, j, a, sigma, rest, weight
 
     def call(  # noqa: PLR0917 - a compiled function takes its arrays one by one
@@ -372,6 +374,7 @@ def _compiled_move(  # noqa: PLR0917 - a compiled function takes its arrays one 
     rest: Value,
     weight: Value,
 ) -> Value:
+    """Return the call that compiled code has in place of :func:`move`."""
     del X, X0, S, W, G, Z, rows, moved, i, level, tau, rest, weight
 
     def call(  # noqa: PLR0917 - a compiled function takes its arrays one by one

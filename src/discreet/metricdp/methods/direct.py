@@ -215,7 +215,7 @@ def _optimum_scale(part: Part) -> float:
 
 
 def _prices(part: Part, edges: Adjacency, solution: LPSolution) -> Multipliers:
-    """Return the prices of the constraints from the solver's duals, without those of the wrong sign."""
+    """Return the prices of constraints `edges` from the solver's duals, those of the wrong sign left out."""
     m, k = len(edges), part.n_reports
     dual = ratio_prices(solution, 2 * m * k) * _optimum_scale(part)
     priced = np.flatnonzero(dual)

@@ -159,7 +159,10 @@ class PrimalDual:
 
 
 def _plan(near: OrderedProgram, epsilon: Fraction, gap: float) -> Plan:
-    """Return a division of the reports into tiles, with the constraints that may have a price."""
+    """Return a division of the reports into tiles, with the constraints that may have a price.
+
+    Within a reach in nats where losses follow distance and the `gap` allows it, else one tile of all secrets.
+    """
     graph = priceable(near.edges, epsilon)
     rate = float(epsilon) * 2.0**-graph.scale_bits
     stars, fine, reach = False, True, _REACH_IN_NATS
