@@ -25,7 +25,7 @@ __all__ = ["check_models", "demands_of_models", "models_in_words"]
 
 
 def check_models(models: Any) -> None:  # noqa: ANN401 - as it came
-    """Refuse what is no dict of demands such as ``{"ill": [DistinctDiversity(2)]}``."""
+    """Raise InvalidProblemError for anything but a dict of demands such as ``{"ill": [DistinctDiversity(2)]}``."""
     mapping(models, "models", "demands by column")
     for listed in (models or {}).values():
         for demand in items_of(listed, "models", "a list of demands for each column"):

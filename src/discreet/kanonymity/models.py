@@ -219,7 +219,7 @@ class EntropyDiversity:
 
 
 def _is_below(row: list[int], least: Fraction) -> bool:
-    """Return whether the entropy of counts is below ``log least``; decided in integers where floats cannot."""
+    """Test whether the entropy of counts is below ``log least``; decided in integers where floats cannot. Linear."""
     n = sum(row)
     terms = [n * math.log(n), -n * math.log(least)] + [-c * math.log(c) for c in row if c]
     total = math.fsum(terms)

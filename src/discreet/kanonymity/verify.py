@@ -221,7 +221,9 @@ def cells(table: Any, name: str) -> list[str]:  # noqa: ANN401 - a dataframe or 
 
 
 def classes_of(table: Any, names: Sequence[str]) -> Classes:  # noqa: ANN401 - as above
-    """Group rows by the values of some columns, as they are stored: see :mod:`discreet.kanonymity.problem.native`.
+    """Group rows by the values of some columns, as they are stored; a sort of each.
+
+    See :mod:`discreet.kanonymity.problem.native`.
 
     Raises
     ------
@@ -464,7 +466,7 @@ def _covering(
 
 
 def _kind(name: str, values: Sequence[Any]) -> Attribute:
-    """Return the kind of a column by its values: numeric, dates of one format, or categorical."""
+    """Return the kind of a column by its values: numeric, dates of one format, or categorical. One pass."""
     kinds = {type(value) for value in values if value is not None}
     numbers = all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds)
     if numbers:

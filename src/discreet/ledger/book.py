@@ -451,9 +451,10 @@ class Ledger:
             return self._accounts(book)
 
     def _accounts(self, book: Book) -> Accounts:
-        """Read all charges, each with its last state; add up those of each dataset that were not freed.
+        """Read all charges, each with its last state; add up the ones of each dataset that were not freed.
 
-        A line that cannot be understood, or exceeds its limit, is refused as damage.
+        Linear in lines. Raises InvalidProblemError, as damage, for a line that cannot be understood, or exceeds its
+        limit.
         """
         accounts: dict[str, Account] = {}
         charges: dict[str, dict[int, Charge]] = {}

@@ -164,7 +164,7 @@ def least_weight(space: MetricSpace, guarantee: MetricDP, rate: Fraction) -> int
 def renamed(channel: AnchoredChannel, problem: Problem) -> AnchoredChannel:
     """Return a channel that names each report by the place of least expected loss given it: post-processing [CEP17]_.
 
-    A dense table of all weights is computed.
+    A dense table of all weights is computed: ``O(K^3)`` for K places and reports.
     """
     weights = np.stack([channel.row(place) for place in range(channel.n_secrets)])
     shares = weights / weights.sum(axis=1, keepdims=True)

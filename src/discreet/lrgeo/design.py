@@ -347,7 +347,10 @@ class _Search:
         self.trace: list[str] = []
 
     def attempt(self, name: str, method: Method, *, only: bool = False) -> None:
-        """Compute a candidate, verify it, and keep it if it is the best."""
+        """Compute a candidate of `method`, verify it, and keep it if it is the best; the trace says how it went.
+
+        With `only` a failure raises. Not begun once time is over, but for the first.
+        """
         if self.best is not None and (name == _FALLBACK_METHOD or time.perf_counter() > self.stop):
             return
         limits = PartLimits(seconds_left(self.stop), self.threads)

@@ -292,7 +292,10 @@ def _downtown(city: City) -> int:
 
 
 def _curves(city: City) -> list[Curve]:
-    """Design at several strengths for the junctions downtown, and compare with the better version of each baseline."""
+    """Return curves of loss over epsilon for the junctions downtown.
+
+    The design, its bound, and each baseline at its best. A design a strength.
+    """
     center = np.sort(np.argsort(np.hypot(*city.points.T), kind="stable")[: _downtown(city)])
     problem = city_problem(city, center)
     reached, proven = [], []

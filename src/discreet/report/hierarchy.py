@@ -165,7 +165,10 @@ def _multiples(result: RegionCounts, truth: RegionCounts | None, anchor: str) ->
 
 
 def _scatter(result: RegionCounts, truth: RegionCounts, anchor: str) -> str:
-    """Draw published counts against true ones, a panel a level, on scales that are linear near zero."""
+    """Return an SVG of published counts against true ones, a panel a level, on scales that are linear near zero.
+
+    Private.
+    """
     tree = result.frame.tree
     top = max(1.0, float(max(truth.counts.max(), result.counts.max())))
 

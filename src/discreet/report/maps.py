@@ -317,7 +317,10 @@ def _fact_names(unit: str, near: Sequence[Fraction]) -> list[str]:
 
 
 def _facts(places: Places, near: Sequence[Fraction]) -> list[list[str]]:
-    """Return for each secret the chance of a right report, of near ones, and the expected loss."""
+    """Return for each secret, as text, the chance of a right report, of near ones, and the expected loss; ``O(n K)``.
+
+    `near` are distances in the unit.
+    """
     target = places.plane[places.reports]
     away = np.sqrt(((places.plane[:, None, :] - target[None]) ** 2).sum(axis=2))
     columns = [

@@ -172,7 +172,10 @@ def chapter(
 
 
 def _statements(design: Design[Problem, Multipliers], least: Fraction, noun: str) -> dict[str, Any]:
-    """Return the template's values on the reports, the guarantee, its certificate and the provenance."""
+    """Return the template's values on the reports, the guarantee, its certificate and the provenance.
+
+    `least` is the smallest distance between secrets, `noun` names a secret.
+    """
     guarantee = design.guarantee
     return {
         "in_use": int((design.channel.probabilities.max(axis=0) >= 1e-3).sum()),

@@ -194,9 +194,9 @@ def _short(guarantee: DPGuarantee) -> str:
 
 
 def _map(ground: Ground, selection: Selection, anchor: str) -> str:
-    """Draw the candidates and the chosen places, what would be chosen otherwise as rings, and people.
+    """Return an SVG of the candidates and the chosen places, other choices as rings, and people.
 
-    Returns the picture; another number of places is refused.
+    Raises InvalidProblemError for another number of places than elements.
     """
     if len(ground.places) != selection.statement.n_elements:
         expected = f"{selection.statement.n_elements} places"

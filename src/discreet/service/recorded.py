@@ -64,7 +64,10 @@ class TrafficRecorder(httpx.BaseTransport):
         return Server("http://127.0.0.1:1", transport=self, patience=60.0)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer as the application does."""
+        """Run the application in this process, return its response, and keep the request's bytes.
+
+        Uses asyncio.run: not callable from a running event loop.
+        """
         body, path = request.read(), request.url.raw_path.decode()
         head = b"".join(name + b": " + value + b"\n" for name, value in request.headers.raw)
         self.requests.append(Request(f"{request.method} {path}", head, body))
@@ -74,6 +77,7 @@ class TrafficRecorder(httpx.BaseTransport):
         return httpx.Response(answer.status_code, headers=headers, content=answer.content)
 
     async def _answer(self, request: httpx.Request, path: str, body: bytes) -> httpx.Response:
+        """Run the application on a request with `body`, and return its response."""
         headers = [(k, v) for k, v in request.headers.raw if k.lower() not in _HOPS]
         door = httpx.ASGITransport(self._app)
         async with httpx.AsyncClient(transport=door, base_url="http://127.0.0.1") as client:

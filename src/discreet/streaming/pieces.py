@@ -138,7 +138,10 @@ def _refuse_ragged(path: Path, mark: str, argument: str, *, row_by_row: bool) ->
 
 
 def scan_pieces(pieces: Sequence[Piece], argument: str) -> pl.LazyFrame:
-    """Scan the files of all pieces lazily, each cell by the rules; raise InvalidProblemError without any piece."""
+    """Scan the files of all pieces lazily, each cell by the rules; raise InvalidProblemError without any piece.
+
+    Nothing is read but schemas.
+    """
     import polars as pl
 
     files = {piece.path: piece.mark for piece in pieces}

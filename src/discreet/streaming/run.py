@@ -237,7 +237,7 @@ class LargeRun:
         self.note_weak_bound(bound, len(places.covers))
 
     def note_weak_bound(self, bound: Mapping[str, Any], n_columns: int) -> None:
-        """Keep the reason for a lower bound that does not use all values."""
+        """Add a note on why a lower bound does not use all values, if it merged some or left columns out."""
         weaker = [
             f"{what} {bound[kind]} of {n_columns} columns{where}"
             for kind, what, where in (

@@ -71,10 +71,10 @@ def look_around(folder: str, token: str) -> tuple[bool, tuple[str, ...]]:
 
 
 def perform(folder: str, kind: str, number: int) -> bool:
-    """Do a step, unless it was done; return whether it is done now.
+    """Run a worker step, unless its result is stored; return whether it is stored now.
 
-    Why it was not stands in the workspace as ``trouble``: what an error says may be private, and a worker logs what a
-    task raises.
+    What went wrong stands in the workspace as ``trouble``: what an error says may be private, and a worker logs what
+    a task raises.
     """
     space, name = Workspace(Path(folder)), f"{kind}-{number}"
     trouble: tuple[str, str | InvalidProblemError]

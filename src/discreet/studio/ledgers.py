@@ -89,12 +89,14 @@ def book_of(form: Mapping[str, str], folder: Path) -> tuple[Path, str]:
 
 
 def look(path: Path, dataset: str) -> BudgetShown:
-    """See what is left. A file that is not there is an empty ledger; it is made when a budget is granted.
+    """Return the budget of `dataset` and its charges for a page; a file that is not there is an empty ledger.
+
+    It is made when a budget is granted.
 
     Raises
     ------
     InvalidProblemError
-        For a file that is no ledger, or was damaged.
+        For a file that is not a ledger, or was damaged.
     """
     if not path.exists():
         return BudgetShown(str(path), dataset, "")

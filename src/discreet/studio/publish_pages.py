@@ -207,7 +207,10 @@ def _grant(workspace: OpenWorkspace, form: Mapping[str, str], publication: Publi
 def _publish(
     workspace: OpenWorkspace, form: Mapping[str, str], publication: Publication, kept: Path
 ) -> Response:
-    """Start the release of a form, and answer its name; a form that comes again has the same release."""
+    """Start the release of a form, and return its name; a form that is sent again has the same release.
+
+    Refused before the start if the ledger would refuse the charge.
+    """
     release, folder = new_name(), workspace.folder
 
     def prepare() -> Publish:

@@ -165,7 +165,7 @@ class AccountLine:
 
 
 def account_bars(lines: Iterable[AccountLine]) -> str:
-    """Draw the budget that each rule of the accountant proves."""
+    """Return an SVG of the epsilon or rho that each rule of the accountant proves, a bar each; "" without lines."""
     budgets = [
         (line.rule, float(getattr(line.guarantee, name)))
         for line in lines

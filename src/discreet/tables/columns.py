@@ -321,16 +321,10 @@ def unclear_columns(
     names: Sequence[str],
     field: str = "table",
 ) -> Iterator[InvalidProblemError]:
-    """Yield a refusal for each column of text that no attribute makes clear.
+    """Yield a refusal for each column of text that no attribute makes clear: prose, odd numbers, numbers among others.
 
-    Prose makes nearly every row different, and a number with a comma would be a value of its own, near to no other.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> table = pl.DataFrame({"note": [f"came in at {hour} with a cough" for hour in range(9)], "cm": ["1,5"] * 9})
-    >>> [(each.code, each.got) for each in unclear_columns(table, ["note", "cm"])]
-    [('free-text', 'free text in note'), ('number-commas', 'numbers with commas in cm')]
+    Prose makes nearly every row different, and a number with a comma would be a value of its own, near to no other. A
+    pass over each column of `names`; `field` is the argument in the message.
     """
     for name, cells in text_columns(table, names):
         if is_prose(cells):

@@ -159,7 +159,7 @@ def look(
 
 
 def _check_parquet(head: bytes, path: str, argument: str) -> None:
-    """Refuse a file that is empty or does not begin as Parquet does."""
+    """Raise InvalidProblemError, naming `argument`, for a file that is empty or does not begin as Parquet does."""
     if not head:
         raise refused("rows-none", argument, f"{path}, which is empty")
     if not head.startswith(b"PAR1"):
@@ -178,7 +178,10 @@ def foreign(head: bytes) -> str:
 
 
 def _check_text(head: bytes, where: Path, argument: str, *, whole: bool) -> None:
-    """Refuse a file that is empty, another format, UTF-16, or holds zero bytes, all of them looked at if `whole`."""
+    """Raise InvalidProblemError for a file that is empty, another format, UTF-16, or holds zero bytes.
+
+    `head` is its beginning; with `whole` all of it is read for zero bytes.
+    """
     what = foreign(head)
     if what:
         raise refused("csv-none", argument, f"{where}, {what}")
@@ -463,7 +466,7 @@ def refuse_rows(path: str, mark: str, argument: str, *, row_by_row: bool = False
 
 
 def _line_of_other_bytes(path: str) -> int | None:
-    """Find the line of the first bytes that are no UTF-8."""
+    """Return the line, from 1, of the first bytes that are not UTF-8, or ``None``; one pass."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     before = 0
     with Path(path).open("rb") as file:

@@ -216,7 +216,7 @@ def _labels_of_catalog(path: Path, meta: Any) -> dict[str, dict[Any, str]]:  # n
 
 
 def _labeled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
-    """Replace values by their labels, and values without one by their text."""
+    """Return the column as text: values replaced by their labels, values without one by their text."""
     import polars as pl
 
     known = {key_text(value): label for value, label in labels.items()}
@@ -284,9 +284,10 @@ def _rows_of_workbook(file: BinaryIO, request: FileRequest) -> list[list[Any]]:
 
 
 def _frame_of(rows: list[list[Any]], request: FileRequest) -> pl.DataFrame:
-    """Convert the cells of a sheet, whose first row holds the names, into a table.
+    """Convert the cells of a sheet, by row, whose first row holds the names, into a table.
 
-    Refuses a sheet without rows, a name that is empty or comes twice, and an empty row unless read row by row.
+    Raises InvalidProblemError without rows, for a name that is empty or comes twice, and for an empty row unless read
+    row by row.
     """
     import polars as pl
 

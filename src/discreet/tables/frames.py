@@ -172,7 +172,7 @@ def _known(given: object, names: Sequence[str]) -> str:
 
 
 def _scan(path: str | Path | UnquotedFile, argument: str, *, row_by_row: bool) -> nw.LazyFrame[Any]:
-    """Scan a file lazily with the numbers of its rows in a column of our own; refuse an unreadable one."""
+    """Scan a file lazily with the numbers of its rows in a column of our own; InvalidProblemError if unreadable."""
     if not is_plain(str(path)):
         rows = read_whole(path, argument) if row_by_row else read_rows(str(path), argument)
         return nw.from_native(rows.lazy().with_row_index(ROW))
@@ -319,7 +319,7 @@ def refuse_nested_cells(
     names: Sequence[str],
     argument: str,
 ) -> None:
-    """Refuse columns of lists or of records among the compared columns; dropped columns may hold anything.
+    """Raise for columns of lists or of records among `names`, the compared columns; dropped columns may hold anything.
 
     Raises
     ------

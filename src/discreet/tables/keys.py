@@ -84,7 +84,7 @@ _UNREADABLE = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Object, nw.Time, nw.D
 
 
 def check_types(table: Any, names: Sequence[str]) -> None:  # noqa: ANN401 - a frame of Narwhals
-    """Refuse columns whose declared type holds no keys: lists, records, bytes, times of day, durations, objects.
+    """Raise for columns whose declared type holds no keys: lists, records, bytes, times of day, durations, objects.
 
     Types of pandas are inferred from values and never refused.
 
@@ -244,7 +244,7 @@ def whole_of(table: Table, column: str) -> tuple[nw.Expr, nw.Expr]:
 
 
 def distinct_keys(labels: Sequence[str], field: str) -> list[str]:
-    """Return the keys of public labels.
+    """Return the keys of public labels, in their order; linear.
 
     Raises
     ------

@@ -311,7 +311,7 @@ def _limits() -> Iterator[tuple[int, int]]:
 
 
 def _fields(path: str) -> dict[str, int]:
-    """Read the first number after each name of a file of the system."""
+    """Return the first number after each name of a file of the system, such as ``/proc/meminfo``; {} if unreadable."""
     fields: dict[str, int] = {}
     with suppress(OSError, ValueError):
         for line in Path(path).read_text(encoding="utf-8").splitlines():
@@ -354,7 +354,7 @@ def _limit(most: int) -> None:
 
 
 def _lower(kind: int, limit: int) -> None:
-    """Lower the soft limit of a resource, if that is more than `limit`."""
+    """Lower the soft limit of resource `kind` of this process to `limit`, unless it is lower already."""
     import resource
 
     soft, hard = resource.getrlimit(kind)

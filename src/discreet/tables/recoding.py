@@ -200,7 +200,10 @@ class CellRules:
         )
 
     def apply(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the table with the rules applied to the columns that it has; other rules are ignored."""
+        """Return the table with the rules applied to the columns that it has; other rules are ignored.
+
+        One pass a column.
+        """
         marks = (pair for pair in self.reading.missing_by_column if pair[0] in rows.columns)
         reading = replace(self.reading, missing_by_column=tuple(marks))
         rules = {

@@ -69,7 +69,10 @@ def private_room(folder: Path) -> Iterator[Path]:
 
 
 def _remove(room: Path) -> None:
-    """Remove a folder with all that is in it, a file too that a worker makes meanwhile, which has not heard the end."""
+    """Remove a folder with all that is in it; try again for a while, since a worker may still make a file there.
+
+    Raises OSError in the end.
+    """
     until = time.monotonic() + _SECONDS_TO_END
     while room.exists():
         try:

@@ -201,7 +201,7 @@ _KINDS = {
 
 
 def _named(source: Path, folder: Path, suffix: str) -> Path:
-    """Rename or link a file so that it has the ending that its reader expects."""
+    """Rename a file in `folder`, or link it there, so that it has the ending of its reader; return the new path."""
     if READABLE.get(source.suffix.lower()) == READABLE[suffix]:
         return source
     named = folder / f"table{suffix}"
@@ -251,7 +251,7 @@ def _recognized(head: bytes) -> str:
 
 
 def _unpacked(path: Path, packed: str, request: FileRequest) -> Iterator[bytes]:
-    """Yield the bytes of a compressed file in pieces; refuse a damaged one."""
+    """Yield the bytes of a compressed file in pieces; raise InvalidProblemError for a damaged one."""
     damaged: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
     opener: Any = gzip.open
     if packed == ".zst":
@@ -341,7 +341,7 @@ def _is_utf8(line: bytes, encoding: str) -> bool:
 
 
 def _has_odd_end(source: Path, head: bytes, mark: str) -> bool:
-    """Test whether the last bytes of a file are Ctrl-Z or empty lines, which are no rows of several cells."""
+    """Test whether the last bytes of a file are Ctrl-Z or empty lines, which are not rows of several cells."""
     with source.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))

@@ -163,7 +163,7 @@ class _Rule:
     runs: tuple[int, int]
 
     def score(self, seen: Iterable[Hashable]) -> float:
-        """Return the log-likelihood ratio of an outcome, first input to second."""
+        """Return the log-likelihood ratio, in nats, of an outcome's parts `seen`, first input to second; linear."""
         shift = math.log((self.runs[1] + 2) / (self.runs[0] + 2))
         return sum(
             math.log((self.inside[part] + 1) / (self.outside[part] + 1)) + shift for part in seen

@@ -355,7 +355,7 @@ def _draw_ways(
     trials: int,
     bits: RandomBits,
 ) -> NDArray[np.int64]:
-    """Draw ways of a Markov chain, ``(trials, steps)`` places, from ``known`` ``(n,)`` and ``moves`` ``(n, n)``."""
+    """Draw ways of a Markov chain, int64 ``(trials, steps)``, from ``known`` ``(n,)`` and ``moves`` ``(n, n)``."""
     ways = np.empty((trials, steps), dtype=np.int64)
     ways[:, 0] = draw_secrets(known, trials, bits)
     for t in range(1, steps):
@@ -368,7 +368,10 @@ def _draw_ways(
 def _read_model(
     channel: Reporting, transition: ArrayLike, prior: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read the transition matrix ``(n, n)`` and the prior ``(n,)`` of the secrets; refuse no distributions."""
+    """Read the transition matrix ``(n, n)`` and the prior ``(n,)`` of the secrets, as floats.
+
+    Raises InvalidProblemError unless rows are distributions; the prior is uniform by default.
+    """
     n, moves = channel.n_secrets, np.asarray(transition, dtype=np.float64)
     if moves.shape != (n, n) or not np.isfinite(moves).all() or moves.min() < 0:
         raise InvalidProblemError("transition", f"a table of shape {(n, n)}", moves.shape)

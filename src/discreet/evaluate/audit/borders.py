@@ -138,7 +138,10 @@ def _beside(place: tuple[Fraction, Fraction], bits: SeededBits) -> tuple[Fractio
 
 
 def _ratio(one: list[int], other: list[int]) -> Fraction | None:
-    """Return the largest ratio of two laws, either way; ``None`` if a report rules one of them out."""
+    """Return the largest ratio of two laws, weights ``(K,)`` each, either way, exact.
+
+    ``None`` for 0 beside a positive.
+    """
     totals, worst = (sum(one), sum(other)), Fraction(1)
     for p, q in zip(one, other, strict=True):
         if not p and not q:

@@ -226,7 +226,10 @@ def _scores(
     *,
     numeric: bool,
 ) -> Iterator[_Score]:
-    """Yield scores of outcomes that may tell two sides apart, learned from ``(samples, numbers)`` of each."""
+    """Yield scores of outcomes that may tell two sides apart, learned from ``(samples, numbers)`` of each.
+
+    `own` are stated scores, with words; `numeric` tells that outcomes are numbers. A sort for each coordinate.
+    """
     for words, function in own:
         yield _Own(function, words)
     by_outcome = _learn_whole(first, second)

@@ -322,7 +322,10 @@ def sides_of(value: int, other: int, scale: Fraction) -> tuple[Law, Law]:
 
 
 def joined_law(laws: list[Law]) -> Law:
-    """Return the joint law of independent outcomes: as many as the product of the numbers of outcomes."""
+    """Return the joint law of independent outcomes.
+
+    As many entries as the product of the numbers of outcomes, exact.
+    """
     masses: dict[Hashable, Fraction] = {(): Fraction(1)}
     for law in laws:
         masses = {

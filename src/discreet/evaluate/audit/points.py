@@ -192,7 +192,10 @@ def exceeds(ratio: Fraction, squared: Fraction) -> bool:
 
 
 def _exponential(x: int, digits: int, *, up: bool) -> int:
-    """Bound ``e^(x / 2^digits)`` from one side, in units of ``2^-digits``, by its series."""
+    """Bound ``e^(x / 2^digits)`` by an integer in units of ``2^-digits``: from above with `up`, else from below.
+
+    By its series, each term rounded that way.
+    """
     one = 1 << digits
     term = total = one << digits
     n = 1

@@ -107,7 +107,10 @@ class Samples:
         return drawn_rows[: stage + 1]
 
     def _draw(self, data: object, size: int) -> Rows:
-        """Run the mechanism `size` times on one input, in processes if there is an executor; return coded outcomes."""
+        """Run the mechanism `size` times on one input, in processes if there is an executor; floats ``(size, m)``.
+
+        Outcomes that are not numbers are numbered.
+        """
         parts = [
             min(_SAMPLES_PER_TASK, size - first) for first in range(0, size, _SAMPLES_PER_TASK)
         ]
@@ -235,7 +238,7 @@ def try_pairs(
 def _tested(
     event: Event, rows: list[Rows], claim: Auditable, distance: Fraction | None, share: float
 ) -> Shown:
-    """Return what an event shows on fresh samples of both sides, each bound failing with probability `share`."""
+    """Return the strength that an event proves on fresh samples of both sides; each bound fails with chance `share`."""
     one, other = rows if event.forward else rows[::-1]
     least = float(least_chance(int(event.holds(one).sum()), len(one), share))
     most = float(most_chance(int(event.holds(other).sum()), len(other), share))

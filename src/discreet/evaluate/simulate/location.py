@@ -175,7 +175,7 @@ class Bench:
     def attack_repeats(
         self, watched: Sequence[Session], channel: Channel, allowed: int, label: str
     ) -> Finding:
-        """Attack sessions with several reports, of which `allowed` are independent."""
+        """Return the finding of an attack on sessions with several reports, of which `allowed` are independent."""
         return attack_repeats(
             watched,
             channel.probabilities,

@@ -102,7 +102,7 @@ class SplitRoom(NamedTuple):
 
 
 def room_for_rows(A: Arrays, W: Wanted, most: int, rules: Rules) -> SplitRoom:
-    """Allocate arrays for nodes of at most `most` rows, with an empty stack."""
+    """Return working memory, with an empty stack, for nodes of at most `most` rows: linear in values and nodes."""
     m = len(A.kind)
     size = max(m, int(np.diff(A.start).max(initial=1))) + 4
     nodes = most // max(rules.k, 1) + 4
@@ -250,7 +250,7 @@ def _whole_cost(A: Arrays, a: int, n: int, S: Scratch) -> float:
 
 @inlined
 def _units(A: Arrays, a: int, n: int, whole: float, S: Scratch) -> int:
-    """Group the n values listed into what a split separates: values, or children of the tightest node of a taxonomy.
+    """Group the n listed values into what a split separates: values, or children of the tightest taxonomy node.
 
     Those of intervals stay in order, others stand with the most frequent first.
     """

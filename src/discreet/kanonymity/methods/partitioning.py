@@ -108,6 +108,9 @@ class SetPartitioning:
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
         """Search until the loss is proved to be the least, or within the gap, or the time is over.
 
+        Each round prices classes, solves linear programs, and branches; exponential in the worst case. Also
+        InfeasibleError for fewer than k rows.
+
         Raises
         ------
         InvalidProblemError

@@ -62,9 +62,9 @@ class SubsetProgram:
 def optimum_of(
     problem: Problem, rows: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int32], float]:
-    """Partition a few rows at the least cost; return labels from 0, in the order of `rows`, and the total cost.
+    """Partition a few rows at the least cost; return int32 labels from 0, in the order of `rows`, and the total cost.
 
-    Time grows exponentially with the number of rows.
+    `rows` ``(r,)`` are indices. Time grows exponentially with r.
     """
     labels, loss, _ = _solved(problem, rows, k)
     return labels, loss

@@ -341,7 +341,10 @@ def _positions(attribute: Numeric, domain: tuple[Hashable, ...], loss: str) -> N
 
 
 def _share(count: int, total: int, loss: str) -> float:
-    """Cost of a cell that covers so many values of a column."""
+    """Return the cost, at weight 1, of a cell that covers `count` of the `total` values of a column.
+
+    0 for one value.
+    """
     if count == 1:
         return 0.0
     if loss == "one-hot":

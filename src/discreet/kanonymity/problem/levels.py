@@ -337,7 +337,10 @@ def _rounded(
 
 
 def _steps_of(levels: Rounded, numbers: list[Fraction]) -> list[Fraction]:
-    """Return the widths of the intervals; after a single one, two and five times wider in turn, up to one interval."""
+    """Return the widths of the intervals, the narrowest first; one stated width is made wider, times 2 and 5 in turn.
+
+    Until all `numbers` are in one interval.
+    """
     steps = list(levels.steps)
     if len(steps) > 1 or not numbers:
         return steps
@@ -396,7 +399,7 @@ def _leaf_places(tree: Tree) -> list[int]:
 
 
 def _depths(tree: Tree) -> list[int]:
-    """Return the depth of each node, the root's 0."""
+    """Return the depth of each node, the root's 0; linear."""
     depths: list[int] = []
     for parent in tree.parents.tolist():
         depths.append(0 if parent < 0 else depths[parent] + 1)
@@ -439,7 +442,10 @@ def spans_of(levels: Levels, values: Sequence[Any], text: str) -> NDArray[np.boo
 
 
 def _numbers_in(text: str) -> tuple[float, float] | None:
-    """Read an interval of numbers: both ends, whether or not the last is in it."""
+    """Return both ends of an interval of numbers in a published text, whether or not the last is in it.
+
+    Else ``None``.
+    """
     inner = text.strip("[])")
     parts = inner.split(", ")
     try:

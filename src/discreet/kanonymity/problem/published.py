@@ -115,7 +115,7 @@ def _covered(column: CodedColumn, text: str) -> NDArray[np.bool_]:
 
 
 def _parts(text: str) -> list[str]:
-    r"""Split a set at its bars; a backslash takes a bar or a backslash as it is."""
+    r"""Split the published text of a set at its bars; a backslash escapes a bar or a backslash."""
     parts = [""]
     for piece in _PIECE.findall(text):
         if piece == "|":

@@ -110,7 +110,7 @@ class Diverse:
             raise InvalidProblemError("demands", "one or more", "none")
 
     def solve(self, problem: Problem, k: int, limits: SearchLimits) -> CandidateClasses:
-        """Merge, then search until the rounds or the time are over.
+        """Merge classes until all demands hold, then search until the rounds or the time are over.
 
         Raises
         ------

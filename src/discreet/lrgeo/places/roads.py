@@ -285,7 +285,10 @@ def _largest(
 
 
 def _choose(roads: Roads, step: float) -> list[tuple[int, float]]:
-    """Choose points of the roads as places: each a piece and how far along it, from 0 to 1."""
+    """Choose points of the roads as places, about `step` decimeters apart.
+
+    Each a piece and its share along it, 0 to 1.
+    """
     from scipy.spatial import KDTree
 
     ends = roads.vertices[roads.segments].astype(np.float64)

@@ -255,12 +255,12 @@ class NetIterate:
         return mean
 
     def bound(self, L: NDArray[np.float32], rho: float) -> float:
-        """Evaluate the lower bound of multipliers, rounded down; any are allowed, and made valid first.
+        """Return the lower bound of multipliers, rounded down; any are allowed, and made valid first. ``O(nodes K)``.
 
         Parameters
         ----------
         L
-            The multipliers.
+            The multipliers, in the layout of ``D``.
         rho
             Nats a cell, at least those of the guarantee.
 

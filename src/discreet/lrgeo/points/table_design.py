@@ -257,7 +257,7 @@ class _Search:
         self.trace.append(f"{state.count} primal-dual steps, {state.restarts} restarts.")
 
     def _away(self) -> NDArray[np.float64]:
-        """Return the distances from control points to reports, ``(control points, K)``, in sides of a cell."""
+        """Return the distances from control points to reports, floats ``(V, K)``, in sides of a cell."""
         columns, rows = np.divmod(np.arange(len(self.cost)), self.net.points[1])
         at = (np.stack([columns, rows], axis=1) - 0.5)[:, None]
         home = (self.places - self.net.low) / self.net.side

@@ -126,7 +126,7 @@ def draw_nested_base(
 
 
 def _groups(matroid: Matroid) -> list[_Group]:
-    """List the groups, inner ones first, the whole ground set last."""
+    """Return the groups of a matroid with their capacities, inner ones first, the complete ground set last."""
     n = matroid.n_elements
     if isinstance(matroid, LaminarMatroid):
         listed = [(g.tolist(), c) for g, c in zip(matroid.groups, matroid.capacities, strict=True)]
@@ -146,7 +146,7 @@ def _groups(matroid: Matroid) -> list[_Group]:
 
 
 def _count(groups: list[_Group]) -> None:
-    """Find how many elements each group can give, then how many a base may take from it."""
+    """Set how many elements each group can give, and the least and the most that a base may take from it, in place."""
     for group in groups:
         group.most = min(group.capacity, sum(_most(groups, part) for part in group.parts))
     groups[-1].need = (groups[-1].most, groups[-1].most)

@@ -68,7 +68,7 @@ def matroid_to_dict(matroid: Matroid) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - an attribute of a matroid, and its plain value
-    """Convert arrays and sequences to lists, and matroids to plain values."""
+    """Return arrays and sequences as lists, matroids as plain values, anything else unchanged."""
     if isinstance(value, Matroid):
         return matroid_to_dict(value)
     if isinstance(value, list | tuple):

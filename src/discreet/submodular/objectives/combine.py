@@ -166,7 +166,7 @@ class _Summed(GrowingChoice):
         return np.asarray(self._of.weighted([state.gains(elements) for state in self._inner]))
 
     def _add(self, element: int, kind: int) -> int:
-        """Add the pair to each part; return the weighted gain."""
+        """Add element and kind to each part; return the weighted gain, an integer in the common unit."""
         gained = [state.gain(element, kind) for state in self._inner]
         for state in self._inner:
             state.add(element, kind)

@@ -479,7 +479,10 @@ class _Weighed(GrowingChoice):
         self._left = left
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the weight that each element would newly cover, in units of ``2^-scale_bits``: ``(n, 1)`` int64."""
+        """Return the weight that each of `elements` ``(m,)`` would newly cover, in units of ``2^-scale_bits``.
+
+        ``(m, 1)`` int64.
+        """
         from discreet.submodular.kernels.gains import weighted_gains
 
         out = np.zeros(len(elements), dtype=np.int64)

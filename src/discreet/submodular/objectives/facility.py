@@ -380,7 +380,10 @@ class _Served(GrowingChoice):
         self._best = best
 
     def _gains(self, elements: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return gains ``(len(elements), 1)``: sums over records of the rise of the best similarity; one pass a row."""
+        """Return gains ``(m, 1)`` int64 of `elements` ``(m,)``: sums over records of the rise of the best similarity.
+
+        One pass over the records an element.
+        """
         from discreet.submodular.kernels.gains import facility_gains
 
         out = np.zeros(len(elements), dtype=np.int64)

@@ -580,7 +580,7 @@ def kept_records(records: ArrayLike | None, n_records: int) -> NDArray[np.bool_]
 
 
 def probabilities(x: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Read a point of the unit cube, ``(n,)`` float64; raise InvalidProblemError for anything else."""
+    """Return a point of the unit cube as float64 ``(n,)``; raise InvalidProblemError for anything else."""
     read = np.asarray(x, dtype=np.float64)
     if read.shape != (n,) or not ((read >= 0) & (read <= 1)).all():
         raise InvalidProblemError("x", f"{n} numbers from 0 to 1", f"shape {read.shape}")
